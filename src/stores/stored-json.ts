@@ -15,6 +15,47 @@ export function storedEntry(text: string): KnowledgeEntry {
   return storedJson(text, isEntry, "An entry of what the project has learned");
 }
 
+/** An entry of what the project has learned, as its table has it. */
+export interface CheckedEntry {
+  readonly id: string;
+  readonly kind: string;
+  readonly entry: string;
+  /** Of the text of the entry. */
+  readonly checksum: number | null;
+}
+
+/** The columns of such a row. */
+export const CHECKED_COLUMNS = "id, kind, entry, checksum";
+
+/** Whether an entry is what was stored. One that is not goes into no prompt, and `rkat doctor` names it. */
+export function isIntact({ id, kind, entry, checksum }: CheckedEntry): boolean {
+  // A server may answer with anything.
+  if (typeof entry !== "string") storedEntry(entry);
+  if (checksum === null || Number(checksum) !== checksumOf(entry)) return false;
+  const stored = storedEntry(entry);
+  return stored.id === id && stored.kind === kind;
+}
+
+/** The first 48 bits of the SHA-256 of a text. Both databases can make it. */
+export function checksumOf(text: string): number {
+  // Loaded when it is used: a search starts without it.
+  const { createHash } = process.getBuiltinModule("node:crypto");
+  return createHash("sha256").update(text).digest().readUIntBE(0, 6);
+}
+
+/** Entries that have changed since they were stored, one sentence each. */
+export function changedEntries(rows: Iterable<CheckedEntry>, max: number): readonly string[] {
+  const problems: string[] = [];
+  for (const row of rows) {
+    if (isIntact(row)) continue;
+    problems.push(
+      `The ${row.kind} ${row.id} has changed since it was stored, so it is not used. \`rkat memory reindex\` learns it again from the log, or forget it.`,
+    );
+    if (problems.length === max) break;
+  }
+  return problems;
+}
+
 export function storedSignature(text: string): readonly number[] {
   return storedJson(text, listOf(isNumber), "An entry of what the project has learned");
 }

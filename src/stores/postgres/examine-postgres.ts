@@ -1,4 +1,5 @@
 import { SessionError } from "../../core/errors.ts";
+import { CHECKED_COLUMNS, type CheckedEntry, changedEntries } from "../stored-json.ts";
 import { PostgresDatabase } from "./postgres-database.ts";
 import type { PostgresAddress } from "./server-address.ts";
 
@@ -47,11 +48,15 @@ export async function examinePostgres(
     const server = await database.row<Server>(SERVER);
     const tables = await database.row<Tables>(TABLES, database.schema, namespace, projection);
     if (!server || !tables) return [];
+    const entries = await database.rows<CheckedEntry>(ENTRIES);
     return [
       { name: "store", state: "good", detail: `${database.address}, schema ${database.schema}` },
       ...serverFindings(server),
       layoutFinding(await database.partitions()),
       ...tableFindings(tables),
+      ...changedEntries(entries, PROBLEMS_MAX).map(
+        (detail): ServerFinding => ({ name: "knowledge", state: "wrong", detail }),
+      ),
     ];
   } catch (error) {
     const { message, hint } = SessionError.from(error, "SESSION_STORE_ERROR");
@@ -110,6 +115,10 @@ function tableFindings({ oldest_s, dead, live, backlog_s }: Tables): readonly Se
     },
   ];
 }
+
+/** Of all namespaces. */
+const ENTRIES = `select ${CHECKED_COLUMNS} from rkat.knowledge_entry order by key`;
+const PROBLEMS_MAX = 10;
 
 const SERVER = `
   select current_setting('server_version') as version, pg_is_in_recovery() as replica,

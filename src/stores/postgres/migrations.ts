@@ -2,7 +2,7 @@ import { SessionError } from "../../core/errors.ts";
 import { followServer } from "./event-positions.ts";
 import { indexSchema } from "./index-schema.ts";
 import { COUNT_PARTITIONS, withPartitions } from "./partitions.ts";
-import { KNOWLEDGE_TABLES, LOG_TABLES } from "./plain-schema.ts";
+import { CHECKSUM_OF_KNOWLEDGE, KNOWLEDGE_TABLES, LOG_TABLES } from "./plain-schema.ts";
 import { isMissing } from "./postgres-failure.ts";
 import { quoted, type Statements } from "./statements.ts";
 
@@ -24,6 +24,7 @@ interface Migration {
 /** The steps that made the tables, in order. A released row is never changed. */
 const MIGRATIONS: readonly Migration[] = [
   { version: 1, usableFrom: 1, statements: [...LOG_TABLES, ...KNOWLEDGE_TABLES, ...indexSchema] },
+  { version: 2, usableFrom: 2, statements: CHECKSUM_OF_KNOWLEDGE },
 ];
 
 const CURRENT = MIGRATIONS.length;
@@ -148,7 +149,7 @@ async function requireServer(statements: Statements, { address }: Server): Promi
     `select current_setting('server_version_num')::integer as number,
        current_setting('server_version') as version, pg_is_in_recovery() as replica`,
   );
-  if (!server) return;
+  if (!server?.version) return;
   if (server.number < OLDEST_SERVER) {
     throw new SessionError("SESSION_STORE_ERROR", {
       detail: `${address} is PostgreSQL ${server.version}; rkat needs 15 or newer.`,

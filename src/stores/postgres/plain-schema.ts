@@ -181,3 +181,14 @@ export const KNOWLEDGE_TABLES: readonly string[] = [
     distilled bigint not null default 0
   ) with (fillfactor = 50)`,
 ];
+
+/**
+ * A checksum of each entry, as `checksumOf` makes it. A rkat that makes none cannot go on beside this one, so a column
+ * that it uses has another name.
+ */
+export const CHECKSUM_OF_KNOWLEDGE: readonly string[] = [
+  "alter table rkat.knowledge_entry rename column signature to likeness",
+  "alter table rkat.knowledge_entry add column checksum bigint",
+  `update rkat.knowledge_entry set checksum =
+    ('x' || left(encode(sha256(convert_to(entry, 'UTF8')), 'hex'), 12))::bit(48)::bigint`,
+];

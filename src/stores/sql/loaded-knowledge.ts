@@ -2,7 +2,13 @@ import type { KnowledgeKind } from "../../core/knowledge.ts";
 import type { KnowledgeLimits } from "../../core/knowledge-store.ts";
 import { KnowledgeMap } from "../knowledge/knowledge-map.ts";
 import type { Hashes, KnowledgeRow } from "../knowledge/merge-knowledge.ts";
-import { storedEntry, storedSignature } from "../stored-json.ts";
+import {
+  type CheckedEntry,
+  checksumOf,
+  isIntact,
+  storedEntry,
+  storedSignature,
+} from "../stored-json.ts";
 import { changed, row, rows, type Sql } from "./sql.ts";
 import {
   type Columns,
@@ -60,6 +66,9 @@ export class LoadedKnowledge extends KnowledgeMap {
   /** The number of entries of a kind that were not loaded. */
   readonly #others = new Map<KnowledgeKind, number>();
 
+  /** Keys of rows that others take the place of. */
+  readonly #damaged: number[] = [];
+
   private constructor(namespace: string) {
     super();
     this.#namespace = namespace;
@@ -71,16 +80,24 @@ export class LoadedKnowledge extends KnowledgeMap {
     const [keys] = keysOf(namespace, wanted, counts);
     const condition = wanted.all ? sql`namespace = ${namespace}` : keys && sql`key in (${keys})`;
     const found = condition
-      ? yield* rows<SqlRow>(sql`select key, version, heard, signature, entry
+      ? yield* rows<SqlRow>(sql`select key, id, kind, version, heard, likeness, entry, checksum
           from rkat.knowledge_entry where ${condition} order by key`)
       : [];
     const hashes = yield* hashesOf(namespace, found, wanted);
+    const intact = found.filter(isIntact);
+    loaded.#leaveOut(found, new Set(wanted.ids));
     loaded.#fill(
-      found.map(rowOf),
+      intact.map(rowOf),
       Map.groupBy(hashes, ({ entry }) => entry),
     );
     for (const [kind, count] of counts) loaded.#others.set(kind, count - loaded.count(kind));
     return loaded;
+  }
+
+  /** Rows that have changed since they were stored stay as they are, unless their place is needed. */
+  #leaveOut(found: readonly SqlRow[], wanted: ReadonlySet<string>): void {
+    const damaged = found.filter((one) => !isIntact(one));
+    this.#damaged.push(...damaged.filter(({ id }) => wanted.has(id)).map(({ key }) => key));
   }
 
   #fill(
@@ -132,7 +149,8 @@ export class LoadedKnowledge extends KnowledgeMap {
   }
 
   #deletions(rehashed: readonly KnowledgeRow[]): readonly Statement[] {
-    const removed = [...this.#rows.keys()].filter((key) => !this.byKey(key));
+    const gone = [...this.#rows.keys()].filter((key) => !this.byKey(key));
+    const removed = [...gone, ...this.#damaged];
     const hashes = [...this.#hashes.keys()].filter((hash) => !this.hashes.has(hash));
     const old = rehashed.map(({ key }) => key).filter((key) => key < FIRST_NEW);
     return [
@@ -324,15 +342,14 @@ function* hashesOf(
   return parts.length > 0 ? yield* rows<HashRow>(joined(parts, " union all ")) : [];
 }
 
-interface SqlRow {
+interface SqlRow extends CheckedEntry {
   readonly key: number;
   readonly version: number;
   readonly heard: number;
-  readonly signature: string | null;
-  readonly entry: string;
+  readonly likeness: string | null;
 }
 
-function rowOf({ key, version, heard, signature, entry }: SqlRow): KnowledgeRow {
+function rowOf({ key, version, heard, likeness: signature, entry }: SqlRow): KnowledgeRow {
   return {
     key,
     version,
@@ -343,6 +360,7 @@ function rowOf({ key, version, heard, signature, entry }: SqlRow): KnowledgeRow 
 }
 
 function columnsOf(all: readonly KnowledgeRow[]): Columns {
+  const texts = all.map(({ entry }) => JSON.stringify(entry));
   return {
     id: ["text", all.map(({ entry }) => entry.id)],
     kind: ["text", all.map(({ entry }) => entry.kind)],
@@ -351,8 +369,9 @@ function columnsOf(all: readonly KnowledgeRow[]): Columns {
     used: ["boolean", all.map(({ entry }) => entry.usedAt !== undefined)],
     version: ["integer", all.map(({ version }) => version)],
     heard: ["integer", all.map(({ heard }) => heard)],
-    signature: ["text", all.map(({ signature }) => (signature ? JSON.stringify(signature) : null))],
-    entry: ["text", all.map(({ entry }) => JSON.stringify(entry))],
+    likeness: ["text", all.map(({ signature }) => (signature ? JSON.stringify(signature) : null))],
+    entry: ["text", texts],
+    checksum: ["bigint", texts.map(checksumOf)],
   };
 }
 

@@ -71,7 +71,10 @@ export class SqlImportStore implements Asking<ImportStore & ImportKeys> {
     const found = yield* rows<{ id: Uint8Array }>(sql`select id from rkat.imported_message
       where namespace = ${this.#namespace} and id > ${Buffer.from(after, "hex")}
       order by id limit ${limit}`);
-    return found.map(({ id }) => Buffer.from(id).toString("hex"));
+    return found.map(({ id }) => {
+      if (!(id instanceof Uint8Array)) throw new TypeError("an id of a message has no bytes");
+      return Buffer.from(id).toString("hex");
+    });
   }
 
   *restore(keys: readonly string[]): Sql<void> {

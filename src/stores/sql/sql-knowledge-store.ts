@@ -16,7 +16,7 @@ import {
   replaceRules,
   restoreKnowledge,
 } from "../knowledge/merge-knowledge.ts";
-import { storedEntry } from "../stored-json.ts";
+import { CHECKED_COLUMNS, type CheckedEntry, isIntact, storedEntry } from "../stored-json.ts";
 import {
   countsOf,
   LoadedKnowledge,
@@ -27,7 +27,9 @@ import {
   type Wanted,
 } from "./loaded-knowledge.ts";
 import { type Asking, changed, clean, type Mode, row, rows, type Sql, transaction } from "./sql.ts";
-import { isIn, sql, table } from "./statement.ts";
+import { isIn, sql, table, words } from "./statement.ts";
+
+const CHECKED = words(CHECKED_COLUMNS);
 
 /** Entries that one statement reads for a list. */
 const PAGE = 500;
@@ -80,17 +82,18 @@ export class SqlKnowledgeStore implements Asking<KnowledgeStore> {
     const ofKind = kind === undefined ? sql`` : sql`and kind = ${kind}`;
     const found: KnowledgeEntry[] = [];
     for (let before = yield* this.#keyOf(after); found.length < limit; ) {
-      const read = yield* rows<{ key: number; entry: string }>(sql`select key, entry
+      const read = yield* rows<{ key: number } & CheckedEntry>(sql`select key, ${CHECKED}
         from rkat.knowledge_entry where key in (
           select key from rkat.knowledge_entry
           where namespace = ${this.#namespace} and key < ${before} ${ofKind}
           order by key desc limit ${size})
         order by key desc`);
-      for (const { key, entry } of read) {
-        const one = storedEntry(entry);
+      for (const row of read) {
+        before = row.key;
+        if (!isIntact(row)) continue;
+        const one = storedEntry(row.entry);
         if (isWanted(one)) found.push(one);
         if (found.length === limit) break;
-        before = key;
       }
       if (read.length < size) break;
     }
@@ -108,9 +111,10 @@ export class SqlKnowledgeStore implements Asking<KnowledgeStore> {
   }
 
   *read(ids: readonly string[]): Sql<readonly KnowledgeEntry[]> {
-    const found = yield* rows<{ id: string; entry: string }>(sql`select id, entry
+    const found = yield* rows<CheckedEntry>(sql`select ${CHECKED}
       from rkat.knowledge_entry where namespace = ${this.#namespace} and id ${isIn(ids)}`);
-    const entries = new Map(found.map(({ id, entry }) => [id, storedEntry(entry)]));
+    const intact = found.filter(isIntact);
+    const entries = new Map(intact.map(({ id, entry }) => [id, storedEntry(entry)]));
     return ids.flatMap((id) => entries.get(id) ?? []);
   }
 
@@ -182,13 +186,15 @@ export class SqlKnowledgeStore implements Asking<KnowledgeStore> {
   }
 
   *unheard(limit: number): Sql<Unheard> {
-    const changed = yield* rows<{ entry: string; version: number }>(sql`select entry, version
+    const found = yield* rows<CheckedEntry & { version: number }>(sql`select ${CHECKED}, version
       from rkat.knowledge_entry where namespace = ${this.#namespace} and heard < version
       order by key limit ${limit}`);
     const gone = yield* rows<{ id: string }>(sql`select id from rkat.knowledge_gone
       where namespace = ${this.#namespace} limit ${limit}`);
     return {
-      changed: changed.map(({ entry, version }) => ({ entry: storedEntry(entry), version })),
+      changed: found
+        .filter(isIntact)
+        .map(({ entry, version }) => ({ entry: storedEntry(entry), version })),
       gone: gone.map(({ id }) => id),
     };
   }

@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { errorText, SessionError } from "../../core/errors.ts";
+import { CHECKED_COLUMNS, type CheckedEntry, changedEntries } from "../stored-json.ts";
 import { changedEvents } from "./event-commands.ts";
 import { requireSqlite, sqliteVersion, versionOf } from "./open-connection.ts";
 
@@ -39,5 +40,10 @@ function problemsOf(db: DatabaseSync, path: string): readonly string[] {
   const damage = rows.map((row) => String(row.integrity_check)).filter((line) => line !== "ok");
   if (damage.length > 0) return damage;
   const iterate = <Row>(sql: string) => db.prepare(sql).iterate() as Iterable<Row>;
-  return changedEvents({ iterate }, PROBLEMS_MAX);
+  const changed = changedEvents({ iterate }, PROBLEMS_MAX);
+  // An older store has no checksums yet.
+  const has = get("SELECT 1 FROM pragma_table_info('knowledge_entry') WHERE name = 'checksum'");
+  if (!has) return changed;
+  const entries = iterate<CheckedEntry>(`SELECT ${CHECKED_COLUMNS} FROM knowledge_entry`);
+  return [...changed, ...changedEntries(entries, PROBLEMS_MAX)];
 }

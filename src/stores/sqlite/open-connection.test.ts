@@ -87,6 +87,8 @@ test("a store of schema 7 becomes one of today, by whatever process opens it fir
   const snapshot = new SessionState("old").snapshot();
   const older = new DatabaseSync(path);
   older.exec(`
+    ALTER TABLE knowledge_entry DROP COLUMN checksum;
+    ALTER TABLE knowledge_entry RENAME COLUMN likeness TO signature;
     DROP TABLE forgotten_text;
     DROP TABLE forgetting_key;
     DROP TABLE imported_message;

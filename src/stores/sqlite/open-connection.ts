@@ -3,10 +3,12 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { SessionError } from "../../core/errors.ts";
 import { makeFolders } from "../../files/make-folders.ts";
+import { checksumOf } from "../stored-json.ts";
 import { Connection } from "./connection.ts";
 import { indexSchema } from "./index-schema.ts";
 import { OpenFiles } from "./open-files.ts";
 import {
+  CHECKSUM_OF_KNOWLEDGE,
   forgottenSchema,
   importSchema,
   knowledgeSchema,
@@ -93,6 +95,7 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
   8: forgottenSchema,
   9: importSchema,
   10: STOP_OF_LEASE,
+  11: CHECKSUM_OF_KNOWLEDGE,
 };
 
 function migrate(db: Connection): void {
@@ -100,8 +103,17 @@ function migrate(db: Connection): void {
     // Read again inside the transaction: another process may have done it meanwhile.
     for (let version = versionOf(db); version < SCHEMA_VERSION; version += 1) {
       db.exec(`${MIGRATIONS[version]} PRAGMA user_version = ${version + 1};`);
+      if (version === 11) addChecksums(db);
     }
   });
+}
+
+/** Of what an earlier version learned. */
+function addChecksums(db: Connection): void {
+  const rows = db.all<{ key: number; entry: string }>("SELECT key, entry FROM knowledge_entry");
+  for (const { key, entry } of rows) {
+    db.run("UPDATE knowledge_entry SET checksum = ? WHERE key = ?", checksumOf(entry), key);
+  }
 }
 
 function pragma(db: Pick<Connection, "get">, name: "application_id" | "user_version"): number {
@@ -117,7 +129,7 @@ function refusal(db: Pick<Connection, "path">, what: string, hint: string): Sess
 }
 
 /** Written to the file. Raise it with every change of a table, and add the migration from the version before. */
-export const SCHEMA_VERSION = 11;
+export const SCHEMA_VERSION = 12;
 
 /** All tables of a new store. */
 const SCHEMA = [sessionSchema, importSchema, indexSchema, knowledgeSchema, forgottenSchema].join(

@@ -104,6 +104,15 @@ export const importSchema = `
 `;
 
 /**
+ * The addition of schema 12: a checksum of each entry. A rkat that makes none cannot go on beside this one, so a
+ * column that it uses has another name.
+ */
+export const CHECKSUM_OF_KNOWLEDGE = `
+  ALTER TABLE knowledge_entry RENAME COLUMN signature TO likeness;
+  ALTER TABLE knowledge_entry ADD COLUMN checksum INTEGER;
+`;
+
+/**
  * Tables of what a project has learned, and of the calls that wait for approval.
  *
  * An entry is found by hashes: `knowledge_key` says which texts are the same,
@@ -130,6 +139,7 @@ export const knowledgeSchema = `
   CREATE INDEX knowledge_entry_by_kind ON knowledge_entry (namespace, kind, pinned, used, key);
   CREATE INDEX knowledge_entry_by_session ON knowledge_entry (namespace, session_id);
   CREATE INDEX knowledge_entry_unheard ON knowledge_entry (namespace) WHERE heard < version;
+  ${CHECKSUM_OF_KNOWLEDGE}
 
   CREATE TABLE knowledge_key (
     namespace TEXT NOT NULL,
