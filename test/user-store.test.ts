@@ -308,14 +308,14 @@ test("an import goes to the project's store if you trust it, and to the user-wid
   const env = { HOME: home };
   const app = join(home, "src", "app");
   mkdirSync(join(app, "packages", "a"), { recursive: true });
-  expect(folderForImport(app, env)).toBe(home);
-  expect(folderForImport(undefined, env)).toBe(home);
-  expect(folderForImport("relative", env)).toBe(home);
-  expect(folderForImport("/nowhere/at/all", env)).toBe(home);
+  expect(await folderForImport(app, env)).toBe(home);
+  expect(await folderForImport(undefined, env)).toBe(home);
+  expect(await folderForImport("relative", env)).toBe(home);
+  expect(await folderForImport("/nowhere/at/all", env)).toBe(home);
   // It came with the project.
   mkdirSync(join(app, ".rkat"));
-  expect(folderForImport(app, env)).toBe(home);
+  expect(await folderForImport(app, env)).toBe(home);
   const trusting = { ...env, RKAT_TRUST: "true" };
-  expect(folderForImport(app, trusting)).toBe(app);
-  expect(folderForImport(join(app, "packages", "a"), trusting)).toBe(app);
+  expect(await folderForImport(app, trusting)).toBe(app);
+  expect(await folderForImport(join(app, "packages", "a"), trusting)).toBe(app);
 });

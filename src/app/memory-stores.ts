@@ -85,7 +85,7 @@ async function hnswStores({ workspace, embedder, openEngine }: MemoryOpening): P
 }
 
 async function hnswMemory(
-  { config, folder }: Workspace,
+  { config, storePlace: { folder } }: Workspace,
   entries: MemoryStore,
   embedder: Embedder | undefined,
 ): Promise<MemoryStore> {

@@ -7,6 +7,7 @@ import {
   hasStore,
   openUserWorkspace,
   openWorkspace,
+  takesImports,
   type Workspace,
 } from "../config/workspace.ts";
 import { SessionError } from "../core/errors.ts";
@@ -123,7 +124,7 @@ class ImportProjects implements ImportPlaces {
   }
 
   async placeOf({ id, project }: Parameters<ImportPlaces["placeOf"]>[0]) {
-    const folder = folderForImport(project, process.env);
+    const folder = await folderForImport(project, process.env);
     if (folder === undefined || isHome(folder, process.env)) return undefined;
     if ((await this.#library.events.lastSeq(id)) > 0) return undefined;
     const opening = this.#opened.get(folder) ?? this.#open(folder);
@@ -136,14 +137,14 @@ class ImportProjects implements ImportPlaces {
     const workspace = await openWorkspace({ cwd: folder, env }, folder);
     const { value, close } = await openImportStores(workspace, this.#access);
     const stores = withLibraryKnown(value, this.#library);
-    const name = shortPath(workspace.dataFolder, env);
+    const name = shortPath(workspace.storePlace.dataFolder, env);
     return { value: { name, mark: markOf(workspace.storeFile), stores }, close };
   }
 
   isThere(mark: string): boolean {
     const storeFile = mark.slice(mark.indexOf(" ") + 1);
     const folder = dirname(dirname(storeFile));
-    return markOf(storeFile) === mark && folderForImport(folder, process.env) === folder;
+    return markOf(storeFile) === mark && takesImports(folder, process.env);
   }
 
   async close(): Promise<void> {

@@ -27,7 +27,10 @@ export function openMemoryOf(
 }
 
 /** The options of a service that its memory depends on, with the capabilities that are on. */
-export function memoryOptions({ config, folder }: Workspace, stores: Stores): MemoryOptions {
+export function memoryOptions(
+  { config, storePlace: { folder } }: Workspace,
+  stores: Stores,
+): MemoryOptions {
   const hasMemory = hasCapability(config, "memory-store");
   return {
     ...(hasCapability(config, "session-store") ? { stores } : {}),

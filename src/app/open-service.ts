@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { policyOf, stricter } from "../agent/tool-policy.ts";
 import type { Config } from "../config/config.ts";
+import { checkoutAround } from "../config/git-checkout.ts";
 import { projectApprovals } from "../config/project-approvals.ts";
 import {
   compactionSettings,
@@ -101,12 +102,13 @@ async function createService(
   stores: Stores,
   { compaction, ...options }: ServiceOptions,
 ): Promise<SessionService> {
-  const { config, dataFolder } = workspace;
+  const { config, folder, storePlace } = workspace;
   const { createSessionService } = await import("./create-session-service.ts");
-  const keepsFiles = hasCapability(config, "session-store") && existsSync(dataFolder);
+  const keepsFiles = hasCapability(config, "session-store") && existsSync(storePlace.dataFolder);
   return createSessionService({
     ...options,
     ...memoryOptions(workspace, stores),
+    heldIn: () => ({ project: folder, ...given({ branch: checkoutAround(folder)?.branch }) }),
     redact: config.get("privacy.redact"),
     keepDeletedDays: config.get("sessions.keep_deleted_days"),
     keepDays: given({
@@ -114,7 +116,7 @@ async function createService(
       compacted: config.get("sessions.keep_compacted_days"),
     }),
     ...(hasCapability(config, "session-compaction") && compaction ? { compaction } : {}),
-    ...(keepsFiles ? { sessionFiles: join(dataFolder, "sessions") } : {}),
+    ...(keepsFiles ? { sessionFiles: join(storePlace.dataFolder, "sessions") } : {}),
   });
 }
 

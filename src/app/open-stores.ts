@@ -41,7 +41,8 @@ async function storesAt(
 }
 
 export async function openStores(workspace: Workspace, access: StoreAccess): Promise<Stores> {
-  const { config } = workspace;
+  const { config, leftStore } = workspace;
+  if (leftStore !== undefined) warn(leftStore);
   const hasMemory = hasCapability(config, "memory-store");
   const isKept = hasMemory || hasCapability(config, "session-store");
   if (!isKept || (access === "existing" && !hasStore(workspace))) {
@@ -101,9 +102,9 @@ function storeBesides(other: string, { storeAddress, storeFile }: Workspace): st
 }
 
 /** The name of a store in a sentence. */
-export function storeName({ storeAddress, dataFolder }: Workspace): string {
+export function storeName({ storeAddress, storePlace }: Workspace): string {
   return storeAddress === undefined
-    ? shortPath(dataFolder, process.env)
+    ? shortPath(storePlace.dataFolder, process.env)
     : shownAddress(storeAddress);
 }
 

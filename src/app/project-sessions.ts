@@ -28,7 +28,7 @@ export async function projectSessions(
   ]);
   const stores = await openStores(workspace, "existing");
   try {
-    const folder = join(workspace.dataFolder, "sessions");
+    const folder = join(workspace.storePlace.dataFolder, "sessions");
     if (!hasStore(workspace)) return { folder, sessions: 0 };
     const owner = newOwner();
     const files = new SessionFiles(stores.events, folder, (work) =>

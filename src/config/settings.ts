@@ -324,6 +324,14 @@ export const SETTINGS = {
     "For how many days log and memory keep the words of messages that a compaction took out of the window. If not set, as long as the session.",
   ),
 
+  "sessions.worktrees": setting(
+    oneOf("shared", "apart"),
+    "shared",
+    "if trusted",
+    "its own sessions, when the worktree is removed",
+    "Whether the worktrees of a git repository share the store of its main checkout, or each has its own, which is lost with the worktree.",
+  ),
+
   "mcp.tools": setting(
     textList,
     ["default"],

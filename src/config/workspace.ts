@@ -26,6 +26,7 @@ import {
   SET_HOME,
   userConfigFile,
 } from "./config-places.ts";
+import { checkoutAround, folderInMain, type GitCheckout } from "./git-checkout.ts";
 import { loadConfig } from "./load-config.ts";
 import { type Environment, TRUST_VARIABLE, USER_VARIABLE } from "./read-variables.ts";
 import type { SettingKey } from "./settings.ts";
@@ -42,9 +43,14 @@ import {
 /** The project of a command: the folder that `--dir` names, or the one around the current folder. */
 export interface Workspace {
   readonly folder: string;
-  /** The `.rkat` folder. It may not exist yet. */
+  /** The `.rkat` folder, with the settings. It may not exist yet. */
   readonly dataFolder: string;
+  /** The store's file, which is in `storePlace`. */
   readonly storeFile: string;
+  /** The project with the store: this one, or that of the main checkout if this is a worktree of git. */
+  readonly storePlace: TrustedPlaces;
+  /** What to do with a store that a worktree kept before, in words. */
+  readonly leftStore: string | undefined;
   /** The address of a database that is used instead of the file. It may have a password in it. */
   readonly storeAddress: string | undefined;
   readonly files: ConfigFiles;
@@ -89,24 +95,73 @@ export async function examineWorkspace(
   store?: string,
 ): Promise<{ readonly workspace: Workspace; readonly problem: SessionError | undefined }> {
   const folder = dir === undefined ? findProject(cwd, env) : resolve(cwd, dir);
-  const dataFolder = join(folder, ".rkat");
+  const { dataFolder } = placesIn(folder);
   const files = {
     ...given({ user: reachableConfigFile(env) }),
     project: settingsFile({ dataFolder }),
   };
-  const places = { folder, dataFolder, storeFile: join(dataFolder, "rkat.db") };
-  const trusted = trustIn(places, env);
-  if (trusted.settings || trusted.store) noteFolder(places, env);
+  const own = placesIn(folder);
+  const { settings } = trustIn(own, env);
   const { config, problem, notes } = await loadConfig({
     ...given({ userFile: files.user }),
     projectFile: files.project,
-    isTrusted: trusted.settings,
+    isTrusted: settings,
     ...given({ store }),
     env,
   });
+  const checkout = checkoutAround(folder);
+  const storePlace = storePlaceOf(folder, checkout, config, env);
+  // Settings are trusted in each worktree by itself. A store is trusted where it is.
+  const trusted = { settings, store: trustIn(storePlace, env).store };
+  for (const places of new Set([own, storePlace])) {
+    if (trusted.settings || trusted.store) noteFolder(places, env);
+  }
   const storeAddress = store ?? config.get("store");
-  const workspace = { ...places, storeAddress, files, user, config, notes, trust: trusted };
+  const leftStore = leftStoreNote(own, storePlace);
+  const workspace = {
+    folder,
+    dataFolder,
+    storeFile: storePlace.storeFile,
+    storePlace,
+    storeAddress,
+    files,
+    user,
+    config,
+    leftStore,
+    notes: [...notes, ...(leftStore === undefined ? [] : [leftStore])],
+    trust: trusted,
+  };
   return { workspace, problem };
+}
+
+function placesIn(folder: string): TrustedPlaces {
+  const dataFolder = join(folder, ".rkat");
+  return { folder, dataFolder, storeFile: join(dataFolder, "rkat.db") };
+}
+
+/**
+ * Where the store of a folder is. The worktrees of a repository share one, so that what was said outlives the
+ * worktree in which it was said. The home folder has the user-wide store, which is no project's.
+ */
+function storePlaceOf(
+  folder: string,
+  checkout: GitCheckout | undefined,
+  config: Config,
+  env: Environment,
+): TrustedPlaces {
+  const isShared =
+    checkout?.isLinked &&
+    config.get("sessions.worktrees") === "shared" &&
+    !isHome(folder, env) &&
+    !isHome(checkout.main, env);
+  return placesIn(isShared ? folderInMain(folder, checkout) : folder);
+}
+
+/** A worktree that kept a store of its own before has words in it that are found nowhere else. */
+function leftStoreNote(own: TrustedPlaces, { storeFile }: TrustedPlaces): string | undefined {
+  if (own.storeFile === storeFile || !existsSync(own.storeFile)) return undefined;
+  const move = `rkat move --from ${shellWord(own.storeFile)} --to ${shellWord(storeFile)}`;
+  return `This worktree uses the store of its repository, ${storeFile}. It also has a store of its own, ${own.storeFile}, which is not searched. To add that to the shared one, run \`${move}\` and remove the file. To keep them apart, set worktrees = "apart" under [sessions].`;
 }
 
 /** The user's own file, unless it is in the home of another user, or nowhere. */
@@ -122,19 +177,32 @@ function reachableConfigFile(env: Environment): string | undefined {
 }
 
 /**
- * The folder whose store takes a session that was held in `project`: that project's, if you trust its
- * `.rkat`, and otherwise your home folder, with the user-wide store. Undefined if there is neither. Open it as a
+ * The folder whose store takes a session that was held in `project`: that project's or its repository's, if you trust
+ * its `.rkat`, and otherwise your home folder, with the user-wide store. Undefined if there is neither. Open it as a
  * workspace.
  */
-export function folderForImport(project: string | undefined, env: Environment): string | undefined {
+export async function folderForImport(
+  project: string | undefined,
+  env: Environment,
+): Promise<string | undefined> {
   const home = homeFolder(env);
   if (project === undefined || !isAbsolute(project)) return home;
   const folder = findProject(project, env);
-  const dataFolder = join(folder, ".rkat");
-  if (!isYours(dataFolder)) return home;
-  const storeFile = join(dataFolder, "rkat.db");
-  const trusted = trustIn({ folder, dataFolder, storeFile }, env);
-  return (lookAtFile(folder, storeFile) ? trusted.store : trusted.settings) ? folder : home;
+  const shared = checkoutAround(folder)?.isLinked ? await storeFolderOf(folder, env) : folder;
+  return [folder, shared].find((each) => takesImports(each, env)) ?? home;
+}
+
+async function storeFolderOf(folder: string, env: Environment): Promise<string> {
+  const { workspace } = await examineWorkspace({ cwd: folder, env }, folder);
+  return workspace.storePlace.folder;
+}
+
+/** Whether the folder has a `.rkat` that you trust. */
+export function takesImports(folder: string, env: Environment): boolean {
+  const places = placesIn(folder);
+  if (!isYours(places.dataFolder)) return false;
+  const trusted = trustIn(places, env);
+  return lookAtFile(folder, places.storeFile) ? trusted.store : trusted.settings;
 }
 
 /**
@@ -221,18 +289,18 @@ function makeFolderOf({ folder, dataFolder }: TrustedPlaces, env: Environment): 
  *
  * @throws SessionError `STORE_NOT_TRUSTED` when the existing store was not made here, `UNSAFE_FILE`
  */
-export function makeStore(workspace: Workspace, env: Environment): void {
-  makeDataFolder(workspace, env);
-  const { folder, storeFile } = workspace;
+export function makeStore({ storePlace }: Workspace, env: Environment): void {
+  makeDataFolder(storePlace, env);
+  const { folder, storeFile } = storePlace;
   if (!lookAtFile(folder, storeFile)) {
     // Trust comes first, because another process may open the store at once.
     // A name that no repository can guess: the file must be the one that is made here.
     const unseen = `${storeFile}.${crypto.randomUUID()}.new`;
     makeFile(folder, unseen, "");
-    if (!trust("store", unseen, workspace, env)) markAsMadeHere(workspace, unseen);
+    if (!trust("store", unseen, storePlace, env)) markAsMadeHere(storePlace, unseen);
     publish(unseen, storeFile);
   }
-  requireTrustedStore(workspace, env);
+  requireTrustedStore(storePlace, env);
 }
 
 /**
@@ -262,13 +330,13 @@ export function storeNotTrusted(
 }
 
 /** @throws SessionError `STORE_NOT_TRUSTED`, `UNSAFE_FILE` */
-function requireTrustedStore(workspace: Workspace, env: Environment): void {
-  const { storeFile } = workspace;
+function requireTrustedStore(places: TrustedPlaces, env: Environment): void {
+  const { storeFile } = places;
   lookAtStore(storeFile);
-  if (!trustIn(workspace, env).store) {
-    throw storeNotTrusted(workspace, env);
+  if (!trustIn(places, env).store) {
+    throw storeNotTrusted(places, env);
   }
-  const foreign = ["-wal", "-journal"].map((end) => storeFile + end).find(isForeign(workspace));
+  const foreign = ["-wal", "-journal"].map((end) => storeFile + end).find(isForeign(places));
   if (foreign === undefined) return;
   throw new SessionError("STORE_NOT_TRUSTED", {
     message: `${foreign} was not made by rkat: its permissions are not those of ${storeFile}.`,

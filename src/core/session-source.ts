@@ -63,7 +63,9 @@ export function sourceView(
     ...given({ project }),
   };
   const view = { ...rest, nativeId: native_id, ...given({ startedAt: started_at }) };
-  return { ...view, ...given({ open: openCommand(view) }) };
+  // The store has its own sessions, wherever they were held: a worktree may be gone.
+  const place = view.agent === OWN_AGENT ? { ...view, ...given({ project }) } : view;
+  return { ...view, ...given({ open: openCommand(place) }) };
 }
 
 /** What to type for a session of an agent, by its id and its folder, both quoted for a shell. */

@@ -30,5 +30,5 @@ export async function searchHistory(
 ): Promise<readonly HistoryHit[]> {
   const { events, sessions } = options.stores;
   const { limit = SEARCH_LIMIT_DEFAULT, ...query } = await ofSource(request, sessions, options);
-  return await withSources(await events.search({ ...query, limit }), sessions);
+  return await withSources(await events.search({ ...query, limit }), sessions, options);
 }

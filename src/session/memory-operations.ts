@@ -12,6 +12,7 @@ import {
 import type { ListMemory, OpenMemory } from "../core/operations/memory.ts";
 import type { Outages } from "../core/outages.ts";
 import {
+  OWN_AGENT,
   type SourceConditions,
   type SourceView,
   sourceFilter,
@@ -85,7 +86,7 @@ export function memoryOperations(
         await outages.attempt(markUsed, async () => await knowledge?.markUsed(learned, now));
       }
       const kept = maxTokens === undefined ? hits : withinTokens(hits, maxTokens);
-      return await withSources(kept, sessions);
+      return await withSources(kept, sessions, options);
     },
     async listMemory({ id, ...request }) {
       const memory = await upToDate();
@@ -270,16 +271,18 @@ export async function ofSource<Request extends SourceConditions>(
   return { ...rest, sessions: source.own ? { except: ids } : { only: ids } };
 }
 
-/** Adds where the session of each hit came from, if another agent held it. */
+/** Adds where the session of each hit came from, if another agent held it, or rkat in another folder. */
 export async function withSources<Hit extends { readonly sessionId: string }>(
   hits: readonly Hit[],
   sessions: Sources,
+  { project: own }: { readonly project?: string | undefined },
 ): Promise<readonly (Hit & { readonly from?: SourceView })[]> {
   const ids = new Set(hits.map(({ sessionId }) => sessionId));
   const found = await sessions?.sources([...ids]);
   if (!found || found.size === 0) return hits;
   return hits.map((hit) => {
     const source = found.get(hit.sessionId);
-    return source ? { ...hit, from: sourceView(source, hit.sessionId, undefined) } : hit;
+    if (!source || (source.agent === OWN_AGENT && source.project === own)) return hit;
+    return { ...hit, from: sourceView(source, hit.sessionId, own) };
   });
 }

@@ -83,6 +83,8 @@ export interface ServiceOptions {
   readonly maxTokens?: number;
   /** The folder of the project that the stores belong to. Sessions are shown and found with it. */
   readonly project?: string;
+  /** Where new sessions are held, if that is not `project` alone: a worktree of it, and the branch in it. Asked for each session. */
+  readonly heldIn?: () => { readonly project?: string; readonly branch?: string };
   /** Folder to write sessions to as files, such as `.rkat/sessions`. Default: none. */
   readonly sessionFiles?: string;
   /**

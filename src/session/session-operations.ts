@@ -15,7 +15,7 @@ import {
 import type { CheckedRequest } from "../core/operations.ts";
 import { readerQueues } from "../core/reader-queues.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
-import { loggedSource, sourceFilter, sourceView } from "../core/session-source.ts";
+import { loggedSource, OWN_AGENT, sourceFilter, sourceView } from "../core/session-source.ts";
 import { SessionState } from "../core/session-state.ts";
 import { taskView } from "../core/task.ts";
 import { tokenUsage, totalTokens } from "../core/usage.ts";
@@ -53,7 +53,8 @@ export function sessionOperations(
     request: CheckedRequest<"createSession">,
   ): Promise<SessionCreated> {
     const { model, systemPrompt, maxTokens, compaction, messages = [], labels = {} } = request;
-    const { source, approvals } = request;
+    const { approvals } = request;
+    const source = request.source ?? ownSource(id, options);
     if (model !== undefined) await settings.model(model);
     const memory = hasMemory && request.memory !== false;
     const limit = maxTokens ?? options.maxTokens;
@@ -211,4 +212,13 @@ function sessionView(
       ...(state.working.isPinned(id) ? { pinned: true as const } : {}),
     })),
   };
+}
+
+/** The source of a session that begins here. Without a branch or a worktree, the project of the stores says it all. */
+function ownSource(id: string, { heldIn, project }: ServiceCore["options"]) {
+  const held = heldIn?.();
+  if (held === undefined || (held.branch === undefined && held.project === project)) {
+    return undefined;
+  }
+  return { agent: OWN_AGENT, nativeId: id, ...held };
 }

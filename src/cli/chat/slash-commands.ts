@@ -37,7 +37,9 @@ const sessionCommands: readonly SlashCommand[] = [
     does: "continue an earlier session, by its id or ~N (default: the last one)",
     complete: sessionIds,
     async run(chat, argument) {
-      const sessionId = await findSession(chat.service, argument === "" ? "last" : argument);
+      const { service, workspace } = chat;
+      const name = argument === "" ? "last" : argument;
+      const sessionId = await findSession(service, name, { workspace });
       const view = await chat.service.read({ sessionId });
       await chat.screen.note(
         `Session ${shortId(sessionId)}: ${plural(view.turns, "turn")} with ${view.model}.` +

@@ -100,23 +100,24 @@ function givenFiles({ files }: Workspace): string {
 }
 
 async function storeFindings(workspace: Workspace, env: Terminal["env"]): Promise<Finding[]> {
-  const { storeAddress, storeFile, dataFolder } = workspace;
+  const { storeAddress, storePlace } = workspace;
+  const { storeFile, dataFolder } = storePlace;
   if (storeAddress !== undefined) return [...(await examineServer(workspace, storeAddress))];
   if (!existsSync(storeFile)) {
-    const problem = placeProblem(workspace);
+    const problem = placeProblem(storePlace);
     const detail = `none yet at ${storeFile}`;
     return problem === undefined
       ? [{ name: "store", state: "good", detail }]
       : [{ name: "store", state: "wrong", detail: `${detail}. ${problem}` }];
   }
   const found = await examineStore(storeFile);
-  const unwritable = found.length > 0 ? undefined : placeProblem(workspace);
+  const unwritable = found.length > 0 ? undefined : placeProblem(storePlace);
   const problems = unwritable === undefined ? found : [unwritable];
   const store: Finding =
     problems.length === 0
       ? { name: "store", state: "good", detail: storeFile }
       : { name: "store", state: "wrong", detail: `${storeFile}: ${problems.join("; ")}` };
-  const { message, hint } = storeNotTrusted(workspace, env);
+  const { message, hint } = storeNotTrusted(storePlace, env);
   const trust: Finding[] = workspace.trust.store
     ? []
     : [{ name: "trust", state: "wrong", detail: `${message} ${hint}` }];
@@ -134,7 +135,11 @@ async function storeFindings(workspace: Workspace, env: Terminal["env"]): Promis
 }
 
 /** The reason why a store cannot be made or changed, in one sentence. */
-function placeProblem({ folder, dataFolder, storeFile }: Workspace): string | undefined {
+function placeProblem({
+  folder,
+  dataFolder,
+  storeFile,
+}: Workspace["storePlace"]): string | undefined {
   try {
     if (!lookAt(folder, dataFolder)) return writingProblem(folder);
     if (lookAtFile(folder, storeFile)) accessSync(storeFile, constants.R_OK | constants.W_OK);

@@ -1,5 +1,7 @@
 import type { Command } from "commander";
+import { checkoutAround } from "../../config/git-checkout.ts";
 import type { SearchScope } from "../../config/settings.ts";
+import type { Workspace } from "../../config/workspace.ts";
 import { SessionError } from "../../core/errors.ts";
 import { toolUses } from "../../core/message.ts";
 import type { SessionSummary } from "../../core/operations/sessions.ts";
@@ -48,7 +50,7 @@ export function changedIn(scope: SearchScope): { readonly scope?: "user" } {
 
 /**
  * Finds a session by its id, the beginning of its id, the same without the agent of an imported session, `last` (the one used last)
- * or `~N` (the Nth before that). `last` and `~N` skip archived sessions.
+ * or `~N` (the Nth before that). `last` and `~N` skip archived sessions, and those of other worktrees.
  *
  * @throws SessionError `SESSION_NOT_FOUND` when there is none; `INVALID_PARAMS` when
  *   several match, or when the name is empty.
@@ -56,12 +58,12 @@ export function changedIn(scope: SearchScope): { readonly scope?: "user" } {
 export async function findSession(
   service: SessionService,
   name: string,
-  { includeArchived = false } = {},
+  { includeArchived = false, workspace }: FindOptions = {},
 ): Promise<string> {
   requireName(name);
   const back = stepsBack(name);
   if (back >= 0) {
-    const [found] = await service.list({ limit: 1, offset: back });
+    const [found] = await service.list({ limit: 1, offset: back, ...heldHere(workspace) });
     if (found) return found.sessionId;
     throw new SessionError("SESSION_NOT_FOUND", { message: noneBack(back) });
   }
@@ -71,6 +73,18 @@ export async function findSession(
   // The beginning of an archived session's id names that session, so that a turn is refused with the reason.
   const found = live.length > 0 || includeArchived ? live : await listed(true);
   return oneOf(found.length > 0 ? found : await listImported(service, name), name);
+}
+
+interface FindOptions {
+  readonly includeArchived?: boolean;
+  /** The folder in which `last` is looked for. Without it, in all worktrees. */
+  readonly workspace?: Workspace;
+}
+
+/** Another worktree of a repository may be at work on something else. */
+function heldHere(workspace: Workspace | undefined): { readonly project?: string } {
+  const isShared = workspace && checkoutAround(workspace.folder) !== undefined;
+  return isShared ? { project: workspace.folder } : {};
 }
 
 /** The agent's own name for a session that was imported has no agent before it. */

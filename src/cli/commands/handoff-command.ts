@@ -193,7 +193,7 @@ async function workspacesOf(
 ): Promise<readonly Workspace[]> {
   const { env } = context.terminal;
   const here = await workspaceOf(context, command);
-  const folder = folderForImport(project, env);
+  const folder = await folderForImport(project, env);
   const others = [
     ...(homeFolder(env) === undefined ? [] : [await workspaceOf(context, command, "user")]),
     ...(folder === undefined ? [] : [await openWorkspace({ cwd: folder, env }, folder)]),

@@ -183,9 +183,9 @@ async function sessionOf(service: SessionService, { importedId: sessionId }: Hoo
 }
 
 /** The store that the session is imported into. A store of a project counts only if you trust it. */
-function workspaceFor({ terminal }: CliContext, { cwd }: HookInput): Promise<Workspace> {
+async function workspaceFor({ terminal }: CliContext, { cwd }: HookInput): Promise<Workspace> {
   const { env } = terminal;
-  return openWorkspace({ cwd, env }, folderForImport(cwd, env) ?? requireHome(env));
+  return openWorkspace({ cwd, env }, (await folderForImport(cwd, env)) ?? requireHome(env));
 }
 
 async function withServiceOf<Result>(

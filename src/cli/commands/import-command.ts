@@ -138,8 +138,8 @@ type Imported = Awaited<ReturnType<Importer["run"]>>;
 type Options = Omit<Parameters<Importer["run"]>[0], "signal" | "onProgress">;
 
 /** Without a `.rkat`, the sessions of all projects would go to a new one in any folder. */
-function requireStoreOfUser({ user, dataFolder }: Workspace): void {
-  if (user === undefined || existsSync(dataFolder)) return;
+function requireStoreOfUser({ user, storePlace }: Workspace): void {
+  if (user === undefined || existsSync(storePlace.dataFolder)) return;
   throw new SessionError("INVALID_PARAMS", {
     message: "An import for a user goes to one store, and this folder has no .rkat.",
     hint: "Say --scope user for the user-wide store, or --scope project to make a .rkat here.",

@@ -68,7 +68,7 @@ async function readKnowledge(
 ): Promise<void> {
   const { scope } = command.opts<{ scope?: Scope }>();
   const workspace = await workspaceOf(context, command);
-  const isProject = hasStore(workspace) || existsSync(workspace.dataFolder);
+  const isProject = hasStore(workspace) || existsSync(workspace.storePlace.dataFolder);
   await withService(context, command, work, changedIn(scope ?? (isProject ? "project" : "user")));
 }
 

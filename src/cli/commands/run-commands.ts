@@ -101,8 +101,9 @@ function resumeSession(
   return withService(
     context,
     command,
-    async (service, { config }) => {
-      const sessionId = await findSession(service, session);
+    async (service, workspace) => {
+      const { config } = workspace;
+      const sessionId = await findSession(service, session, { workspace });
       const source = promptSource(terminal, flags.onApproval);
       // A prompt denies a waiting call. Without a prompt, the turn of that call continues.
       const waits = fallback === undefined || (await hasWaitingCall(service, sessionId));

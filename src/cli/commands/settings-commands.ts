@@ -138,7 +138,7 @@ export function trustCommand(program: Command, context: CliContext): void {
     .action(async ({ revoke, show, json }: { revoke?: true; show?: true; json?: true }) => {
       const { dir } = command.optsWithGlobals<{ dir?: string }>();
       const { workspace } = await examineWorkspace(terminal, dir);
-      const { folder, dataFolder, storeFile } = workspace;
+      const { folder, dataFolder, storePlace } = workspace;
       if (!lookAt(folder, dataFolder)) {
         throw new SessionError("INVALID_PARAMS", {
           message: `There is no .rkat in ${folder}.`,
@@ -147,12 +147,17 @@ export function trustCommand(program: Command, context: CliContext): void {
       }
       if (revoke) distrust(workspace, terminal.env);
       else if (!show) {
-        lookAtFile(folder, storeFile);
+        lookAtFile(storePlace.folder, storePlace.storeFile);
         if (!trust("folder", dataFolder, workspace, terminal.env)) throw notKept(terminal.env);
         trust("settings", settingsFile(workspace), workspace, terminal.env);
-        trust("store", storeFile, workspace, terminal.env);
+        trust("store", storePlace.storeFile, storePlace, terminal.env);
       }
-      const now = trustIn(workspace, terminal.env);
+      const now = {
+        settings: trustIn({ ...workspace, storeFile: join(dataFolder, "rkat.db") }, terminal.env)
+          .settings,
+        store: trustIn(storePlace, terminal.env).store,
+      };
+      const where = storePlace.folder === folder ? "" : `, in ${storePlace.folder}`;
       if (json)
         return await printJson(terminal.stdout, {
           folder,
@@ -161,7 +166,7 @@ export function trustCommand(program: Command, context: CliContext): void {
         });
       const word = (is: boolean) => (is ? "trusted" : "not trusted");
       await terminal.stdout.write(
-        `${folder}\n  settings  ${word(now.settings)}\n  store     ${word(now.store)}\n`,
+        `${folder}\n  settings  ${word(now.settings)}\n  store     ${word(now.store)}${where}\n`,
       );
     });
 }

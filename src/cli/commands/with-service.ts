@@ -62,7 +62,7 @@ export async function withService<Result>(
   if (scope !== undefined) {
     const which = typeof scope === "function" ? scope(workspace) : scope;
     const open = (how: StoreAccess) => openServiceOf(which, workspace, how);
-    const isLazy = makesStore === "when changed" && !existsSync(workspace.dataFolder);
+    const isLazy = makesStore === "when changed" && !existsSync(workspace.storePlace.dataFolder);
     const opened = isLazy ? await storedWhenChanged(open) : await open(access);
     return await useOpened(opened, (value) => work(value, workspace));
   }
