@@ -17,7 +17,7 @@ import { memoryStoreLaws } from "../src/testing/memory-store-laws.ts";
 import { builtProgram } from "./support/built-package.ts";
 import { ConceptEmbedder } from "./support/concept-embedder.ts";
 import { spawn } from "./support/start-process.ts";
-import { trials } from "./support/trials.ts";
+import { sampled, trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("embed-until-killed");
 const TRIALS = trials(2, 40);
@@ -487,14 +487,18 @@ test(
   20_000 + TRIALS * 5000,
 );
 
+// Without an embedder the store keeps all of them, in test/memory-laws.test.ts.
 describe("a memory store with a trained embedder keeps the laws", () => {
-  test.each(memoryStoreLaws.map((law) => [law.name, law] as const))("%s", async (_, law) => {
-    await law.holds(async () => {
-      const store = new Embedded(openDatabase({ path: path() }), {
-        embedder: new ConceptEmbedder(),
+  test.each(sampled(memoryStoreLaws, { of: 2, at: 1 }).map((law) => [law.name, law] as const))(
+    "%s",
+    async (_, law) => {
+      await law.holds(async () => {
+        const store = new Embedded(openDatabase({ path: path() }), {
+          embedder: new ConceptEmbedder(),
+        });
+        opened.push(store);
+        return store;
       });
-      opened.push(store);
-      return store;
-    });
-  });
+    },
+  );
 });

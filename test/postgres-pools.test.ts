@@ -21,15 +21,20 @@ import {
   postgresPlace,
   postgresUrl,
 } from "./support/postgres.ts";
+import type { Part } from "./support/trials.ts";
 
 const TURNS = 20;
+
+/** A half of each kind's laws in the short form: a pool of one keeps the other half than a pooler. */
+const PARTS = { one: { of: 2, at: 1 }, pooler: { of: 2, at: 0 } } as const;
 
 /** Opens stores of their own for each place. */
 type Open = (place: string) => Promise<Stores>;
 
-function obeyAll(open: Open): void {
+/** In test/laws.test.ts and test/memory-laws.test.ts stores with a pool of their own keep all of the laws. */
+function obeyAll(open: Open, part: Part): void {
   const subject = <T>(name: string, store: (stores: Stores) => T) => [
-    { name, durable: true, open: async (place: string) => store(await open(place)) },
+    { name, durable: true, part, open: async (place: string) => store(await open(place)) },
   ];
   obey(
     eventStoreLaws,
@@ -72,10 +77,14 @@ describe.skipIf(!hasPostgres).each(PREPARED_STATEMENTS)(
     };
     obeyAll(async (place) => {
       const { schema } = await postgresPlace();
-      const stores = postgresStores({ connectionString: await pooler(), schema, namespace: place });
+      const stores = postgresStores({
+        connectionString: await pooler(),
+        schema,
+        namespace: place,
+      });
       onTestFinished(() => stores.close());
       return stores;
-    });
+    }, PARTS.pooler);
 
     test("processes that share a session lose nothing, and write nothing twice", async () => {
       const crowd = await ConversingCrowd.start({
@@ -101,5 +110,5 @@ describe.skipIf(!hasPostgres)("on a pool of one connection", NEEDS_POSTGRES, () 
       await pool.end();
     });
     return stores;
-  });
+  }, PARTS.one);
 });

@@ -7,6 +7,7 @@ import { contractTests } from "./support/contract-tests.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
 import { expectSameEvents, failureOf } from "./support/same-as-sdk.ts";
 import { sdkWithProvider } from "./support/sdk-with-provider.ts";
+import { PART_OF_SURFACE } from "./support/trials.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 
@@ -15,6 +16,7 @@ describe("SessionService over the command", () => {
     {
       name: "cli",
       durable: true,
+      part: PART_OF_SURFACE.cli,
       cannot: {
         "a bad request is INVALID_PARAMS, and the message names the field":
           "one of its requests has a label that is a number, and a flag is always text",
@@ -25,7 +27,7 @@ describe("SessionService over the command", () => {
 });
 
 describe("the contract over the command", () =>
-  contractTests(cliService, { folder: "project/.rkat/sessions" }));
+  contractTests(cliService, { folder: "project/.rkat/sessions", part: PART_OF_SURFACE.cli }));
 
 test("a conversation gives the same events as over the SDK, as they happen and in the log", () =>
   expectSameEvents(cliService, sdkWithProvider));

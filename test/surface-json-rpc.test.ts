@@ -22,7 +22,7 @@ import {
 import { scriptedService } from "./support/scripted-service.ts";
 import { type ChildProcess, spawn } from "./support/start-process.ts";
 import { overJsonRpc } from "./support/surfaces.ts";
-import { LONG } from "./support/trials.ts";
+import { LONG, PART_OF_SURFACE } from "./support/trials.ts";
 
 const SERVER = builtProgram("serve-scripted-json-rpc");
 const EVERYTHING = BUILDS.F ?? [];
@@ -35,12 +35,14 @@ describe("SessionService over JSON-RPC", () => {
     {
       name: "json-rpc",
       durable: true,
+      part: PART_OF_SURFACE["json-rpc"],
       open: async (place) => async (setup) => open(place, setup),
     },
   ]);
 });
 
-describe("the contract over JSON-RPC", () => contractTests(open));
+describe("the contract over JSON-RPC", () =>
+  contractTests(open, { part: PART_OF_SURFACE["json-rpc"] }));
 
 test("a conversation gives the same events as over the SDK, as they happen and in the log", () =>
   expectSameEvents(open));

@@ -19,7 +19,7 @@ import {
   failureOf,
 } from "./support/same-as-sdk.ts";
 import { overHttp, overStdio, startHttp } from "./support/scripted-mcp.ts";
-import { LONG } from "./support/trials.ts";
+import { LONG, PART_OF_SURFACE } from "./support/trials.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 
@@ -41,6 +41,7 @@ describe("SessionService over MCP", () => {
     {
       name: "http, revision 2026-07-28",
       durable: true,
+      part: PART_OF_SURFACE.mcp,
       cannot: CANNOT,
       open: async (place) => (setup) => overHttp(place, setup, "modern"),
     },
@@ -67,7 +68,7 @@ describe("SessionService over MCP", () => {
 });
 
 describe("the contract over MCP", () =>
-  contractTests((place, setup) => overHttp(place, setup, "modern")));
+  contractTests((place, setup) => overHttp(place, setup, "modern"), { part: PART_OF_SURFACE.mcp }));
 
 const WAYS = {
   stdio: overStdio,

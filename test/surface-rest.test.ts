@@ -16,7 +16,7 @@ import {
 } from "./support/same-as-sdk.ts";
 import { scriptedService } from "./support/scripted-service.ts";
 import { closingWith, overRest } from "./support/surfaces.ts";
-import { LONG } from "./support/trials.ts";
+import { LONG, PART_OF_SURFACE } from "./support/trials.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 
@@ -28,12 +28,13 @@ describe("SessionService over REST", () => {
     {
       name: "rest",
       durable: true,
+      part: PART_OF_SURFACE.rest,
       open: async (place) => async (setup) => open(place, setup),
     },
   ]);
 });
 
-describe("the contract over REST", () => contractTests(open));
+describe("the contract over REST", () => contractTests(open, { part: PART_OF_SURFACE.rest }));
 
 test("a conversation gives the same events as over the SDK, as they happen and in the log", () =>
   expectSameEvents(open));

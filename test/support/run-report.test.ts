@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { renderFailure, renderProgress, renderSkipped, renderSlowest } from "./run-report.ts";
+import {
+  renderFailure,
+  renderProgress,
+  renderSample,
+  renderSkipped,
+  renderSlowest,
+} from "./run-report.ts";
 
 test("skipped tests are grouped by reason, and a reason of one test names it", () => {
   const skipped = [
@@ -70,4 +76,18 @@ test("progress counts tests, files and failures", () => {
   const progress = { tests: 640, failed: 0, files: 12, filesInAll: 120, ms: 9600 };
   expect(renderProgress(progress)).toBe("10 %: 640 tests, 12 of 120 files, 10 s");
   expect(renderProgress({ ...progress, failed: 2 })).toContain("120 files, 2 failed, 10 s");
+});
+
+test("what repeats a law elsewhere is counted, in the short form and in all", () => {
+  const both = [
+    { run: 15, all: 57 },
+    { run: 2, all: 3 },
+  ];
+  expect(renderSample(both)).toEqual([
+    "Laws repeated on another store or surface: 17 of 60; npm run test:long runs all",
+  ]);
+  expect(renderSample([{ run: 57, all: 57 }])).toEqual([
+    "Laws repeated on another store or surface: 57 of 57",
+  ]);
+  expect(renderSample([{ run: 0, all: 0 }])).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
+import type { Sample } from "./running-test.ts";
 
 export interface SkippedTest {
   readonly name: string;
@@ -48,6 +49,16 @@ export function renderSkipped(skipped: readonly SkippedTest[]): string[] {
     }),
     ...(rest > 0 ? [`  ${rest} for other reasons`] : []),
   ];
+}
+
+/** How many of the tests run that repeat a law on another store or surface. */
+export function renderSample(samples: readonly Sample[]): string[] {
+  const sum = (count: (sample: Sample) => number) =>
+    samples.reduce((sum, sample) => sum + count(sample), 0);
+  const [run, all] = [sum(({ run }) => run), sum(({ all }) => all)];
+  if (all === 0) return [];
+  const rest = run < all ? "; npm run test:long runs all" : "";
+  return [`Laws repeated on another store or surface: ${run} of ${all}${rest}`];
 }
 
 export function renderSlowest(tests: readonly TimedTest[]): string[] {

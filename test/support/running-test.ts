@@ -13,15 +13,27 @@ interface Shared {
   /** The file whose tests run in this process, and the test: what starts counts for both. */
   readonly now: { file?: Running; test?: Running };
   readonly notes: string[];
+  /** Tests that repeat a law on another subject: how many run, and how many there are. */
+  readonly sample: Sample;
+}
+
+export interface Sample {
+  run: number;
+  all: number;
 }
 
 /** One for the process: a test may reset its modules, and what watches the output began with the first. */
-const { storage, now, notes } = sharedByProcess();
+const { storage, now, notes, sample } = sharedByProcess();
 
 function sharedByProcess(): Shared {
   const KEY = Symbol.for("rkat tests know which test runs");
   const known: Shared | undefined = Reflect.get(globalThis, KEY);
-  const shared = known ?? { storage: new AsyncLocalStorage(), now: {}, notes: [] };
+  const shared = known ?? {
+    storage: new AsyncLocalStorage(),
+    now: {},
+    notes: [],
+    sample: { run: 0, all: 0 },
+  };
   Reflect.set(globalThis, KEY, shared);
   return shared;
 }
@@ -49,6 +61,19 @@ export function note(text: string): void {
 /** The notes that no file has handed on yet. */
 export function takeNotes(): string[] {
   return notes.splice(0);
+}
+
+/** Of tests that repeat a law on another subject, `run` of `all` are in this form of the run. */
+export function countSample(run: number, all: number): void {
+  sample.run += run;
+  sample.all += all;
+}
+
+/** What was counted since the last call. */
+export function takeSample(): Sample {
+  const taken = { ...sample };
+  Object.assign(sample, { run: 0, all: 0 });
+  return taken;
 }
 
 /** Runs `body` as the file's tests. Throws for what came and was not expected. */

@@ -7,11 +7,14 @@ export function zipOf(
 ): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
+  // Starting to pack takes long, and some archives have thousands of files with one text.
+  const known = new Map<string, Buffer>();
   let offset = 0;
   for (const [path, text] of Object.entries(files)) {
     const name = Buffer.from(path);
     const content = Buffer.from(text);
-    const packed = deflateRawSync(content);
+    const packed = known.get(text) ?? deflateRawSync(content);
+    known.set(text, packed);
     const same = Buffer.alloc(22);
     same.writeUInt16LE(claim.flags ?? 0, 2);
     same.writeUInt16LE(8, 4);

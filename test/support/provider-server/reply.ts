@@ -104,9 +104,12 @@ export function complete(answer: Answer, call: number): CompleteAnswer {
   return { ...answer, call, toolCalls, usage };
 }
 
-/** A text in pieces that end anywhere, as models send them. */
+const PIECES_MAX = 60;
+
+/** A text in pieces that end anywhere, as models send them: of 7 characters, or longer ones so that they are not too many. */
 export function pieces(text: string): string[] {
-  return text.match(/[\s\S]{1,7}/gu) ?? [];
+  const size = Math.max(7, Math.ceil(text.length / PIECES_MAX));
+  return text.match(new RegExp(`[\\s\\S]{1,${size}}`, "gu")) ?? [];
 }
 
 /** Arrays, objects and strings of a body whose shape nobody has promised. */
