@@ -10,7 +10,7 @@ import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
 import { spawn, spawnSync } from "./support/start-process.ts";
 
-/** In this file a command is started as a user starts it, except where a test runs many that only differ in words. */
+/** A command of these is started as a user starts it. The others run in processes that have run some before. */
 const openProject: typeof Project.open = (options) =>
   Project.open({ ...options, ownProcesses: true });
 
@@ -96,7 +96,7 @@ test("`init` creates a commented config.toml, and never changes an existing one"
 });
 
 test("`config` shows each value and where it comes from", async () => {
-  const project = await openProject({ config: 'model = "anthropic/claude"\n' });
+  const project = await Project.open({ config: 'model = "anthropic/claude"\n' });
   const { stdout } = await project.rkat(["config"], "", { RKAT_MAX_TOKENS: "77" });
   expect(stdout).toMatch(/^model +"anthropic\/claude" +\S+\/\.rkat\/config\.toml$/m);
   expect(stdout).toMatch(/^max_tokens +77 +RKAT_MAX_TOKENS$/m);
@@ -113,7 +113,7 @@ test("`config` shows each value and where it comes from", async () => {
 });
 
 test("with a bad setting every command fails with code 3, and `config` still shows the rest", async () => {
-  const project = await openProject({ config: 'modle = "a/b"\nmax_tokens = 5\n' });
+  const project = await Project.open({ config: 'modle = "a/b"\nmax_tokens = 5\n' });
   const run = await project.rkat(["hello"]);
   expect(run.code).toBe(3);
   expect(run.stderr).toContain("config.toml: modle is not a setting. Did you mean model?");
@@ -124,14 +124,14 @@ test("with a bad setting every command fails with code 3, and `config` still sho
 });
 
 test("`.rkat` is found from the folders below it", async () => {
-  const project = await openProject({ config: "max_tokens = 5\n" });
+  const project = await Project.open({ config: "max_tokens = 5\n" });
   mkdirSync(join(project.folder, "src/deep"), { recursive: true });
   const inside = Object.create(project, { folder: { value: join(project.folder, "src/deep") } });
   expect((await inside.rkat(["config"])).stdout).toMatch(/^max_tokens +5 /m);
 });
 
 test("`capabilities` shows what is on", async () => {
-  const project = await openProject({ config: "[capabilities]\nmemory_store = false\n" });
+  const project = await Project.open({ config: "[capabilities]\nmemory_store = false\n" });
   expect(await project.json(["capabilities", "--json"])).toMatchObject({
     capabilities: [
       { id: "session-store", available: true },
@@ -175,7 +175,7 @@ test("a missing capability is reported in the specification's words, and turns s
 });
 
 test("`doctor` finds a damaged store and permissions that are too open, and fails", async () => {
-  const project = await openProject();
+  const project = await Project.open();
   project.write(".rkat/rkat.db", "this is no database, and it is long enough to be looked at");
   // Your umask may have made them private.
   for (const path of [".rkat", ".rkat/rkat.db"]) chmodSync(join(project.folder, path), 0o755);
@@ -189,7 +189,7 @@ test("`doctor` finds a damaged store and permissions that are too open, and fail
 });
 
 test("`doctor` fails when the store is not trusted, as every other command would", async () => {
-  const project = await openProject();
+  const project = await Project.open();
   const stores = sqliteStores({ path: join(project.folder, ".rkat/rkat.db") });
   await stores.sessions.list({});
   await stores.close();
@@ -202,14 +202,14 @@ test("`doctor` fails when the store is not trusted, as every other command would
 });
 
 test("`doctor` names keys, and shows none", async () => {
-  const project = await openProject();
+  const project = await Project.open();
   const { stdout } = await project.rkat(["doctor"], "", { OPENAI_API_KEY: "sk-very-secret" });
   expect(stdout).toContain("OPENAI_API_KEY is set");
   expect(stdout).not.toContain("sk-very-secret");
 });
 
 test("a pipe that is closed early is no failure", async () => {
-  const project = await openProject();
+  const project = await Project.open();
   const { child, ended } = project.start(["config"]);
   child.stdout?.destroy();
   expect(await ended).toMatchObject({ code: 0, stderr: "" });

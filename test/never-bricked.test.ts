@@ -421,7 +421,7 @@ test("no session is bricked, whatever the window, the tokenizer, the talk and th
       expect(of("run_failed")).toEqual([]);
     },
   );
-  await fc.assert(check, { numRuns: trials(25, 600), seed: GIVEN_SEED ?? 7 });
+  await fc.assert(check, { numRuns: trials(12, 600), seed: GIVEN_SEED ?? 7 });
 }, 120_000);
 
 const SAMPLES: Record<string, (length: number) => string> = {
