@@ -58,6 +58,7 @@ test("rkat handoff writes the same for a transcript and for the session imported
 /** In MB: what a process may hold besides the message grows with it. */
 const [LONG_MESSAGE, HEAP] = LONG ? [20, 160] : [3, 47];
 
+// Each takes over two seconds: a process of its own reads the message, with hardly more memory than it needs.
 describe(`a message of ${LONG_MESSAGE} MB takes only a few times its size`, () => {
   const long = "the build of port 8080 failed, and we use pnpm instead of npm. ".repeat(
     16_000 * LONG_MESSAGE,

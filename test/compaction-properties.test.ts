@@ -253,6 +253,7 @@ const PROMISES: Record<string, (compaction: Compaction) => void> = {
   },
 };
 
+// Takes over two seconds: each history is compacted up to three times, and each time held against every promise.
 test("every promise holds for every history, and for every continuation of it", async () => {
   let compactions = 0;
   const outcomes: Record<string, number> = {};
@@ -336,6 +337,7 @@ test("superseded system messages may leave, others never; in need only what has 
 
 const CONVERSATIONS = new URL("../../shared/bench/data/", import.meta.url);
 
+// Takes over two seconds: a real conversation is long, and is compacted again and again.
 test(
   "every promise holds along real conversations",
   async (context) => {

@@ -27,6 +27,7 @@ const WAYS: readonly (readonly [Engine, Engine])[] = [
     : []),
 ];
 
+// Each takes over two seconds: it starts ten processes, and kills eight of them.
 describe.each(WAYS)("a move from %s to %s", (source, target) => {
   test(
     `arrives whole after ${KILLS} kills, ${TRIALS} times`,

@@ -364,6 +364,7 @@ describe("system messages that a host adds turn by turn", () => {
   }
 });
 
+// Takes over two seconds: each input is a session of up to sixteen turns.
 test("no session is bricked, whatever the window, the tokenizer, the talk and the summariser", async () => {
   const arbitraryTurn = fc.record({
     kind: fc.constantFrom("prose", "base64", "Russian", "JSON"),

@@ -26,6 +26,7 @@ const TIMES = trials(140, 10_000);
 /** What a process learns once, such as compiled code, is in it. A request that stays is 10 KB and more. */
 const GROWTH_BYTES_MAX = 1_000_000;
 
+// Take over two seconds: what stays behind shows after many rounds only, in a process that does nothing else.
 for (const kind of ["turns", "compactions", "requests", "subscriptions"]) {
   test(`${TIMES} ${kind} leave nothing behind`, async () => {
     const args = ["--expose-gc", "--disable-warning=ExperimentalWarning", SOAK, kind, `${TIMES}`];
