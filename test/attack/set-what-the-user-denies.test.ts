@@ -29,6 +29,7 @@ const VALUES: Readonly<Partial<Record<SettingKey, readonly unknown[]>>> = {
   "approvals.default": ["deny", "ask", "allow"],
   "tools.*.policy": ["deny", "ask", "allow"],
   "tools.project": ["all", "read", "none"],
+  "sessions.worktrees": ["shared", "apart"],
   "tools.run_command.environment": [["SSH_AUTH_SOCK"], ["NPM_TOKEN", "http_proxy"]],
   "memory.index": ["all", "discarded"],
   "mcp.tools": [["all"], ["memory_search", "memory_add"]],
