@@ -1,8 +1,8 @@
 import { parse } from "smol-toml";
 import { policyOf } from "../../src/agent/tool-policy.ts";
 import { printable } from "../../src/cli/render/printable.ts";
+import { renderCall } from "../../src/cli/render/render-call.ts";
 import { PLAIN } from "../../src/cli/render/style.ts";
-import { renderCall } from "../../src/cli/terminal/approval-prompt.ts";
 import { parseJsonText } from "../../src/coding-agents/json-text.ts";
 import { anchorsIn } from "../../src/compaction/anchors.ts";
 import { contentWords, namesIn } from "../../src/compaction/content-words.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { oneLine, printable } from "../../src/cli/render/printable.ts";
+import { renderCall } from "../../src/cli/render/render-call.ts";
 import { renderMemoryEntries, renderMemoryHits } from "../../src/cli/render/render-memory.ts";
 import { styleFor } from "../../src/cli/render/style.ts";
-import { renderCall } from "../../src/cli/terminal/approval-prompt.ts";
 import type { PendingApproval } from "../../src/core/approval.ts";
 import type { ToolApprovalRequested } from "../../src/core/event.ts";
 import type { MemoryEntry } from "../../src/core/memory-store.ts";

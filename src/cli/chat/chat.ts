@@ -12,13 +12,7 @@ import { hasWaitingCall } from "../commands/find-session.ts";
 import { budgetOf, type RunFlags, type SessionFlags, sessionOf } from "../commands/run-flags.ts";
 import { shortId } from "../render/render-sessions.ts";
 import { type Style, styleFor } from "../render/style.ts";
-import {
-  answerOf,
-  approvalQuestion,
-  isTypedAhead,
-  notAnswered,
-  renderCall,
-} from "../terminal/approval-prompt.ts";
+import { CallQuestion } from "../terminal/approval-prompt.ts";
 import { LearnedRules } from "../terminal/learned-rules.ts";
 import { exitCodeOf, printFailure } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -121,11 +115,11 @@ export class Chat implements Conversation {
   /** Asks at the prompt whether a tool call may run. Ctrl-C stops the turn. */
   readonly approve: Approve = async (call, { signal, always }) => {
     this.#running?.display.end();
-    await this.screen.say(renderCall(call, this.style, always));
-    const askedAt = performance.now();
-    const text = this.style.cyan(approvalQuestion(always));
+    const { stdin, stdout: output } = this.terminal;
+    const question = new CallQuestion(call, this.style, { always, stdin, output });
+    await this.screen.say(question.page());
     for (;;) {
-      const typed = await this.screen.read({ text, signal });
+      const typed = await this.screen.read({ text: this.style.cyan(question.text), signal });
       this.#unanswered = typed.type === "end" || typed.type === "interrupt";
       if (typed.type !== "text") break;
       if (isQuit(typed.text)) {
@@ -133,11 +127,9 @@ export class Chat implements Conversation {
         this.leave();
         break;
       }
-      const answer = isTypedAhead(askedAt, this.terminal)
-        ? undefined
-        : answerOf(typed.text, always);
-      if (answer) return answer;
-      await this.screen.say(notAnswered(always));
+      const taken = question.take(typed.text);
+      if ("answer" in taken) return taken.answer;
+      await this.screen.say(taken.shown);
     }
     this.#running?.stop.abort();
     return undefined;

@@ -129,6 +129,9 @@ export class TerminalScreen implements ChatScreen {
       get columns() {
         return device.columns;
       },
+      get rows() {
+        return device.rows;
+      },
       write: async (text) => this.#remark((columns) => wrap(text.trimEnd(), columns)),
     };
     this.#tui.start();

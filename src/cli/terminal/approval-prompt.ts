@@ -5,48 +5,75 @@ import type {
   Approve,
   PendingApproval,
 } from "../../core/approval.ts";
-import { oneLine, printable } from "../render/printable.ts";
+import { CallPages } from "../render/render-call.ts";
 import type { Style } from "../render/style.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Output, Terminal } from "./terminal.ts";
 
 const ALWAYS_KEYS = "s (always in this session), p (always in this project)";
-
-/** The question after a call. Without `always`, this call cannot be allowed for good. */
-export function approvalQuestion(always: AllowedCalls | undefined): string {
-  return always ? `Run it? y, n, n and why, ${ALWAYS_KEYS} › ` : "Run it? y, n, or n and why › ";
-}
-
-/** The list of valid keys, shown after a line that was no answer. */
-export function notAnswered(always: AllowedCalls | undefined): string {
-  const keys = always ? `y, n, ${ALWAYS_KEYS}` : "y or n";
-  return `Type ${keys}. "n" and a reason tells the model why. Ctrl-C stops the turn, and the call waits.\n`;
-}
-
 const TYPED_AHEAD_MS = 250;
 
-/** Whether a line came too soon after its question, asked at `askedAt`, to answer it. */
-export function isTypedAhead(askedAt: number, { stdin }: Terminal): boolean {
-  return stdin.isTerminal && performance.now() - askedAt < TYPED_AHEAD_MS;
-}
+/**
+ * A question about a call, and what its answers mean. A call that does not fit the terminal is shown page by page, and it
+ * can be allowed when all of it was shown.
+ */
+export class CallQuestion {
+  readonly #pages: CallPages;
+  readonly #always: AllowedCalls | undefined;
+  readonly #isTerminal: boolean;
+  #askedAt = 0;
 
-/** A call that waits for approval, and what "always" would allow. */
-export function renderCall(
-  { tool, args }: Pick<PendingApproval, "tool" | "args">,
-  style: Style,
-  always?: AllowedCalls,
-): string {
-  const call = `${style.yellow("→")} ${style.bold(oneLine(tool, 80))} ${renderArguments(args)}`;
-  return always
-    ? `${call}\n  ${style.dim(`"always" (s or p) allows ${renderAllowed(always)}`)}`
-    : call;
-}
+  /** `output` is where the pages are shown. A pipe gets all at once. */
+  constructor(
+    call: PendingApproval,
+    style: Style,
+    {
+      always,
+      stdin,
+      output: { columns, rows },
+    }: {
+      readonly always: AllowedCalls | undefined;
+      readonly stdin: Pick<Terminal["stdin"], "isTerminal">;
+      readonly output: Pick<Output, "columns" | "rows">;
+    },
+  ) {
+    this.#always = always;
+    this.#isTerminal = stdin.isTerminal;
+    const size = stdin.isTerminal
+      ? { columns, rows }
+      : { columns: Number.POSITIVE_INFINITY, rows: Number.POSITIVE_INFINITY };
+    this.#pages = new CallPages(call, style, { always, ...size });
+  }
 
-/** Calls that are allowed for good: `every call of edit_file`. */
-export function renderAllowed({ tool, command }: AllowedCalls): string {
-  const name = oneLine(tool, 80);
-  return command === undefined
-    ? `every call of ${name}`
-    : `${name} with exactly this: ${printable(command).replaceAll("\n", "\n  │ ")}`;
+  /** The next page of the call. From now on an answer may come. */
+  page(): string {
+    this.#askedAt = performance.now();
+    return this.#pages.next();
+  }
+
+  get text(): string {
+    const { isWhole, percent } = this.#pages;
+    if (!isWhole) return `${percent} % shown. Enter shows more; n, or n and why, denies › `;
+    return this.#always
+      ? `Run it? y, n, n and why, ${ALWAYS_KEYS} › `
+      : "Run it? y, n, or n and why › ";
+  }
+
+  /** The answer in a line; or what to show before the question is asked again. */
+  take(line: string): { readonly answer: ApprovalAnswer } | { readonly shown: string } {
+    const { isWhole } = this.#pages;
+    if (line.trim() === "" && !isWhole) return { shown: this.page() };
+    // What was typed before the question is no answer to it.
+    const isAhead = this.#isTerminal && performance.now() - this.#askedAt < TYPED_AHEAD_MS;
+    const answer = isAhead ? undefined : answerOf(line, this.#always);
+    if (answer && (isWhole || answer.decision === "deny")) return { answer };
+    if (!isWhole) {
+      return { shown: "A call can run after all of it was shown: press Enter. Or type n." };
+    }
+    const keys = this.#always ? `y, n, ${ALWAYS_KEYS}` : "y or n";
+    return {
+      shown: `Type ${keys}. "n" and a reason tells the model why. Ctrl-C stops the turn, and the call waits.`,
+    };
+  }
 }
 
 /**
@@ -83,16 +110,16 @@ export class ApprovalPrompt {
     { signal, always }: Parameters<Approve>[1],
   ): Promise<ApprovalAnswer | "later" | undefined> {
     const { stderr, stdin } = this.#terminal;
-    const question = this.#style.cyan(approvalQuestion(always));
-    await stderr.write(`${renderCall(call, this.#style, always)}\n${question}`);
-    const askedAt = performance.now();
+    const question = new CallQuestion(call, this.#style, { always, stdin, output: stderr });
+    let shown = question.page();
     for (;;) {
+      await stderr.write(`${shown}\n${this.#style.cyan(question.text)}`);
       const line = await this.#line(signal);
       if (!stdin.isTerminal || line === undefined) await stderr.write("\n");
       if (line === undefined) return signal.aborted ? undefined : "later";
-      const answer = isTypedAhead(askedAt, this.#terminal) ? undefined : answerOf(line, always);
-      if (answer) return answer;
-      await stderr.write(`${notAnswered(always)}${question}`);
+      const taken = question.take(line);
+      if ("answer" in taken) return taken.answer;
+      shown = taken.shown;
     }
   }
 
@@ -131,54 +158,4 @@ export class ApprovalPrompt {
     });
     return this.#input;
   }
-}
-
-const JSON_COLUMNS_MAX = 500;
-/** Lines of a text that is written into a file. A command is always shown in full. */
-const LINES_MAX = 40;
-const LINE_COLUMNS_MAX = 400;
-
-/**
- * The arguments of a call that waits for approval: a command in full, an edit as lines that go and
- * lines that come, and everything else as JSON on one line.
- */
-function renderArguments(args: unknown): string {
-  const { command, path, old_text, new_text, content, ...rest } = fieldsOf(args);
-  if (typeof command === "string" && path === undefined) {
-    const others = Object.keys(rest).length > 0 ? ` ${asJson(rest)}` : "";
-    return `${printable(command).replaceAll("\n", CONTINUED)}${others}`;
-  }
-  if (typeof path !== "string") return asJson(args);
-  const shown = oneLine(path, LINE_COLUMNS_MAX);
-  if (typeof old_text === "string" && typeof new_text === "string") {
-    const places = rest.every === true ? " (in every place)" : "";
-    return `${shown}${places}${lines("-", old_text)}${lines("+", new_text)}`;
-  }
-  if (typeof content === "string") return `${shown}${lines("+", content)}`;
-  return asJson(args);
-}
-
-/** The lines of a text cannot be taken for lines of the question. */
-const CONTINUED = "\n  │ ";
-
-function lines(sign: string, text: string): string {
-  const all = text.split("\n");
-  if (all.at(-1) === "") all.pop();
-  const shown = all.slice(0, LINES_MAX).map((line) => cutLine(line));
-  const left = all.length - shown.length;
-  if (left > 0) shown.push(`… ${left} more lines`);
-  return shown.map((line) => `${CONTINUED}${sign} ${line}`).join("");
-}
-
-function cutLine(line: string): string {
-  const text = printable(line);
-  return text.length > LINE_COLUMNS_MAX ? `${text.slice(0, LINE_COLUMNS_MAX)}…` : text;
-}
-
-function asJson(value: unknown): string {
-  return oneLine(JSON.stringify(value) ?? "", JSON_COLUMNS_MAX);
-}
-
-function fieldsOf(args: unknown): Readonly<Record<string, unknown>> {
-  return typeof args === "object" && args !== null ? (args as Record<string, unknown>) : {};
 }

@@ -93,6 +93,9 @@ function outputOf(stream: NodeJS.WriteStream): Output {
       // A terminal without a window has 0.
       return stream.columns || 80;
     },
+    get rows() {
+      return stream.rows || 24;
+    },
     async write(text) {
       if (!stream.write(withOwnControls(text))) await once(stream, "drain");
     },

@@ -10,6 +10,7 @@ function output(isTerminal: boolean) {
     isTerminal,
     rewrites: isTerminal,
     columns: 20,
+    rows: 24,
     write: async (text: string) => void written.push(text),
   };
 }

@@ -59,6 +59,7 @@ export interface Output {
   /** Whether it is a terminal that can rewrite a line in place. */
   readonly rewrites: boolean;
   readonly columns: number;
+  readonly rows: number;
   /** Writes in the order of the calls. Resolves when the stream can take more. */
   write(text: string): Promise<void>;
 }
