@@ -57,6 +57,13 @@ describe.each(Object.keys(PLACES))("in %s", (place) => {
   });
 });
 
+test("a form of MCP says when it does not show all of a call", () => {
+  const form = (content: string) =>
+    formFor({ name: "write_file", args: { content }, goal: "" } as ToolApprovalRequested).message;
+  expect(form("a".repeat(9_000))).toMatch(/\n… 70\d\d more characters are not shown here\./);
+  expect(form("a")).not.toContain("not shown");
+});
+
 test("emoji, and letters that are joined, stay as they are", () => {
   for (const text of ["👩‍👩‍👧", "❤️ 1️⃣", "👩🏽‍💻", "می‌خواهم", "क्‍ष", "שלום עולם", "مرحبا", "日本語"]) {
     expect(printable(text)).toBe(text);

@@ -67,7 +67,10 @@ const REASON_MAX = 2000;
 
 /** The form that asks whether a call may run. */
 export function formFor({ name, args, goal }: ToolApprovalRequested): ElicitRequestFormParams {
-  const shown = (JSON.stringify(args, null, 2) ?? "").slice(0, ARGUMENTS_SHOWN);
+  const all = JSON.stringify(args, null, 2) ?? "";
+  const left = all.length - ARGUMENTS_SHOWN;
+  const note = `\n… ${left} more characters are not shown here. \`rkat approvals\` shows all of it.`;
+  const shown = left > 0 ? `${all.slice(0, ARGUMENTS_SHOWN)}${note}` : all;
   const reason = goal === "" ? "" : `\n\nFor: ${goal}`;
   return {
     mode: "form",
