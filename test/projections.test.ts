@@ -3,6 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import type { PositionedEvent } from "../src/core/event-store.ts";
+import { newId } from "../src/core/ids.ts";
 import { indexableText, isSummary } from "../src/core/message.ts";
 import { Outages } from "../src/core/outages.ts";
 import type { Projection } from "../src/core/projection.ts";
@@ -456,3 +457,63 @@ test("a flush does not wait for the process that has the lease", async () => {
   await new ProjectionRunner(events, [shared], new Outages(() => {}), { lease }).flush();
   expect(await events.readAll(shared.at, 1)).toEqual([]);
 });
+
+test("a file that is deleted or damaged comes back with the next event of its session", async () => {
+  const events = await someLog();
+  const folder = await temporaryFolder();
+  const whole = join(folder, "whole");
+  await project(events, new SessionFiles(events, whole));
+  const ids = [...new Set((await events.readAll(0, 1e6)).map(({ sessionId }) => sessionId))];
+  const before = await filesOf(whole);
+  for (const id of ids) {
+    const next = { event_id: newId(), timestamp_ms: 1, event: archived(id) };
+    await events.append(id, await events.lastSeq(id), [next]);
+  }
+  await project(events, new SessionFiles(events, join(folder, "expected")));
+  const expected = await filesOf(join(folder, "expected"));
+  const names = [
+    "index.jsonl",
+    ...ids.flatMap((id) => [`${id}/events.jsonl`, `${id}/session.json`]),
+  ];
+  const changes = {
+    deleted: (path: string) => rm(path),
+    emptied: (path: string) => truncate(path, 0),
+    cut: (path: string) => truncate(path, 40),
+    longer: (path: string) => appendFile(path, "x\n"),
+    async "another text of the same length"(path: string) {
+      await writeFile(path, (await readFile(path, "utf8")).replaceAll(/[a-z]{3}/g, "xyz"));
+    },
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    for (const name of names) {
+      const place = await temporaryFolder();
+      await cp(whole, place, { recursive: true, preserveTimestamps: true });
+      await change(join(place, name));
+      await project(events, new SessionFiles(events, place));
+      expect(await filesOf(place), `${what}: ${name}`).toEqual(expected);
+    }
+  }
+  expect(Object.keys(before)).toHaveLength(2 + 4 * ids.length);
+});
+
+test("what is deleted comes back when a process starts, without reading what is whole", async () => {
+  const events = await someLog();
+  const folder = await temporaryFolder();
+  await project(events, new SessionFiles(events, folder));
+  const before = await filesOf(folder);
+  const [id = ""] = (await events.readAll(0, 1)).map(({ sessionId }) => sessionId);
+  await rm(join(folder, id, "events.jsonl"));
+  await rm(join(folder, "index.jsonl"));
+  const reads: string[] = [];
+  const watched = {
+    read(...args: Parameters<typeof events.read>) {
+      reads.push(args[0]);
+      return events.read(...args);
+    },
+  };
+  await new SessionFiles(watched, folder).position();
+  expect(await filesOf(folder)).toEqual(before);
+  expect(reads).toEqual([id]);
+});
+
+const archived = (session_id: string) => ({ type: "session_archived", session_id }) as const;

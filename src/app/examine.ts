@@ -1,7 +1,7 @@
-import { hasCapability, lookAtStore, type Workspace } from "../config/workspace.ts";
+import { hasCapability, hasStore, lookAtStore, type Workspace } from "../config/workspace.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import { MEMORY_STORES } from "./memory-stores.ts";
-import { openEmbedderOf } from "./open-stores.ts";
+import { actingFor, openEmbedderOf, openStores } from "./open-stores.ts";
 
 // The checks of `rkat doctor`.
 
@@ -45,6 +45,24 @@ export async function examineServer(
   } catch (error) {
     const { message, hint } = SessionError.from(error);
     return [{ name: "store", state: "wrong", detail: `${message} ${hint}` }];
+  }
+}
+
+/** What memory lacks of the log, or has beyond it; empty when they are alike. */
+export async function examineMemoryOfLog(workspace: Workspace): Promise<readonly string[]> {
+  const { config } = workspace;
+  const isCompared =
+    hasCapability(config, "memory-store") && hasCapability(config, "session-store");
+  if (!isCompared || !hasStore(workspace)) return [];
+  const { MemoryAudit } = await import("../session/memory-audit.ts");
+  const stores = await openStores(workspace, "existing");
+  try {
+    const own = actingFor(workspace, stores);
+    return (await new MemoryAudit(own, config.get("memory.index")).check()).problems;
+  } catch (error) {
+    return [SessionError.from(error).message];
+  } finally {
+    await stores.close();
   }
 }
 

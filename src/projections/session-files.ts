@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import type { StoredEvent } from "../core/event.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
@@ -43,6 +43,9 @@ export type OneWriter = (work: () => Promise<void>) => Promise<void>;
  * The log stays the truth. A session's checkpoint is written last. After a crash, everything beyond
  * it is cut off and written again, so the same log always gives the same bytes. Of all processes
  * one writes at a time. No link is followed.
+ *
+ * A file that is newer than its checkpoint was changed by somebody else, and comes again from the log with the next
+ * event of its session. One that is gone comes back when a process starts.
  */
 export class SessionFiles implements Projection {
   readonly name = "session-files";
@@ -67,6 +70,10 @@ export class SessionFiles implements Projection {
   async position(): Promise<number> {
     if (!this.#isWhole) await this.#restoreLost();
     this.#isWhole = true;
+    return this.#reached;
+  }
+
+  get #reached(): number {
     const position = Number(this.#read("checkpoint").trim());
     return Number.isSafeInteger(position) && position > 0 ? position : 0;
   }
@@ -76,13 +83,14 @@ export class SessionFiles implements Projection {
     if (!last) return;
     await this.#oneWriter(async () => {
       makeFolder(this.#root, this.#folder);
+      if (this.#isNewer("index.jsonl", "checkpoint")) await this.#indexAgain();
       for (const [sessionId, added] of Map.groupBy(events, (event) => event.sessionId)) {
         if (!isPlainName(sessionId)) continue;
         const stored = added.map((event) => event.stored);
         await this.#project(sessionId, stored);
       }
       // Another process may have come further meanwhile.
-      this.#replace("checkpoint", `${Math.max(last.position, await this.position())}\n`);
+      this.#saveReached(Math.max(last.position, await this.position()));
     });
   }
 
@@ -112,23 +120,68 @@ export class SessionFiles implements Projection {
       remove(this.#root, join(this.#folder, sessionId));
       const others = this.#indexed().filter((line) => line.sessionId !== sessionId);
       this.#replace("index.jsonl", linesOf(others.map(({ line }) => line)));
+      this.#saveReached(this.#reached);
     });
   }
 
-  /** Writes the files of sessions whose folder was deleted. Without the checkpoint, all sessions are written again. */
+  /** Writes the files that were deleted. Without the checkpoint, all sessions are written again. */
   async #restoreLost(): Promise<void> {
     if (!lookAt(this.#root, this.#folder)) return;
-    const lost = () => {
-      const present = new Set(readdirSync(this.#folder));
-      return this.#indexed()
-        .map(({ sessionId }) => sessionId)
-        .filter((id) => isPlainName(id) && !present.has(id));
-    };
-    if (lost().length === 0) return;
+    const lost = () => this.#known().filter((id) => !this.#look(join(id, "events.jsonl")));
+    const isIndexLost = () => this.#known().length > 0 && !this.#look("index.jsonl");
+    if (lost().length === 0 && !isIndexLost()) return;
     await this.#oneWriter(async () => {
+      const isWithoutIndex = isIndexLost();
       // Another process may have deleted a session meanwhile.
       for (const sessionId of lost()) await this.#project(sessionId, []);
+      if (isWithoutIndex) await this.#indexAgain();
+      this.#saveReached(this.#reached);
     });
+  }
+
+  /** The sessions that have a folder or a line in the index, those of the index first. */
+  #known(): readonly string[] {
+    const indexed = this.#indexed().map(({ sessionId }) => sessionId);
+    return [...new Set([...indexed, ...readdirSync(this.#folder)])].filter(
+      (id) => isPlainName(id) && !FILES.has(id),
+    );
+  }
+
+  /** Writes the index from the files of the sessions. Those without a line come in the order of their creation. */
+  async #indexAgain(): Promise<void> {
+    const place = new Map(this.#indexed().map(({ sessionId }, at) => [sessionId, at]));
+    const files: SessionFile[] = [];
+    for (const id of this.#known()) {
+      if (!this.#look(join(id, "checkpoint"))) continue;
+      if (!this.#written(id)) await this.#project(id, []);
+      const file = this.#written(id);
+      if (file) files.push(file);
+    }
+    const orderOf = ({ session_id }: SessionFile) => place.get(session_id) ?? place.size;
+    const ageOf = ({ created_at, session_id }: SessionFile) => `${created_at} ${session_id}`;
+    files.sort(
+      (one, other) => orderOf(one) - orderOf(other) || (ageOf(one) < ageOf(other) ? -1 : 1),
+    );
+    this.#replace("index.jsonl", linesOf(files.map(indexLine)));
+  }
+
+  #saveReached(position: number): void {
+    this.#replace("checkpoint", `${position}\n`);
+  }
+
+  #written(sessionId: string): SessionFile | undefined {
+    return readSessionFile(this.#read(join(sessionId, "session.json")), sessionId);
+  }
+
+  /** Whether a file was changed after the one that is always written last. */
+  #isNewer(name: string, last: string): boolean {
+    const limit = this.#look(last)?.mtimeMs;
+    const found = this.#look(name)?.mtimeMs;
+    return limit !== undefined && (found === undefined || found > limit);
+  }
+
+  #look(name: string): Stats | undefined {
+    return lookAtFile(this.#root, join(this.#folder, name));
   }
 
   async #project(sessionId: string, added: readonly StoredEvent[]): Promise<void> {
@@ -180,8 +233,11 @@ export class SessionFiles implements Projection {
   #checkpointOf(sessionId: string): Checkpoint {
     const written = readCheckpoint(this.#read(join(sessionId, "checkpoint")));
     const log = join(sessionId, "events.jsonl");
-    const size = lookAtFile(this.#root, join(this.#folder, log))?.size ?? 0;
-    const checkpoint = written && size >= written.events_len ? written : START;
+    const size = this.#look(log)?.size ?? 0;
+    const isOurs = ["events.jsonl", "session.json"].every(
+      (name) => !this.#isNewer(join(sessionId, name), join(sessionId, "checkpoint")),
+    );
+    const checkpoint = written && isOurs && size >= written.events_len ? written : START;
     if (size > checkpoint.events_len) this.#writeAt(log, "", checkpoint.events_len);
     return checkpoint;
   }
@@ -192,7 +248,7 @@ export class SessionFiles implements Projection {
     events: readonly StoredEvent[],
   ): Promise<{ file: SessionFile; summary: string | undefined; isWritten: boolean }> {
     let file = newSessionFile(sessionId);
-    const written = readSessionFile(this.#read(join(sessionId, "session.json")), sessionId);
+    const written = this.#written(sessionId);
     const isCurrent = checkpoint.last_seq > 0 && written?.seq === checkpoint.last_seq;
     if (isCurrent) {
       file = written;
@@ -213,11 +269,9 @@ export class SessionFiles implements Projection {
   #addToIndex(file: SessionFile): void {
     const lines = this.#indexed();
     if (lines.some(({ sessionId }) => sessionId === file.session_id)) return;
-    const { session_id, created_at, model, labels } = file;
-    const line = JSON.stringify({ session_id, created_at, model, labels });
     this.#writeAt(
       "index.jsonl",
-      `${line}\n`,
+      `${indexLine(file)}\n`,
       Buffer.byteLength(linesOf(lines.map(({ line }) => line))),
     );
   }
@@ -242,6 +296,13 @@ export class SessionFiles implements Projection {
   #writeAt(name: string, text: string, offset: number): void {
     writeAt(this.#root, join(this.#folder, name), text, offset);
   }
+}
+
+/** Those beside the folders of sessions that could have the name of one. */
+const FILES: ReadonlySet<string> = new Set(["checkpoint"]);
+
+function indexLine({ session_id, created_at, model, labels }: SessionFile): string {
+  return JSON.stringify({ session_id, created_at, model, labels });
 }
 
 /** The files of a session that have its messages. */

@@ -49,7 +49,7 @@ export function changedEntries(rows: Iterable<CheckedEntry>, max: number): reado
   for (const row of rows) {
     if (isIntact(row)) continue;
     problems.push(
-      `The ${row.kind} ${row.id} has changed since it was stored, so it is not used. \`rkat memory reindex\` learns it again from the log, or forget it.`,
+      `The ${row.kind} ${row.id} has changed since it was stored, so it is not used. Restore a backup, or add it again: \`rkat knowledge add\`.`,
     );
     if (problems.length === max) break;
   }

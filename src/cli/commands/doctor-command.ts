@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import {
   examineEmbedder,
   examineMemory,
+  examineMemoryOfLog,
   examineProviders,
   examineServer,
   examineSqlite,
@@ -76,7 +77,7 @@ async function projectFindings(context: CliContext, command: Command): Promise<F
     ...home,
     { name: "config", state: "good", detail: givenFiles(workspace) },
     ...workspace.notes.map((detail): Finding => ({ name: "config", state: "note", detail })),
-    ...(await storeFindings(workspace, env)),
+    ...(await storesFindings(workspace, env)),
     modelFinding(workspace),
     ...(await providerFindings(workspace)),
     ...(await memoryFindings(workspace)),
@@ -97,6 +98,17 @@ function homeFinding(env: Terminal["env"]): Finding {
 function givenFiles({ files }: Workspace): string {
   const there = Object.values(files).filter((file) => existsSync(file));
   return there.length > 0 ? there.join(", ") : "defaults (no config.toml)";
+}
+
+/** The store, and what memory lacks of the log in one that is sound. */
+async function storesFindings(workspace: Workspace, env: Terminal["env"]): Promise<Finding[]> {
+  const found = await storeFindings(workspace, env);
+  if (found.some(({ state }) => state === "wrong")) return found;
+  const [first, ...others] = await examineMemoryOfLog(workspace);
+  if (first === undefined) return found;
+  const more = others.length > 0 ? ` ${others.length} more are wrong.` : "";
+  const detail = `${first}${more} \`rkat memory reindex\` makes memory again from the log, and \`rkat memory verify\` names each.`;
+  return [...found, { name: "memory of the log", state: "wrong", detail }];
 }
 
 async function storeFindings(workspace: Workspace, env: Terminal["env"]): Promise<Finding[]> {

@@ -136,5 +136,6 @@ function base64(blob: string): string {
 }
 
 function bytesOf(text: string | null): Uint8Array | null {
+  if (text === undefined) throw new TypeError("a block of the index has no bytes");
   return text === null ? null : Buffer.from(text, "base64");
 }
