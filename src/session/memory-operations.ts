@@ -137,7 +137,7 @@ export function memoryOperations(
 }
 
 /** Compares memory with the log, where there is one. */
-export async function auditOf(
+async function auditOf(
   { stores, memoryScope }: Pick<MemoryOptions, "stores" | "memoryScope">,
   memory: MemoryStore,
 ): Promise<MemoryAudit | undefined> {

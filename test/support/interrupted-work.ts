@@ -24,7 +24,7 @@ export interface Prepared {
   readonly approvalId: string;
 }
 
-export const TURNS = 12;
+const TURNS = 12;
 
 export function openStoresAt(store: string): Stores {
   if (store.startsWith("postgres:")) return postgresStores(postgresAddress(store));
