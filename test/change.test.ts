@@ -123,10 +123,12 @@ test("a flag before the command: the reference has it", () => {
 
 test("a kind of credential: the row of an issuer is all that finding its credentials takes", () => {
   expect(filesFor("A kind of credential")[0]).toBe("src/secrets/secret-forms.ts");
-  const missed = SECRET_FORMS.filter(({ form }) => {
-    const like = fc.stringMatching(new RegExp(`^(?:${form.replaceAll("\\b", "")})$`));
+  const missed = SECRET_FORMS.filter(({ form, check }) => {
+    const shortest = form.replace(/\{(\d+),\d+\}/g, "{$1}").replaceAll("\\b", "");
+    const like = fc.stringMatching(new RegExp(`^(?:${shortest})$`));
     const [secret = ""] = fc.sample(like, { numRuns: 1, seed: 1 });
-    return findSecrets(`It is ${secret} here.`).length === 0;
+    const isOne = check?.(secret) !== false;
+    return isOne && findSecrets(`It is ${secret} here.`).length === 0;
   });
   expect(missed.map(({ kind }) => kind)).toEqual([]);
 });

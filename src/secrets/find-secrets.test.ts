@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { FORMS } from "../../test/support/forms-of-secrets.ts";
+import { LOOKALIKES } from "../../test/support/lookalikes.ts";
 import { HARMLESS, random, SECRETS } from "../../test/support/sample-secrets.ts";
+import { trials } from "../../test/support/trials.ts";
 import { findSecrets } from "./find-secrets.ts";
 import { countSecrets, redactSecrets } from "./redact-secrets.ts";
 
@@ -36,6 +39,89 @@ test("a note after a word is prose, as the credential in its place was", () => {
   );
   expect(once).toContain("[redacted GitHub token]");
   expect(redactSecrets(once)).toBe(once);
+});
+
+/** What of a credential is still in a text. */
+function partsIn(text: string, secret: string): readonly string[] {
+  const parts = secret.split(/\s+|\\n/).filter((part) => part.length >= 12 && !OF_BLOCK.test(part));
+  return [secret, ...parts].filter((part) => text.includes(part));
+}
+
+/** Headers and ends of keys say nothing. */
+const OF_BLOCK = /BEGIN|END|PRIVATE|KEY|Proc|DEK|Comment|Version|ssh/;
+
+test("at least 300 forms and 250 texts that look like them are tried", () => {
+  expect(Object.keys(FORMS).length).toBeGreaterThan(300);
+  expect(new Set(LOOKALIKES).size).toBeGreaterThan(250);
+});
+
+test.each(Object.entries(FORMS))("finds the form: %s", (_, [text, secret]) => {
+  const redacted = redactSecrets(text);
+  expect(partsIn(redacted, secret)).toEqual([]);
+  expect(redacted).toContain("[redacted ");
+});
+
+const lines = (by: (line: string, at: number) => string) => (text: string) =>
+  text.split("\n").map(by).join("\n");
+
+/** How a text stands in others: quoted, indented, commented, escaped, beside other texts. */
+const SURROUNDED: Readonly<Record<string, (text: string) => string>> = {
+  "between sentences": (text) => `Here it is:\n\n${text}\n\nThanks, and tell nobody.`,
+  indented: lines((line) => `        ${line}`),
+  "indented by tabs": lines((line) => `\t\t${line}`),
+  quoted: lines((line) => `> ${line}`),
+  "quoted twice": lines((line) => `> > ${line}`),
+  "in a comment": lines((line) => `# ${line}`),
+  "in a comment of code": lines((line) => `// ${line}`),
+  "in a diff": lines((line) => `+${line}`),
+  "with line numbers": lines((line, at) => `${at + 1}\t${line}`),
+  "with arrows": lines((line, at) => `   ${at + 1}→${line}`),
+  "in a fence": (text) => `\`\`\`\n${text}\n\`\`\``,
+  "with Windows lines": (text) => text.replaceAll("\n", "\r\n"),
+  "in JSON": (text) => JSON.stringify({ content: text, type: "text" }),
+  "in JSON in JSON": (text) => JSON.stringify(JSON.stringify({ text })),
+  "in JSON, three times": (text) => JSON.stringify(JSON.stringify(JSON.stringify([text]))),
+  "in HTML": (text) =>
+    text
+      .replaceAll("&", "&amp;")
+      .replaceAll("<", "&lt;")
+      .replaceAll(">", "&gt;")
+      .replaceAll('"', "&quot;"),
+  twice: (text) => `${text}\n${text}`,
+};
+
+test.each(Object.entries(SURROUNDED))("finds every form %s", (_, surrounded) => {
+  const missed = Object.entries(FORMS).filter(([, [text, secret]]) => {
+    const redacted = redactSecrets(surrounded(text));
+    return partsIn(redacted, secret).length > 0 || redactSecrets(redacted) !== redacted;
+  });
+  expect(missed.map(([name]) => name)).toEqual([]);
+});
+
+test("finds every form between any other texts", () => {
+  const form = fc.constantFrom(...Object.entries(FORMS));
+  const other = fc.constantFrom(...LOOKALIKES, ...HARMLESS);
+  fc.assert(
+    fc.property(form, other, other, ([, [text, secret]], before, behind) => {
+      const redacted = redactSecrets(`${before}\n\n${text}\n\n${behind}`);
+      expect(partsIn(redacted, secret)).toEqual([]);
+    }),
+    { numRuns: trials(500, 20_000) },
+  );
+});
+
+test("leaves every text alone that only looks like one, also beside others and in JSON", () => {
+  const changed = LOOKALIKES.filter((text) => redactSecrets(text) !== text);
+  expect(changed).toEqual([]);
+  const text = fc.constantFrom(...LOOKALIKES, ...HARMLESS);
+  fc.assert(
+    fc.property(text, text, (one, other) => {
+      const both = `${one}\n\n${other}`;
+      expect(redactSecrets(both)).toBe(both);
+      expect(redactSecrets(JSON.stringify(one))).toBe(JSON.stringify(one));
+    }),
+    { numRuns: trials(500, 20_000) },
+  );
 });
 
 for (const text of HARMLESS) {

@@ -46,9 +46,9 @@ export function findIssuedSecrets(
     const start = at;
     at += match[0].length;
     const group = match.findIndex((part, index) => index > 0 && part !== undefined);
-    const kind = forms[group - 1]?.kind ?? "secret";
+    const form = forms[group - 1];
     // `sk-learn-and-more-words` has the form of a key and is none. Right behind a key, another may begin.
-    if (kind !== "OpenAI key" || /[A-Z\d]/.test(match[0])) see(kind, start, at);
+    if (form?.check?.(match[0]) !== false) see(form?.kind ?? "secret", start, at);
     else if (IN_WORD[text.charCodeAt(at - 1)] === 1) at = wordEnd(text, at);
   }
 }

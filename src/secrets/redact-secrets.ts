@@ -8,7 +8,7 @@ export type OnRedacted = (kind: string) => void;
  * changes nothing more.
  */
 export function redactSecrets(text: string, onRedacted?: OnRedacted): string {
-  const found = mayHaveSecret(text) ? findSecrets(text) : [];
+  const found = findSecrets(text);
   if (found.length === 0) return text;
   const parts: string[] = [];
   let at = 0;
@@ -36,26 +36,3 @@ export function countSecrets(texts: readonly string[]): Readonly<Record<string, 
   for (const { kind } of texts.flatMap(findSecrets)) counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;
 }
-
-/** The fewest characters, without a space, of an issuer's form or a random value. */
-const RUN_MIN = 15;
-
-/** Each credential in a shorter run stands beside one of these. */
-const SIGN =
-  /:\/\/|-----BEGIN |pass|pwd|key|secret|token|credential|identified|recovery|seed|mnemonic|authorization|cookie|curl|mysql|mariadb|sig=/i;
-
-/**
- * Whether a text is worth the search for credentials. When the answer is no, `findSecrets` finds none.
- *
- * Most messages are ordinary sentences. This costs a tenth of the search.
- */
-export function mayHaveSecret(text: string): boolean {
-  let run = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    run = text.charCodeAt(at) <= SPACE ? 0 : run + 1;
-    if (run === RUN_MIN) return true;
-  }
-  return SIGN.test(text);
-}
-
-const SPACE = 32;

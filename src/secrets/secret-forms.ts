@@ -1,3 +1,5 @@
+import { isWalletKey } from "./wallet-keys.ts";
+
 /**
  * A form in which an issuer hands out credentials: it can be recognised without its surroundings.
  *
@@ -14,6 +16,21 @@ export interface SecretForm {
   readonly mark?: { readonly text: string; readonly at?: number };
   /** The place of its first full stop, counted from its beginning. The form is tried only where one is there. */
   readonly dot?: { readonly min: number; readonly max: number };
+  /** Whether a text of this form is one, where others look the same. */
+  readonly check?: (text: string) => boolean;
+}
+
+const UUID = "[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}";
+const BASE58 = "[1-9A-HJ-NP-Za-km-z]";
+
+/** A name in code may have the form too. */
+function hasDigit(text: string): boolean {
+  return /\d/.test(text.slice(text.search(/[_.-]/)));
+}
+
+/** Capitals and digits: words joined by dashes have neither. */
+function isNoName(text: string): boolean {
+  return /[A-Z\d]/.test(text);
 }
 
 /**
@@ -23,7 +40,11 @@ export interface SecretForm {
 export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Anthropic key", form: "sk-ant-[\\w-]{16,256}" },
   { kind: "OpenRouter key", form: "sk-or-[\\w-]{20,256}" },
-  { kind: "OpenAI key", form: "sk-(?:proj-|svcacct-|admin-|None-)?[\\w-]{32,256}" },
+  {
+    kind: "OpenAI key",
+    form: "sk-(?:proj-|svcacct-|admin-|None-)?[\\w-]{32,256}",
+    check: isNoName,
+  },
   { kind: "AWS key", form: "(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z0-9]{16}\\b" },
   { kind: "AWS Bedrock key", form: "ABSK[A-Za-z0-9+/]{80,300}={0,2}" },
   { kind: "AWS Bedrock key", form: "bedrock-api-key-[A-Za-z0-9+/=]{20,2000}" },
@@ -39,7 +60,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   },
   { kind: "GitLab token", form: "GR1348941[\\w-]{20}" },
   { kind: "Bitbucket token", form: "ATBB[A-Za-z0-9]{28,40}" },
-  { kind: "Atlassian token", form: "ATATT3[\\w=-]{100,300}" },
+  { kind: "Atlassian token", form: "AT[ACS]TT3[\\w=-]{100,300}" },
   { kind: "Slack token", form: "xox[abeoprs]-[\\w-]{10,300}" },
   { kind: "Slack token", form: "xoxe\\.xox[bp]-[\\w-]{20,300}" },
   { kind: "Slack token", form: "xapp-\\d-[A-Z0-9]{6,20}-\\d{6,20}-[a-z0-9]{20,128}" },
@@ -50,7 +71,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "RubyGems key", form: "rubygems_[a-f0-9]{48}" },
   { kind: "crates.io token", form: "cio[A-Za-z0-9]{32}\\b" },
   { kind: "Docker token", form: "dckr_(?:pat|oat)_[\\w-]{27,64}" },
-  { kind: "Hugging Face token", form: "(?:hf_|api_org_)[A-Za-z]{34}\\b" },
+  { kind: "Hugging Face token", form: "(?:hf_|api_org_)[A-Za-z0-9]{34}\\b" },
   { kind: "Replicate token", form: "r8_[A-Za-z0-9]{37}\\b" },
   { kind: "Groq key", form: "gsk_[A-Za-z0-9]{40,64}" },
   { kind: "xAI key", form: "xai-[A-Za-z0-9]{70,100}" },
@@ -104,7 +125,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Dynatrace token", form: "dt0[a-z]\\d{2}\\.[A-Z0-9]{24}\\.[A-Z0-9]{64}" },
   { kind: "Postman key", form: "PMAK-[a-f0-9]{24}-[a-f0-9]{34}" },
   { kind: "Linear key", form: "lin_(?:api|oauth)_[A-Za-z0-9]{40,80}" },
-  { kind: "Notion token", form: "ntn_[0-9]{11}[A-Za-z0-9]{35}" },
+  { kind: "Notion token", form: "ntn_[A-Za-z0-9]{40,60}" },
   { kind: "Notion token", form: "secret_[A-Za-z0-9]{43}\\b" },
   { kind: "Airtable token", form: "pat[A-Za-z0-9]{14}\\.[a-f0-9]{64}" },
   { kind: "Figma token", form: "figd_[\\w-]{40,64}" },
@@ -135,6 +156,69 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   },
   { kind: "Clojars token", form: "CLOJARS_[a-z0-9]{60}" },
   { kind: "rkat token", form: "rkat_[\\w-]{24,128}" },
+  { kind: "OpenAI key", form: "sess-[A-Za-z0-9]{40}\\b" },
+  { kind: "Together key", form: "tgp_v1_[\\w-]{40,60}" },
+  { kind: "Voyage key", form: "pa-[\\w-]{40,50}", check: hasDigit },
+  { kind: "LlamaCloud key", form: "llx-[A-Za-z0-9]{40,64}" },
+  { kind: "NVIDIA key", form: "nvapi-[\\w-]{50,90}" },
+  { kind: "Cerebras key", form: "csk-[a-z0-9]{40,64}" },
+  { kind: "Fireworks key", form: "fw_[A-Za-z0-9]{22,40}\\b", check: hasDigit },
+  { kind: "Jina key", form: "jina_[\\w-]{40,90}" },
+  { kind: "Firecrawl key", form: "fc-[a-f0-9]{32}\\b" },
+  { kind: "E2B key", form: "e2b_[a-f0-9]{40}\\b" },
+  { kind: "ElevenLabs key", form: "sk_[a-f0-9]{48}\\b" },
+  { kind: "RunPod key", form: "rpa_[A-Z0-9]{40,60}\\b" },
+  { kind: "Weights & Biases key", form: "wandb_v1_[\\w-]{40,120}" },
+  { kind: "Pinecone key", form: "pcsk_[A-Za-z0-9_]{40,100}" },
+  { kind: "Resend key", form: "re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,40}\\b", check: hasDigit },
+  { kind: "Tailscale key", form: "tskey-(?:auth|api|client|scim|webhook)-[\\w-]{20,90}" },
+  { kind: "HubSpot token", form: `pat-(?:na|eu|ap)\\d-${UUID}` },
+  { kind: "Buildkite token", form: "bk(?:ua|pt|ct|at|aj|rt)_[a-f0-9]{40}\\b" },
+  { kind: "CircleCI token", form: "CCI(?:PAT|PRJ)_[A-Za-z0-9]{20,24}_[a-f0-9]{40}" },
+  { kind: "SonarQube token", form: "sq[uap]_[a-f0-9]{40}\\b" },
+  { kind: "Snyk token", form: "snyk_(?:uat|sat)\\.[a-z0-9]{8}\\.[\\w.-]{40,160}" },
+  { kind: "Mapbox token", form: "sk\\.eyJ[\\w-]{20,300}\\.[\\w-]{20,40}" },
+  { kind: "Duffel token", form: "duffel_(?:live|test)_[\\w=-]{43}" },
+  { kind: "Frame.io token", form: "fio-u-[\\w=-]{64}" },
+  { kind: "Harness token", form: "[ps]at\\.[\\w-]{22}\\.[A-Za-z0-9]{24}\\.[A-Za-z0-9]{20}" },
+  { kind: "Firebase key", form: "AAAA[\\w-]{7}:[\\w-]{100,200}" },
+  { kind: "Telegram token", form: "bot\\d{8,10}:AA[\\w-]{33}" },
+  { kind: "Vault token", form: "s\\.[A-Za-z0-9]{24}\\b", check: isNoName },
+  { kind: "PASETO token", form: "v[1-4]\\.(?:local|public)\\.[\\w-]{40,2000}" },
+  { kind: "ClickHouse key", form: "4b1d[A-Za-z0-9]{38}\\b" },
+  { kind: "42 key", form: "s-s4t2(?:ud|af)-[a-f0-9]{64}" },
+  { kind: "Grafana token", form: "eyJrIjoi[A-Za-z0-9+/]{60,400}={0,2}" },
+  { kind: "Sumo Logic token", form: "tk-us-[\\w-]{48}" },
+  { kind: "Sonatype token", form: "sm_[aps]at_[A-Za-z0-9]{16}\\b" },
+  {
+    kind: "Authress key",
+    form: "(?:sc|ext|scauth|authress)_[a-z0-9]{5,30}\\.[a-z0-9]{4,6}\\.acc[_-][a-z0-9-]{10,32}\\.[\\w+/=-]{30,120}",
+  },
+  { kind: "Tencent key", form: "AKID[A-Za-z0-9]{28,40}\\b" },
+  { kind: "Yandex key", form: "(?:AQVN[\\w-]{35,38}|y0_[\\w-]{40,70})", check: isNoName },
+  { kind: "Deno token", form: "dd[po]_[A-Za-z0-9]{36}\\b" },
+  { kind: "Render key", form: "rnd_[A-Za-z0-9]{28,40}\\b", check: hasDigit },
+  { kind: "Plaid token", form: `access-(?:sandbox|development|production)-${UUID}` },
+  { kind: "LaunchDarkly key", form: `(?:sdk|mob|api)-${UUID}` },
+  { kind: "Axiom token", form: `(?:xaat|xapt)-${UUID}` },
+  { kind: "Razorpay key", form: "rzp_(?:live|test)_[A-Za-z0-9]{14,24}" },
+  { kind: "Mollie key", form: "(?:live|test)_[A-Za-z0-9]{30}\\b", check: hasDigit },
+  { kind: "GoCardless token", form: "live_[\\w-]{40}", check: hasDigit },
+  { kind: "Contentful token", form: "CFPAT-[\\w-]{43}" },
+  { kind: "Dropbox token", form: "sl\\.(?:u\\.)?[\\w-]{100,1400}" },
+  { kind: "NuGet key", form: "oy2[a-z0-9]{43}\\b" },
+  { kind: "Packagist token", form: "packagist_(?:ort|uut)_[a-f0-9]{40,80}" },
+  { kind: "ClickUp token", form: "pk_\\d{5,9}_[A-Z0-9]{32}\\b" },
+  { kind: "Typeform token", form: "tfp_[\\w-]{40,64}" },
+  { kind: "Honeycomb key", form: "hc[abx][a-z]{1,2}k_[a-z0-9]{50,64}\\b" },
+  { kind: "Akamai key", form: "akab-[a-z0-9]{16}-[a-z0-9]{16}\\b" },
+  { kind: "AWS token", form: "(?:IQoJb3JpZ2lu|FwoGZXIvYXdz|FQoGZXIvYXdz)[A-Za-z0-9+/=]{80,2000}" },
+  { kind: "wallet key", form: `[xyztuv]prv${BASE58}{100,112}\\b` },
+  {
+    kind: "wallet key",
+    form: `(?:5[HJK]${BASE58}{49}|[KLc]${BASE58}{51}|9${BASE58}{50})\\b`,
+    check: isWalletKey,
+  },
   {
     kind: "JSON web token",
     mark: { text: ".ey" },

@@ -39,6 +39,52 @@ function mayBeSecret(
   return isRandom(value, kinds);
 }
 
+/** Whether a value with spaces is a password: a few words or signs, and no sentence that a program shows. */
+export function isPassPhrase(value: string, isVariable: boolean): boolean {
+  if (value.length < 8 || value.length > 200 || !/\S\s+\S/.test(value) || /^[<[{$%(]/.test(value))
+    return false;
+  const words = value.trim().split(/\s+/);
+  if (words.length > 12 || /[$#]\{|\$\(|\{\{|%[sd]\b|<\w+>/.test(value)) return false;
+  const hasDigit = /\d/.test(value);
+  const isPlain = words.every((word) => /^[a-z]{2,}$/.test(word));
+  if (isVariable) return hasDigit || words.length > 2 ? !SENTENCE.test(value) : isPlain;
+  if (SENTENCE.test(value)) return false;
+  return isPlain ? words.length > 2 : hasDigit || (/[!@#$%^&*~+=]/.test(value) && words.length < 5);
+}
+
+/** Words of a sentence, or of the label of a field. */
+const SENTENCE =
+  /\b(?:must|should|please|enter|your|required|invalid|is|are|was|be|the|least|characters?|chars|minimum|forgot|reset|confirm|repeat|change|show|hide|wrong|incorrect|missing|and|or|for|of|to|with|from|not|does|match|field|cannot|can|will|if|use|used|user|new|old|current|type|password|passwords|token|secret|example|string|bitte|eingeben|votre|here|goes|todo|optional|lorem|default)\b/i;
+
+/** Whether a value is a long row of all kinds of characters, as generators make for settings. */
+export function isNoise(value: string): boolean {
+  if (value.length < 32 || /^[<[{$%(]{2}/.test(value)) return false;
+  const symbols = value.match(/[^A-Za-z0-9\s]/g)?.length ?? 0;
+  const isMixed = /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value);
+  return (
+    isMixed &&
+    symbols >= 3 &&
+    entropy(value.slice(0, ENTROPY_CHARACTERS)) >= 3.7 &&
+    value.split(/\s/).length <= value.length / 10
+  );
+}
+
+/** Twelve to 24 words that restore a wallet or an account, or a few that restore an account. */
+export function isSeedPhrase(value: string): boolean {
+  if (!/^(?:[a-z]{2,12} ){3,23}[a-z]{2,12}$/.test(value)) return false;
+  return /^(?:\S{1,12} ){11}/.test(value) || !SENTENCE.test(value);
+}
+
+/** Whether a value is Base64 of a user and a password, or has both as they are. */
+export function isEncodedLogin(value: string): boolean {
+  if (/^[\w.@-]{1,60}:[^\s:/]{4,100}$/.test(value))
+    return !isPlaceholder(value.slice(value.indexOf(":") + 1));
+  if (!/^[A-Za-z0-9+/_-]{8,400}={0,2}$/.test(value)) return false;
+  return /^[\x21-\x39\x3b-\x7e]{1,100}:[\x20-\x7e]{3,300}$/.test(
+    Buffer.from(value, "base64").toString("latin1"),
+  );
+}
+
 /** Whether a value is a placeholder of documentation or templates. */
 export function isPlaceholder(value: string): boolean {
   return PLACEHOLDER.test(value);
@@ -108,13 +154,15 @@ const PLACEHOLDER = new RegExp(
   `^(?:${[
     "[<[{$%].*",
     "[*.•…#-]+",
+    "![A-Za-z]{2,20}",
     "[xX0]+",
-    "(?:your|my|the|some|insert|enter|(?:in)?valid|expired|test|fake)[-_ ].*",
+    "(?:your|the|some|insert|enter|(?:in)?valid|expired|test|fake)[-_ ].*",
+    "my[-_ ][a-z_-]*",
     "your[a-z]*",
     "change[-_]?(?:me|it|this)?",
     "(?:an?[-_])?(?:example|sample|dummy|fake|placeholder|mock).*",
     "redacted|forgotten|hidden|masked|none|null|nil|undefined|true|false|yes|no|string|text|number",
-    "boolean|any|unknown|required|optional|default|empty|missing|invalid|expired|wrong|correct",
+    "str|bytes|secretstr|hashed|hash|encrypted|plain(?:text)?|prompt|sensitive|writeonly|boolean|any|unknown|required|optional|default|empty|missing|invalid|expired|wrong|correct",
     "incorrect|bearer|basic|digest|tokens?|secrets?|passwords?|passwd|keys?|user(?:name)?|env|varchar.*",
     "(?:sha-?(?:1|224|256|384|512)|md5|bcrypt|argon2\\w*)(?:[-:=].*)?",
   ].join("|")})$`,
@@ -134,7 +182,7 @@ function isReference(value: string): boolean {
 
 const REFERENCE = new RegExp(
   `^(?:${[
-    "[A-Za-z_$][\\w$]{0,30}(?:\\.[A-Za-z_$][\\w$]{0,30})+$",
+    "[A-Za-z_$][\\w$]{0,30}(?:[?!]?\\.[A-Za-z_$][\\w$]{0,30})+$",
     "(?:~|\\.{1,2}|[A-Za-z]:\\\\|/(?:etc|run|var|home|usr|opt|tmp|root|mnt|srv|app|secrets?)\\b)[\\w./\\\\@-]*$",
     "[a-z][a-z0-9+.-]{1,20}://",
   ].join("|")})`,

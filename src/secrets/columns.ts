@@ -1,0 +1,178 @@
+import type { CredentialName } from "./credential-names.ts";
+import { type FoundSecret, matchAt } from "./found-secret.ts";
+import { isPlaceholder, isRandom, isSecretValue } from "./secret-values.ts";
+
+/** A row is no longer, and a table has no more. */
+const ROW_MAX = 2_000;
+const ROWS_MAX = 5_000;
+
+interface Cell {
+  readonly start: number;
+  readonly text: string;
+}
+
+/**
+ * Finds the passwords below a name at the head of a column: in tables of Markdown, of databases, in CSV, and in what SQL
+ * inserts.
+ */
+export function addFromColumns(
+  text: string,
+  names: readonly CredentialName[],
+  found: FoundSecret[],
+): void {
+  let done = 0;
+  for (const name of names) {
+    if (name.start < done || name.kind === "login" || name.kind === "pin") continue;
+    const inserted = matchAt(INSERTED, text, name.end);
+    if (inserted) addInserted(text, name, name.end + inserted[0].length, found);
+    const next = text[skipClosers(text, name.end)] ?? "";
+    if (!/[|,;\t\n\r]/.test(next)) continue;
+    const end = endOfLine(text, name.end);
+    const start = startOfLine(text, name.start);
+    if (start < done || end === text.length || end - start > ROW_MAX) continue;
+    done = addTable(text, start, end, name, found);
+  }
+}
+
+function skipClosers(text: string, from: number): number {
+  let at = from;
+  while (at < from + 6 && /["'`* ]/.test(text[at] ?? "")) at += 1;
+  return at;
+}
+
+function endOfLine(text: string, from: number): number {
+  const window = text.slice(from, from + ROW_MAX + 1);
+  const at = window.search(/[\r\n]/);
+  return at < 0 ? (window.length <= ROW_MAX ? text.length : from + ROW_MAX + 1) : from + at;
+}
+
+function startOfLine(text: string, at: number): number {
+  const first = Math.max(0, at - ROW_MAX);
+  return first + text.slice(first, at).lastIndexOf("\n") + 1;
+}
+
+/** The cells of a row with `|` or a tab between them; for CSV, a comma or a semicolon that no quote encloses. */
+function cellsOf(line: string, separator: string): readonly Cell[] {
+  const cells: Cell[] = [];
+  // A quote without another one is none.
+  const hasQuotes = separator !== "|" && line.split('"').length % 2 === 1;
+  let quote = false;
+  let start = 0;
+  for (let at = 0; at <= line.length; at += 1) {
+    const sign = line[at];
+    if (sign === '"' && hasQuotes) quote = !quote;
+    if (at < line.length && (quote || sign !== separator)) continue;
+    cells.push(trimmed(line, start, at));
+    start = at + 1;
+  }
+  return cells;
+}
+
+/** A cell without the quotes and the emphasis around it. */
+function trimmed(line: string, from: number, to: number): Cell {
+  let [start, end] = [from, to];
+  while (start < end && /[\s"'`*]/.test(line[start] ?? "")) start += 1;
+  while (end > start && /[\s"'`*]/.test(line[end - 1] ?? "")) end -= 1;
+  return { start, text: line.slice(start, end) };
+}
+
+/** The head of a column of credentials: the name, and a few words that say whose. */
+const HEAD =
+  /^(?:[\p{L}\d]{1,20}[ _-]?){0,3}(?:pass(?:word|wd|phrase|code|wort)?|pwd|psw|kennwort|contraseña|mot de passe|senha|wachtwoord|hasło|пароль|密码|密碼|パスワード|secret|secret (?:access )?key|(?:api|access)[ _-]?(?:key|token|secret)|token|private key|pin|pw)s?$/iu;
+/** Whose it is. */
+const OWNER =
+  /user|name|login|e-?mail|account|host|server|service|system|benutzer|utilisateur|usuario|usuário|utente|пользов|用户|用戶|ユーザ|url|env|db|database|role|site/i;
+
+/** The head of a table that has a column of credentials. */
+function headsOf(head: string) {
+  for (const separator of ["|", "\t", ";", ","]) {
+    if (!head.includes(separator)) continue;
+    const heads = cellsOf(head, separator);
+    if (heads.some(({ text }) => /[(){}=:<>[\]]/.test(text))) continue;
+    const columns = heads.flatMap(({ text }, index) => (HEAD.test(text) ? [index] : []));
+    if (columns.length > 0) return { separator, heads, columns };
+  }
+  return undefined;
+}
+
+function addTable(
+  text: string,
+  start: number,
+  end: number,
+  name: CredentialName,
+  found: FoundSecret[],
+): number {
+  const head = text.slice(start, end);
+  const table = headsOf(head);
+  if (!table) return 0;
+  const { separator, heads, columns } = table;
+  const isOwned = heads.some(({ text: cell }) => OWNER.test(cell) && !HEAD.test(cell));
+  let at = end;
+  for (let row = 0; row < ROWS_MAX && at < text.length; row += 1) {
+    while (text[at] === "\r") at += 1;
+    if (text[at] !== "\n") break;
+    at += 1;
+    const rowEnd = endOfLine(text, at);
+    const line = text.slice(at, rowEnd);
+    if (rowEnd - at > ROW_MAX || line.trim() === "") break;
+    if (/^[\s>|+:=-]+$/.test(line)) {
+      at = rowEnd;
+      continue;
+    }
+    const cells = cellsOf(line, separator);
+    if (cells.length !== heads.length) break;
+    for (const column of columns) addCell(cells[column], at, { separator, isOwned }, name, found);
+    at = rowEnd;
+  }
+  return at;
+}
+
+function addCell(
+  cell: Cell | undefined,
+  lineStart: number,
+  { separator, isOwned }: { readonly separator: string; readonly isOwned: boolean },
+  name: CredentialName,
+  found: FoundSecret[],
+): void {
+  if (!cell || cell.text.length < 4 || isPlaceholder(cell.text)) return;
+  const isPassword = name.kind === "password";
+  const isPhrase = /\s/.test(cell.text);
+  const isSecret = isPhrase
+    ? isOwned && separator !== "|" && isPassword && /\d/.test(cell.text) && cell.text.length < 60
+    : isSecretValue(cell.text, isPassword, isOwned ? "tight" : "loose") || isRandom(cell.text);
+  if (!isSecret) return;
+  const start = lineStart + cell.start;
+  found.push({
+    kind: name.kind === "pin" || name.kind === "login" ? "password" : name.kind,
+    start,
+    end: start + cell.text.length,
+  });
+}
+
+/** `(name, password) VALUES (`, from behind the name. */
+const INSERTED = /["'`\]]?\s{0,3}(?:,[\w\s"'`[\],]{1,300})?\)\s{0,9}values\s{0,9}(?=\()/iy;
+const TUPLE = /\s{0,9},?\s{0,9}\(/y;
+const ITEM =
+  /\s{0,9}(?:[nN]?'((?:[^'\n]|''){0,400})'|"([^"\n]{0,400})"|([^,'"()\n]{0,100}(?:\([^()\n]{0,200}\))?))\s{0,9}([,)])/y;
+
+function addInserted(text: string, name: CredentialName, from: number, found: FoundSecret[]): void {
+  const first = Math.max(0, name.start - 300);
+  const before = text.slice(first, name.start);
+  const column = before.slice(before.lastIndexOf("(") + 1).split(",").length - 1;
+  for (let at = from, rows = 0; rows < ROWS_MAX; rows += 1) {
+    const tuple = matchAt(TUPLE, text, at);
+    if (!tuple) return;
+    at += tuple[0].length;
+    for (let index = 0; ; index += 1) {
+      const item = matchAt(ITEM, text, at);
+      if (!item) return;
+      const value = item[1] ?? item[2];
+      if (index === column && value !== undefined && isSecretValue(value, true, "quoted")) {
+        const start = at + item[0].indexOf(value);
+        found.push({ kind: "password", start, end: start + value.length });
+      }
+      at += item[0].length;
+      if (item[4] === ")") break;
+    }
+  }
+}

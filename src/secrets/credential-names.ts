@@ -1,0 +1,174 @@
+import { matchAt } from "./found-secret.ts";
+
+/** The name of a credential in a text: `DB_PASSWORD`, `apiKey`, `mot de passe`. */
+export interface CredentialName {
+  readonly start: number;
+  readonly end: number;
+  readonly kind: "password" | "token" | "key" | "secret" | "pin" | "login";
+  /** Words restore what it is for. */
+  readonly isPhrase?: boolean;
+  /** The name says little, so its value has to look random. */
+  readonly isStrict?: boolean;
+  readonly isForeign?: boolean;
+}
+
+/** What may follow a name and belongs to it: a number, or where it is used. */
+const SUFFIX =
+  "(?:_?\\d{1,2})?(?:[_-](?:prod|production|stag(?:e|ing)|dev|test|live|old|new|main|base|default|local|master|primary|root|admin|user|db|value|plain|b64|base64)(?![a-z]))?";
+const END = `s?(?![a-z])${SUFFIX}`;
+
+interface Form {
+  readonly behind: RegExp;
+  /** What has to stand before it, at the end of a few characters. */
+  readonly before?: RegExp;
+  readonly name: Omit<CredentialName, "start" | "end">;
+}
+
+const PASSWORD = { kind: "password" } as const;
+const FOREIGN = { kind: "password", isForeign: true } as const;
+const sticky = (source: string) => new RegExp(source, "iy");
+/** The beginning of a word, also in camel case: `dbPassword` is caught by the word itself. */
+const NO_WORD = /(?:^|[^a-z])$/i;
+
+/** `X_KEY`, `stripeKey`: any word but those that say that it is no secret. */
+const GENERIC_KEY =
+  /(?<!(?:public|primary|foreign|cache|sort|partition|idempotency|row|index|object|group|map|dict|translation|unique|event|lookup|storage|sub|site)[_-]?)(?<=[a-z0-9][_-])$/i;
+
+/** A prefix such as `DB_` or `staging` does not matter. */
+const FORMS: Readonly<Record<string, readonly Form[]>> = {
+  pas: [
+    { behind: sticky(`pass(?:wort|ord)(?:e[st]?)?(?![a-z])`), name: FOREIGN },
+    {
+      behind: sticky(`passe(?![a-z])`),
+      before: /(?:mot de |mot-de-|motde|mots de )$/i,
+      name: FOREIGN,
+    },
+    { behind: sticky(`pass(?:word|wd|phrase|code)${END}`), name: { ...PASSWORD, isPhrase: true } },
+    { behind: sticky("pass(?![a-z])"), before: /[_-]$/, name: PASSWORD },
+    { behind: sticky("pass(?=[\"']?\\s?[:=])"), before: NO_WORD, name: PASSWORD },
+    { behind: /PASS(?==)/y, before: /[A-Z]$/, name: PASSWORD },
+    { behind: sticky("pass(?=\\s)"), before: /(?:^|[^a-z])require$/i, name: PASSWORD },
+  ],
+  pwd: [{ behind: sticky(`pwd${END}`), name: PASSWORD }],
+  psw: [{ behind: sticky(`psw(?:d|rd)?${END}`), name: PASSWORD }],
+  psk: [{ behind: sticky(`psk${END}`), before: NO_WORD, name: PASSWORD }],
+  "pw:": [{ behind: sticky("pw(?=\\s?[:=])"), before: NO_WORD, name: PASSWORD }],
+  "pw=": [{ behind: sticky("pw(?=\\s?[:=])"), before: NO_WORD, name: PASSWORD }],
+  _pw: [{ behind: sticky(`_pw${END}`), name: PASSWORD }],
+  mas: [{ behind: sticky("masterauth(?=\\s)"), name: PASSWORD }],
+  key: [
+    {
+      behind: sticky(`keys?(?:[_-]?base)?(?![a-z])${SUFFIX}`),
+      before:
+        /(?:api|access|account|auth|client|consumer|encryption|license|master|private|preshared|secret|service|shared|signing|storage|subscription|application)[_ -]?(?:access[_ -]?)?$/i,
+      name: { kind: "key" },
+    },
+    { behind: sticky(`key${END}`), before: GENERIC_KEY, name: { kind: "key", isStrict: true } },
+    { behind: sticky("key(?=[\"'] ?=> ?[\"']base64:)"), name: { kind: "key", isStrict: true } },
+  ],
+  sal: [
+    { behind: sticky("salasana(?![a-z])"), name: FOREIGN },
+    { behind: sticky(`salt${END}`), before: /[_-]$/, name: { kind: "key", isStrict: true } },
+  ],
+  sec: [{ behind: sticky(`secret${END}`), name: { kind: "secret" } }],
+  tok: [{ behind: sticky(`token(?!s)(?![a-z])${SUFFIX}`), name: { kind: "token" } }],
+  cre: [{ behind: sticky(`credential${END}`), name: { kind: "secret" } }],
+  ide: [
+    { behind: sticky("identified by(?: password)?"), name: { kind: "secret" } },
+    { behind: sticky("identitytoken"), name: { kind: "token" } },
+  ],
+  rec: [
+    {
+      behind: sticky(`recovery[_ -]?(?:code|phrase|key|words?)${END}`),
+      name: { kind: "secret", isPhrase: true },
+    },
+  ],
+  see: [
+    {
+      behind: sticky(`seed(?:[_ -]?(?:phrase|words?))?${END}`),
+      name: { kind: "secret", isPhrase: true },
+    },
+  ],
+  mne: [
+    {
+      behind: sticky(`mnemonic(?:[_ -]?(?:phrase|words?))?${END}`),
+      name: { kind: "secret", isPhrase: true },
+    },
+  ],
+  wal: [
+    {
+      behind: sticky("wallet(?: (?:phrase|words|seed))?(?![a-z])"),
+      name: { kind: "secret", isPhrase: true, isStrict: true },
+    },
+  ],
+  bac: [
+    {
+      behind: sticky(`backup[_ -]?(?:code|phrase|key)${END}`),
+      name: { kind: "secret", isPhrase: true },
+    },
+  ],
+  aut: [
+    {
+      behind: sticky("auth(?:ident)?(?=\\\\{0,3}[\"']?\\s{0,3}[:=])"),
+      before: /[^a-z]$|npm$/i,
+      name: { kind: "login" },
+    },
+  ],
+  log: [{ behind: sticky("login(?:s|data)?(?![\\w-])"), before: NO_WORD, name: { kind: "login" } }],
+  pin: [
+    {
+      behind: sticky("pin(?:[ -]?(?:code|nummer))?(?![\\w-])"),
+      before: NO_WORD,
+      name: { kind: "pin" },
+    },
+  ],
+  ken: [{ behind: sticky("kennw(?:ort|örter)(?:e?s)?(?![a-z])"), name: FOREIGN }],
+  con: [{ behind: sticky("contrase(?:ñ|n)as?(?![a-z])"), name: FOREIGN }],
+  cla: [{ behind: sticky("clave(?![a-z])"), before: NO_WORD, name: FOREIGN }],
+  sen: [{ behind: sticky("senhas?(?![a-z])"), before: NO_WORD, name: FOREIGN }],
+  wac: [{ behind: sticky("wachtwoord(?:en)?(?![a-z])"), name: FOREIGN }],
+  has: [{ behind: sticky("has(?:ł|l)[oa](?![a-z])"), before: NO_WORD, name: FOREIGN }],
+  lös: [{ behind: sticky("lösenord(?:et)?(?![a-z])"), name: FOREIGN }],
+  hes: [{ behind: sticky("hesl[oa](?![a-z])"), before: NO_WORD, name: FOREIGN }],
+  şif: [{ behind: sticky("şifre(?:m|si|niz)?(?![a-z])"), name: FOREIGN }],
+  sif: [{ behind: sticky("sifre(?![a-z])"), before: NO_WORD, name: FOREIGN }],
+  par: [{ behind: sticky("parola(?: d['’]ordine)?(?![a-z])"), before: NO_WORD, name: FOREIGN }],
+  пар: [{ behind: /парол[а-я]{0,2}/iy, name: FOREIGN }],
+  sch: [{ behind: sticky("schlüssel(?![a-zäöü])"), name: FOREIGN }],
+  κωδ: [{ behind: /κωδικ[όο]ς?(?: πρόσβασης)?/iy, name: FOREIGN }],
+  khẩ: [{ behind: /khẩu/iy, before: /mật $/i, name: FOREIGN }],
+  san: [{ behind: sticky("sandi(?![a-z])"), before: /kata $/i, name: FOREIGN }],
+  jel: [{ behind: sticky("jelsz(?:ó|o)(?![a-z])"), name: FOREIGN }],
+  adg: [{ behind: sticky("adgangskoden?(?![a-z])"), name: FOREIGN }],
+  loz: [{ behind: sticky("lozink[ae](?![a-z])"), name: FOREIGN }],
+  ges: [{ behind: sticky("geslo(?![a-z])"), before: NO_WORD, name: FOREIGN }],
+  密码: [{ behind: /密码/y, name: FOREIGN }],
+  密碼: [{ behind: /密碼/y, name: FOREIGN }],
+  口令: [{ behind: /口令/y, name: FOREIGN }],
+  パス: [{ behind: /パスワード/y, name: FOREIGN }],
+  비밀: [{ behind: /비밀번호/y, name: FOREIGN }],
+  암호: [{ behind: /암호/y, name: FOREIGN }],
+  كلم: [{ behind: /كلمة (?:المرور|السر)/y, name: FOREIGN }],
+  סיס: [{ behind: /סיסמ[הא]/y, name: FOREIGN }],
+  पास: [{ behind: /पासवर्ड/y, name: FOREIGN }],
+};
+
+/** The name at a place, or undefined when the word there is no name. */
+export function nameAt(text: string, place: number): CredentialName | undefined {
+  const letters = text.slice(place, place + 3).toLowerCase();
+  const forms = BY_LETTERS.get(letters) ?? BY_LETTERS.get(letters.slice(0, 2));
+  if (!forms) return undefined;
+  let before: string | undefined;
+  for (const form of forms) {
+    const match = matchAt(form.behind, text, place);
+    if (!match) continue;
+    if (form.before) {
+      before ??= text.slice(Math.max(0, place - 24), place);
+      if (!form.before.test(before)) continue;
+    }
+    return { ...form.name, start: place, end: place + match[0].length };
+  }
+  return undefined;
+}
+
+const BY_LETTERS = new Map(Object.entries(FORMS));

@@ -1,0 +1,449 @@
+import { asciiSet, spacedTable } from "../text/character-codes.ts";
+import { type CredentialName, nameAt } from "./credential-names.ts";
+import { type FoundSecret, matchAt } from "./found-secret.ts";
+import {
+  isEncodedLogin,
+  isNoise,
+  isPassPhrase,
+  isPlaceholder,
+  isRandom,
+  isSecretValue,
+  isSeedPhrase,
+  type ValueStyle,
+} from "./secret-values.ts";
+
+/** A text whose names are read. */
+interface NamedText {
+  readonly text: string;
+  /** Whether it has a note such as `[redacted password]`. */
+  readonly hasNote: boolean;
+  /** A part without a sign that ends a bare value. Names in one run of characters share it. */
+  bareStart: number;
+  bareEnd: number;
+}
+
+/**
+ * Finds what stands beside the name of a credential: in code, settings, JSON, XML, SQL, commands and prose. `places` are
+ * where names may begin. Returns the names that it saw.
+ */
+export function addNamed(
+  text: string,
+  places: readonly number[],
+  found: FoundSecret[],
+): readonly CredentialName[] {
+  const named: NamedText = { text, hasNote: text.includes(NOTE), bareStart: 0, bareEnd: 0 };
+  const names: CredentialName[] = [];
+  let end = 0;
+  for (const place of places) {
+    if (place < end) continue;
+    const name = nameAt(text, place);
+    if (!name || isInNote(named, name.start)) continue;
+    names.push(name);
+    const secret = before(named, name) ?? behind(named, name);
+    if (!secret) continue;
+    found.push(secret);
+    end = Math.max(end, secret.end);
+  }
+  return names;
+}
+
+/** Closing quotes, brackets and emphasis behind a name. */
+const CLOSERS = /(?:\\{0,3}["'`\])*”»」]){0,4}/y;
+const SIGN =
+  /(?:\s{0,8}(?:::?=|=>|={1,3}|\|\||\?\?|:-(?=\S)|[:：＝→|]|->|–|—)[*_]{0,3}\s{0,24}|\s-\s|["']\s{1,3}value\s?=\s?|>)(?:[bBNLru@](?=["']))?/y;
+/** `Password</td><td>`, `<key>password</key><string>`, and a name and its value as two fields. */
+const FIELDS =
+  /(?:<\/[\w:]{1,20}>\s{0,40}<[\w:]{1,20}[^<>]{0,60}>|["']?\s{0,3},?\s{1,20}["']?value["']?\s{0,3}[:=]\s{0,3}|["']\s{0,3},\s{0,3}["']?value["']?\s{0,3}[:=]\s{0,3})/y;
+/** `type="password" name="pw" value="…"` */
+const ATTRIBUTE = /\s{1,3}[^<>\n]{0,80}?\bvalue=/y;
+const CALL = /\((?=["'])/y;
+const VERB =
+  /\s{1,3}(?:(?:is|was|are|equals|reads|should be|must be|(?:has been |was |is )?(?:now |set |changed |reset )?to|now)\b|ist|lautet|war|est|es|è|é|är|er)\s{1,3}(?:now |still )?:?\s{0,2}/iy;
+const QUOTE_NEXT = /\s{1,2}(?=["'`“„«「])/y;
+const COMMA = /,[ \t]{0,3}(?=["'])/y;
+/** `for the staging server`, `(staging)`: what the credential is for. */
+const PURPOSE =
+  /(?:\s(?:for|of|to|on|at|in|from|für|vom|zum|von|de|del|para|pour|du|della|per|di|do|da|voor|van|för|til|do|от|для|к)\s[^\n:=.;,!?|"'`(){}<>]{1,50}?|\s?[([][^)\]\n]{1,40}[)\]])(?=\s{0,3}[:=：—–]\s|\s{0,3}[:：]|\s(?:is|was|ist|lautet|est|es|è|é|är)\s)/iy;
+/** What stands between a name of another language and its value. */
+const FOREIGN =
+  /\s{0,3}(?:(?:[:：=＝→—–|-]|是|为|為|は|が|는|은|이|を|(?:is|ist|lautet|est|es|è|é|är|er|je|to|jest|on|e|είναι|היא|هي|है|là|adalah|dır)(?![\p{L}]))\s{0,3}:?){0,2}\s{0,3}["'`“„«「]?/iuy;
+
+/** The value that a name announces, if it is a credential. */
+function behind(named: NamedText, name: CredentialName): FoundSecret | undefined {
+  const { text } = named;
+  const closed = name.end + (matchAt(CLOSERS, text, name.end)?.[0].length ?? 0);
+  if (name.isForeign) return foreignValue(text, name, closed);
+  if (name.kind === "login") {
+    const pair = matchAt(PAIR, text, closed);
+    if (pair) return pairValue(name, pair);
+  }
+  const sign = matchAt(SIGN, text, closed) ?? matchAt(FIELDS, text, closed);
+  if (sign) return valueAt(named, name, closed + sign[0].length, sign[0].trim());
+  const next = text.charCodeAt(closed);
+  if (next === COMMA_CODE && closed > name.end) {
+    const comma = matchAt(COMMA, text, closed);
+    if (comma) return argument(named, name, closed + comma[0].length);
+  }
+  if (next === SPACE) return spacedValue(named, name, closed);
+  const end = matchAt(PURPOSE, text, closed) ?? matchAt(CALL, text, closed);
+  return end ? valueBehind(named, name, closed + end[0].length) : undefined;
+}
+
+function spacedValue(named: NamedText, name: CredentialName, at: number): FoundSecret | undefined {
+  const { text } = named;
+  const verb = matchAt(VERB, text, at);
+  if (verb) return valueAt(named, name, at + verb[0].length, "is");
+  if (takesSpace(text, name)) {
+    return valueAt(named, name, at + (matchAt(TYPE_OF_CISCO, text, at) ?? " ")[0].length, " ");
+  }
+  const quote = matchAt(QUOTE_NEXT, text, at);
+  if (quote) {
+    const isStatement = /\b(?:with|encrypted)\s$/i.test(
+      text.slice(Math.max(0, name.start - 12), name.start),
+    );
+    return valueAt(named, name, at + quote[0].length, isStatement ? "=" : "");
+  }
+  if (
+    name.kind === "password" &&
+    TAKES_LOOSE.test(text.slice(Math.max(0, name.start - 70), name.start))
+  ) {
+    return valueAt(named, name, at + 1, "");
+  }
+  const attribute = at > name.end ? matchAt(ATTRIBUTE, text, at) : null;
+  if (attribute) return valueAt(named, name, at + attribute[0].length, "value=");
+  const purpose = matchAt(PURPOSE, text, at);
+  return purpose ? valueBehind(named, name, at + purpose[0].length) : undefined;
+}
+
+function valueBehind(named: NamedText, name: CredentialName, at: number): FoundSecret | undefined {
+  const { text } = named;
+  if (text[at - 1] === "(") return valueAt(named, name, at, "");
+  const said = matchAt(SIGN, text, at) ?? matchAt(VERB, text, at);
+  return said ? valueAt(named, name, at + said[0].length, "") : undefined;
+}
+
+/** `password 7 …` */
+const TYPE_OF_CISCO = / [0-9] /y;
+/** `Login: ada / swordfish7` */
+const PAIR =
+  /(?:\s(?:with|as|is|are|using|data))?\s{0,2}:?\s{0,2}["'`]?[\w.@+-]{2,60}["'`]?(?:\s{1,2}[/|]\s{1,2}|:)["'`]?([^\s"'`,;<>()[\]]{6,100})/y;
+
+function pairValue(name: CredentialName, pair: RegExpExecArray): FoundSecret | undefined {
+  const value = pair[1] ?? "";
+  const end = pair.index + pair[0].length;
+  if (
+    !/[a-z]/i.test(value) ||
+    /^[a-z]+\d{0,2}$/i.test(value) ||
+    value.includes("/") ||
+    !isSecretValue(value, true, "loose")
+  )
+    return undefined;
+  return secretOf(name, end - value.length, end);
+}
+
+const SPACE = 32;
+/** `masterauth`, in the settings of Redis. */
+const SMALL_M = "m".charCodeAt(0);
+const COMMA_CODE = 44;
+
+/** `'DB_PASSWORD', 'swordfish'`: what a function sets, or a default. */
+function argument(named: NamedText, name: CredentialName, at: number): FoundSecret | undefined {
+  const before = named.text.slice(Math.max(0, name.start - 60), name.start);
+  const sets =
+    /(?:define|set\w{0,20}|put\w{0,9}|add\w{0,9}|header)\(\s{0,2}["'][\w.-]{0,40}$/i.test(before);
+  return valueAt(named, name, at, sets ? ":" : "");
+}
+
+/** Whether a space separates a name and its value: a flag, a statement of a shell, a line of a file. */
+function takesSpace(text: string, { start, kind }: CredentialName): boolean {
+  const from = Math.max(0, start - 90);
+  const before = text.slice(from, start);
+  if (/(?:^|[\s"'`])--?[a-z][a-z-]{0,30}$|(?:^|[\s"'`])--?$/.test(before)) return true;
+  if (text.charCodeAt(start) === SMALL_M) return true;
+  const line = before.slice(before.lastIndexOf("\n") + 1);
+  if (/\b(?:setenv|ENV|ARG|set -g?x|config(?:ure)? set)\s[\w./:-]{0,40}$/.test(line)) return true;
+  if (kind !== "password") return false;
+  return TAKES_SPACE.test(before) || (line.trim() === "" && TAKES_LINE.test(before));
+}
+
+const TAKES_SPACE =
+  /(?:\b(?:login|machine)[ \t]{1,9}[^\s(]{1,60}[ \t]{1,9}|\bprivilege \d{1,3} |\b(?:require|primary))$/;
+/** `user ada, password …`: prose looks the same. */
+const TAKES_LOOSE = /\b(?:user(?:name)?|connect)[ :][ ]?\S{1,40}[ ,]{1,3}(?:with |and |und )?$/i;
+const TAKES_LINE = /\b(?:login|machine|account)\s[\w.@-]{1,60}\s{1,40}$/;
+
+/** How a quoted value begins and ends, also inside JSON. */
+const QUOTED =
+  /(?:(?:"""|''')([^"'\n]{4,400})|"((?:[^"\\\n]|\\.){4,400})"?|'((?:[^'\\\n]|\\.){4,400})'?|`{1,3}([^`\n]{4,400})`?|\\{1,3}["'`]([^"'`\n\\]{4,400})|[“„«「]([^\n”“»」]{4,200}))/y;
+const IS_QUOTE = asciiSet(/["'`\\]/);
+const BRACED = /\{([^{}\n]{4,100})(?=\}\s{0,2}(?:;|$))/y;
+/** A block of YAML, or a fence of Markdown, begins on the next line. */
+const REST = /[^\n"'`]{1,300}/y;
+const BLOCK = /(?:[|>][+-]?\s{0,3}\n\s{1,20}|```[a-z]{0,12}\s{0,2}\n\s{0,8})/y;
+/** The size of a value without quotes. */
+const BARE = { min: 4, max: 400 } as const;
+const OPENS = asciiSet(/[([{<]/);
+const TAG = "<".charCodeAt(0);
+const ENDS_BARE = spacedTable((character) => Number(/[\s"'`,;&<>(){}[\]|\\]/.test(character)));
+
+function valueAt(
+  named: NamedText,
+  name: CredentialName,
+  from: number,
+  sign: string,
+): FoundSecret | undefined {
+  const { text } = named;
+  const block = sign !== "" ? matchAt(BLOCK, text, from - (text[from - 1] === "|" ? 1 : 0)) : null;
+  const start = block ? block.index + block[0].length : from;
+  if (block) {
+    const line = matchAt(REST, text, start)?.[0].trimEnd() ?? "";
+    const isSecret = line.length >= BARE.min && isQuotedSecret(text, name, line, sign);
+    return isSecret ? secretOf(name, start, start + line.length) : undefined;
+  }
+  const code = text.charCodeAt(start);
+  const quoted = IS_QUOTE[code] === 1 || code > 127 ? matchAt(QUOTED, text, start) : null;
+  const value = quoted?.slice(1).find((part) => part !== undefined);
+  if (quoted && value !== undefined) {
+    const at = start + quoted[0].indexOf(value);
+    return isQuotedSecret(text, name, value, sign)
+      ? secretOf(name, at, at + value.length)
+      : undefined;
+  }
+  if (sign.startsWith("||") || sign.startsWith("??") || sign === "(") return undefined;
+  const braced = code === BRACE ? matchAt(BRACED, text, start)?.[1] : undefined;
+  if (braced !== undefined && isSecretValue(braced, true, "loose")) {
+    return secretOf(name, start + 1, start + 1 + braced.length);
+  }
+  return bareValue(named, name, start, sign);
+}
+
+const BRACE = "{".charCodeAt(0);
+
+function isQuotedSecret(text: string, name: CredentialName, value: string, sign: string): boolean {
+  if (name.kind === "login") return isEncodedLogin(value);
+  if (isSeedPhrase(value)) return name.isPhrase === true;
+  const isPassword = name.kind === "password";
+  const isVariable = /^[A-Z0-9_]+$/.test(text.slice(name.start, name.end)) && sign === "=";
+  if (isPassword && sign !== "" && sign !== "is" && isPassPhrase(value, isVariable)) return true;
+  if (!isPassword && isNoise(value)) return true;
+  if (name.isStrict)
+    return (
+      isRandom(value) ||
+      isHexKey(text, name, value, sign) ||
+      /^base64:[\w+/]{40,90}={0,2}$/.test(value)
+    );
+  return isSecretValue(value, isPassword, sign === "" ? "loose" : "quoted");
+}
+
+/** `X_KEY=0a1b…`: hexadecimal counts only beside a variable of the environment. */
+function isHexKey(
+  text: string,
+  { start, end }: CredentialName,
+  value: string,
+  sign: string,
+): boolean {
+  return (
+    sign === "=" && /^[A-Z0-9_]+$/.test(text.slice(start, end)) && /^[a-f0-9]{32,128}$/i.test(value)
+  );
+}
+
+function bareValue(
+  named: NamedText,
+  name: CredentialName,
+  start: number,
+  sign: string,
+): FoundSecret | undefined {
+  const { text } = named;
+  const isPassword = name.kind === "password";
+  if (name.isPhrase) {
+    const words = matchAt(WORDS, text, start)?.[0];
+    if (words !== undefined) return secretOf(name, start, start + words.length);
+  }
+  const bareEnd = endOfBare(named, start);
+  if (bareEnd - start < BARE.min) return undefined;
+  // A bracket after it makes it a call or a template.
+  const next = text.charCodeAt(bareEnd);
+  if (sign === ">" ? next !== TAG : OPENS[next] === 1 && next !== TAG) return undefined;
+  const end = withoutStops(text, bareEnd);
+  // On another line, a value stands alone.
+  const isBelow = !sign.includes("value") && text.slice(name.end, start).includes("\n");
+  if (isBelow && sign !== ">" && !sign.startsWith("<") && !/[\r\n]|^$/.test(text[bareEnd] ?? "")) {
+    return undefined;
+  }
+  const value = text.slice(start, end);
+  if (name.kind === "login") return isEncodedLogin(value) ? secretOf(name, start, end) : undefined;
+  if (name.kind === "pin") return /^\d{4,8}$/.test(value) ? secretOf(name, start, end) : undefined;
+  if (
+    name.isStrict &&
+    !isRandom(value) &&
+    !isHexKey(text, name, value, sign) &&
+    !/^base64:[\w+/]{40,90}={0,2}$/.test(value)
+  )
+    return undefined;
+  let style: ValueStyle = sign === "=" || sign === ">" || sign === " " ? "tight" : "loose";
+  if (sign.startsWith("<") || sign.includes("value")) style = "tight";
+  if (style === "loose" && isPassword && isSetting(text, name, end)) style = "tight";
+  return isSecretValue(value, isPassword, style) ? secretOf(name, start, end) : undefined;
+}
+
+/** Words that restore a wallet. */
+const WORDS = /(?:[a-z]{3,9}[ \t]){11,24}[a-z]{3,9}/y;
+/** A line of a file of settings, which other such lines surround. */
+const SETTING = /^[ \t-]{0,40}[\w."'-]{1,60}[ \t]{0,9}[:=][ \t]{0,9}[^\s;,(){}]{1,200}$/;
+
+function isSetting(text: string, { start }: CredentialName, end: number): boolean {
+  if (end < text.length && text[end] !== "\n" && text[end] !== "\r") return false;
+  const window = text.slice(Math.max(0, start - 300), start);
+  const next = text.slice(end, end + 300).split("\n", 3);
+  const lines = window.split("\n");
+  const own = lines.at(-1) ?? "";
+  if (!/^[ \t-]{0,40}["']?[\w.-]{0,40}$/.test(own)) return false;
+  return [lines.at(-2), next[1]].some(
+    (line) =>
+      line !== undefined &&
+      (SETTING.test(line.trimEnd()) || /^\[[\w. -]{1,60}\]$/.test(line.trim())),
+  );
+}
+
+function secretOf(name: CredentialName, start: number, end: number): FoundSecret {
+  const kind = name.kind === "pin" || name.kind === "login" ? "password" : name.kind;
+  return { kind, start, end };
+}
+
+/** Behind a name of another language, a value is a run of visible ASCII. */
+const FOREIGN_VALUE = /[!-~]{6,100}/y;
+
+function foreignValue(text: string, name: CredentialName, at: number): FoundSecret | undefined {
+  const link = matchAt(FOREIGN, text, at)?.[0] ?? "";
+  const purpose = link.trim() === "" ? matchAt(FOREIGN_PURPOSE, text, at) : null;
+  const start = at + (purpose?.[0].length ?? link.length);
+  const run = matchAt(FOREIGN_VALUE, text, start)?.[0] ?? "";
+  if (run === "" || (start === at && !/^[^\0-\x7f]/.test(text.slice(at - 1, at)))) return undefined;
+  let end = start;
+  while (end < start + run.length && !/["'`,;<>()[\]{}|\\]/.test(text[end] ?? "")) end += 1;
+  end = withoutStops(text, end);
+  if (OPENS[text.charCodeAt(end)] === 1) return undefined;
+  const value = text.slice(start, end);
+  return isSecretValue(value, true, "loose") ? secretOf(name, start, end) : undefined;
+}
+
+const FOREIGN_PURPOSE =
+  /[^\n:=.;,!?|"'`(){}<>]{1,50}?\s{0,2}(?:[:：=—–]|\s(?:ist|lautet|est|es|è|é|är|jest|je|is))\s{1,3}["'`“„«「]?/y;
+
+/** The end of a bare value. Text that the previous name has read is not read again. */
+function endOfBare(named: NamedText, start: number): number {
+  const { text, bareStart, bareEnd } = named;
+  const last = Math.min(text.length, start + BARE.max);
+  let end = bareStart <= start && start < bareEnd ? bareEnd : start;
+  while (end < last && ENDS_BARE[text.charCodeAt(end)] !== 1) end += 1;
+  named.bareStart = start;
+  named.bareEnd = end;
+  return end;
+}
+
+/** The end of a value without up to three signs that end a sentence. */
+function withoutStops(text: string, end: number): number {
+  let before = end;
+  while (before > end - 3 && IS_STOP[text.charCodeAt(before - 1)] === 1) before -= 1;
+  return before;
+}
+
+const IS_STOP = asciiSet(/[.,:!?*_]/);
+
+/** `"value": "…", "name": "DB_PASSWORD"` */
+const FIELD_BEFORE =
+  /"value"\s{0,3}:\s{0,3}"([^"\n]{4,200})",\s{0,20}"(?:name|key|Name|Key)"\s{0,3}:\s{0,3}"[\w.-]{0,40}$/i;
+/** `Use swordfish7 as the password`. */
+const BEFORE =
+  /(?:^|[\s("'`“„«「])([^\s"'`“„«「”»」()[\]]{4,64})["'`”»」]?\s{1,2}(?:as|als|comme|como|come|som|jako|как)\s(?:[\p{L}]{1,12}\s){0,3}$/iu;
+
+function before({ text }: NamedText, name: CredentialName): FoundSecret | undefined {
+  const { start, kind } = name;
+  if (kind !== "password" && kind !== "token" && kind !== "secret") return undefined;
+  const field = FIELD_BEFORE.exec(text.slice(Math.max(0, start - 300), start));
+  if (field?.[1] !== undefined && isSecretValue(field[1], kind === "password", "quoted")) {
+    const at = Math.max(0, start - 300) + field.index + field[0].indexOf(field[1], 7);
+    return secretOf(name, at, at + field[1].length);
+  }
+  const space = text.charCodeAt(start - 1);
+  if (space !== SPACE || text.charCodeAt(name.end) === COLON) return undefined;
+  const from = Math.max(0, start - 110);
+  const words = text.slice(from, start);
+  if (!/\s(?:as|als|com[eo]|comme|som|jako|как)\s/i.test(words)) return undefined;
+  const match = BEFORE.exec(words);
+  const value = match?.[1];
+  if (!match || value === undefined || isPlaceholder(value)) return undefined;
+  if (!isSecretValue(value, kind === "password", "loose")) return undefined;
+  const at = from + match.index + match[0].indexOf(value);
+  return secretOf(name, at, at + value.length);
+}
+
+const COLON = ":".charCodeAt(0);
+
+/** Whether a name is part of a note such as `[redacted password]`. */
+function isInNote({ text, hasNote }: NamedText, at: number): boolean {
+  if (!hasNote) return false;
+  const from = Math.max(0, at - 40);
+  for (let place = at - 1; place >= from; place -= 1) {
+    const code = text.charCodeAt(place);
+    if (code === CLOSING) return false;
+    if (code === OPENING && place + NOTE.length <= at && text.startsWith(NOTE, place)) return true;
+  }
+  return false;
+}
+
+const NOTE = "[redacted ";
+const OPENING = NOTE.charCodeAt(0);
+const CLOSING = "]".charCodeAt(0);
+
+/** A run that may be random is so long, without the `=` at its end. A longer one is cut. */
+const RUN = { min: 20, max: 400 } as const;
+const IN_RUN = asciiSet(/[\w+/.~-]/);
+/** How many characters a name may stand before its run, on the same line. */
+const NEAR = 60;
+
+/** Adds what looks random closely behind a name, on its line. */
+export function addRandomNear(
+  text: string,
+  names: readonly CredentialName[],
+  found: FoundSecret[],
+): void {
+  let done = 0;
+  for (const [index, name] of names.entries()) {
+    const { start, end, isForeign, kind } = name;
+    if (isForeign || kind === "pin" || kind === "login" || name.isStrict) continue;
+    const until = Math.min(end + NEAR, names[index + 1]?.start ?? text.length, text.length);
+    for (let at = Math.max(done, end); at < until; at += 1) {
+      const code = text.charCodeAt(at);
+      // A name before a note has its value there, so it does not count for the text after the note.
+      if (code === NEWLINE || code === CLOSING) break;
+      if (IN_RUN[code] !== 1) continue;
+      let runEnd = at;
+      while (runEnd < text.length && IN_RUN[text.charCodeAt(runEnd)] === 1) runEnd += 1;
+      const size = runEnd - at;
+      const to = size > RUN.max ? at + RUN.max : withPadding(text, runEnd);
+      if (
+        size >= RUN.min &&
+        at >= start &&
+        text[at - 1] !== "=" &&
+        isRandomRun(text.slice(at, to))
+      ) {
+        found.push(secretOf(name, at, to));
+      }
+      at = runEnd;
+      done = runEnd;
+    }
+  }
+}
+
+const NEWLINE = "\n".charCodeAt(0);
+
+/** The end of a run with up to two `=`, which end base64. */
+function withPadding(text: string, end: number): number {
+  if (!text.startsWith("=", end)) return end;
+  return text.startsWith("==", end) ? end + 2 : end + 1;
+}
+
+function isRandomRun(run: string): boolean {
+  return isRandom(run) && !isPlaceholder(run);
+}
