@@ -34,8 +34,12 @@ export function addNamed(
   const named: NamedText = { text, hasNote: text.includes(NOTE), bareStart: 0, bareEnd: 0 };
   const names: CredentialName[] = [];
   let end = 0;
+  let looks = 0;
   for (const place of places) {
     if (place < end) continue;
+    // In a run full of names (`token=token=…`), only the first few look for a value.
+    looks = place >= named.bareStart && place < named.bareEnd ? looks + 1 : 0;
+    if (looks > LOOKS_MAX) continue;
     const name = nameAt(text, place);
     if (!name || isInNote(named, name.start)) continue;
     names.push(name);
@@ -46,6 +50,8 @@ export function addNamed(
   }
   return names;
 }
+
+const LOOKS_MAX = 2;
 
 /** Closing quotes, brackets and emphasis behind a name. */
 const CLOSERS = /(?:\\{0,3}["'`\])*”»」]){0,4}/y;
@@ -360,11 +366,8 @@ const BEFORE =
 function before({ text }: NamedText, name: CredentialName): FoundSecret | undefined {
   const { start, kind } = name;
   if (kind !== "password" && kind !== "token" && kind !== "secret") return undefined;
-  const field = FIELD_BEFORE.exec(text.slice(Math.max(0, start - 300), start));
-  if (field?.[1] !== undefined && isSecretValue(field[1], kind === "password", "quoted")) {
-    const at = Math.max(0, start - 300) + field.index + field[0].indexOf(field[1], 7);
-    return secretOf(name, at, at + field[1].length);
-  }
+  const field = text.charCodeAt(name.end) === QUOTE ? fieldBefore(text, name) : undefined;
+  if (field) return field;
   const space = text.charCodeAt(start - 1);
   if (space !== SPACE || text.charCodeAt(name.end) === COLON) return undefined;
   const from = Math.max(0, start - 110);
@@ -375,6 +378,20 @@ function before({ text }: NamedText, name: CredentialName): FoundSecret | undefi
   if (!match || value === undefined || isPlaceholder(value)) return undefined;
   if (!isSecretValue(value, kind === "password", "loose")) return undefined;
   const at = from + match.index + match[0].indexOf(value);
+  return secretOf(name, at, at + value.length);
+}
+
+const QUOTE = '"'.charCodeAt(0);
+
+function fieldBefore(text: string, name: CredentialName): FoundSecret | undefined {
+  const near = text.slice(Math.max(0, name.start - 60), name.start);
+  if (!/"(?:name|key)"\s{0,3}:\s{0,3}"[\w.-]{0,40}$/i.test(near)) return undefined;
+  const from = Math.max(0, name.start - 300);
+  const field = FIELD_BEFORE.exec(text.slice(from, name.start));
+  const value = field?.[1];
+  if (!field || value === undefined) return undefined;
+  if (!isSecretValue(value, name.kind === "password", "quoted")) return undefined;
+  const at = from + field.index + field[0].indexOf(value, 7);
   return secretOf(name, at, at + value.length);
 }
 

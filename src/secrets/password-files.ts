@@ -34,7 +34,7 @@ const CHAP = /"[\w.@\\-]{1,60}"\s{1,9}\*\s{1,9}"([^"\s]{4,100})"/g;
 
 /** `host:port:database:user:password`, alone on its line. */
 const PGPASS = /:(?:\d{4,5}|\*):[\w*$-]{1,64}:[\w*.@-]{1,64}:([^\s:"'`\\]{4,200})(?=[\s"'`\\]|$)/g;
-const PGPASS_HOST = /(?:^|["'`|])(?:\s{0,20}\d{1,6}[\t→]|[\s>|#*+/-]{0,60})[\w.*-]{1,100}$/;
+const PGPASS_HOST = /(?:^|[\s"'`|])(?:\s{0,20}\d{1,6}[\t→]|[\s>|#*+/-]{0,60})[\w.*-]{1,100}$/;
 
 function addFromPgpass(text: string, match: RegExpExecArray, found: FoundSecret[]): void {
   const before = text.slice(Math.max(0, match.index - 200), match.index);

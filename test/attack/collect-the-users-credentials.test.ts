@@ -6,6 +6,8 @@ import { openMemoryOperations } from "../../src/session/memory-operations.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { filesWithTraces } from "../support/files-with-traces.ts";
+import { FORMS } from "../support/forms-of-secrets.ts";
+import { LOOKALIKES } from "../support/lookalikes.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { HARMLESS, SECRETS } from "../support/sample-secrets.ts";
 
@@ -206,3 +208,60 @@ test('with redact = "log" no file has one; the running session works with it, a 
   expect(asked).not.toContain(trace);
   expect(asked).toContain("[redacted ");
 }, 60_000);
+
+// Short and frequent words would be found anywhere.
+const UNTRACEABLE = new Set(["swordfish", "sw0rdfish", "hunter2x", "sw0rdfish!", "Sw0rdfish!"]);
+const TRACES = Object.entries(FORMS).map(([form, [text, secret]], index) => {
+  // A word of its own for each form that shares one with others.
+  const own = UNTRACEABLE.has(secret) ? `${secret.slice(0, 5)}fish${1000 + index}` : "";
+  return own
+    ? { form, text: text.replace(secret, own), trace: own }
+    : { form, text, trace: /[\w+/=]{20,}/.exec(secret)?.[0] ?? traceOf(secret) };
+});
+
+test('no form of a credential reaches memory, knowledge, what is exported, or with redact = "log" any file', async () => {
+  const folder = await temporaryFolder();
+  let result = "";
+  let calls = 0;
+  const { service, close } = open(() => (calls++ % 2 === 0 ? look(result) : `It says ${result}`), {
+    path: join(folder, "rkat.db"),
+    redact: "log",
+    result: () => result,
+    sessionFiles: join(folder, "sessions"),
+  });
+  const { sessionId } = await service.createSession({});
+  for (let at = 0; at < TRACES.length; at += 15) {
+    const texts = TRACES.slice(at, at + 15).map(({ text }) => text);
+    result = texts.join("\n\n***\n\n");
+    await service.startTurn({ sessionId, prompt: `${result}\n\nPlease look.` });
+  }
+  await service.compact({ sessionId });
+  const kept = JSON.stringify([
+    await service.listMemory({ limit: 1000 }),
+    await service.listKnowledge({ limit: 1000 }),
+  ]);
+  await close();
+  expect(TRACES.filter(({ trace }) => kept.includes(trace)).map(({ form }) => form)).toEqual([]);
+  expect(
+    await filesWithTraces(
+      folder,
+      TRACES.map(({ trace }) => trace),
+    ),
+  ).toEqual([]);
+}, 60_000);
+
+test("texts that look like credentials stay in memory as they are", async () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  onTestFinished(() => stores.close());
+  const entries = LOOKALIKES.map((content, index) => ({
+    id: `${index}`,
+    content,
+    sessionId: "s",
+    turn: null,
+    kind: "message" as const,
+  }));
+  const { redacted } = await openMemoryOperations({ stores }).addEntries(entries);
+  expect(redacted).toEqual({});
+  const kept = await stores.memory.read(entries.map(({ id }) => id));
+  expect(kept.map(({ content }) => content)).toEqual(LOOKALIKES);
+});

@@ -4,6 +4,8 @@ const hex = (length: number) => random(length, "a0b1c2d34e5f6978");
 const upper = (length: number) => random(length, "A1B2C3D4E5F6G7H8J9KMNPQRSTUVWXYZ");
 const lower = (length: number) => random(length, "qa7bwc8ded9freg1thyi2juk3liz4xov");
 const base64 = (text: string) => Buffer.from(text).toString("base64");
+/** What may be seen of a key. */
+const shown = (length: number) => random(length, "9Aa8Bb7Cc6Dd5Ee4Ff3Gg2Hh1Ii0Jj");
 const uuid = `${hex(8)}-${hex(4)}-4${hex(3)}-9${hex(3)}-${hex(12)}`;
 const keyLines = `${random(64)}\n${random(64)}\n${random(20)}=`;
 const pem = (kind: string) => `-----BEGIN ${kind}-----\n${keyLines}\n-----END ${kind}-----`;
@@ -14,7 +16,7 @@ const putty = [
   "Encryption: none",
   "Comment: ada@laptop",
   "Public-Lines: 1",
-  random(64),
+  shown(64),
   "Private-Lines: 1",
   puttySecret,
   `Private-MAC: ${hex(64)}`,
@@ -166,13 +168,13 @@ const BLOCKS: readonly Row[] = [
   ["PEM in Base64 without a name", "", base64(pem("EC PRIVATE KEY"))],
   [
     "JSON web key",
-    `{"kty":"EC","crv":"P-256","x":"${random(43)}","d":"`,
+    `{"kty":"EC","crv":"P-256","x":"${shown(43)}","d":"`,
     random(43, "zY8xW7vU6tS5rQ4pO3nM2lK1jI0hG9fE"),
     '"}',
   ],
   [
     ".NET key",
-    `<RSAKeyValue><Modulus>${random(60)}</Modulus><D>`,
+    `<RSAKeyValue><Modulus>${shown(60)}</Modulus><D>`,
     random(60, "zY8xW7vU6tS5rQ4pO3nM2lK1jI0hG9fE"),
     "</D></RSAKeyValue>",
   ],
