@@ -353,7 +353,7 @@ test("entries are forgotten by their ids, and others that say the same are liste
   await project.json(["memory", "add", "--jsonl=-", "--json"], lines(copy));
   expect(await project.rkat(["memory", "forget", "redb"])).toMatchObject({
     code: 0,
-    stdout: `${FORGOT}These say the same or have one of its names. They are kept until you forget them too:\n  copy  Redb allows one process only.\nTo forget them too: rkat memory forget copy\n`,
+    stdout: `${FORGOT}Others that say the same or have one of its names: 1. They are kept until you forget them too:\n  copy  Redb allows one process only.\nTo forget them too: rkat memory forget copy\n`,
   });
   expect(await project.rkat(["memory", "forget", "copy"])).toMatchObject({
     stdout: FORGOT,
@@ -361,6 +361,7 @@ test("entries are forgotten by their ids, and others that say the same are liste
   expect(await project.json(["memory", "forget", "copy", "--json"])).toEqual({
     forgotten: 0,
     remaining: [],
+    remaining_count: 0,
     cleaned: [],
     not_cleaned: [],
   });

@@ -199,6 +199,7 @@ test.each(["save", "redact", "delete"] as const)(
     expect(await place.service.forgetMemory({ ids })).toEqual({
       forgotten: 0,
       remaining: [],
+      remainingCount: 0,
       cleaned: [],
       notCleaned: [],
     });

@@ -1,5 +1,6 @@
 import { errorText, SessionError } from "../core/errors.ts";
 import type { Origin, TransientEvent } from "../core/event.ts";
+import { isDeeperThan, jsonText, NESTING_MAX, withinNesting } from "../core/json-values.ts";
 import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
 import type { AssistantBlock, StopReason } from "../core/message.ts";
 import type { Usage } from "../core/usage.ts";
@@ -52,7 +53,7 @@ async function readReply(
 ): Promise<ModelReply> {
   const blocks: AssistantBlock[] = [];
   for await (const chunk of chunks) {
-    if (chunk.type === "block") blocks.push(chunk.block);
+    if (chunk.type === "block") blocks.push(withShallowArguments(chunk.block));
     else if (chunk.type === "finish") {
       const { stopReason, usage, origin } = chunk;
       return { blocks: withOwnIds(blocks), stopReason, usage, ...(origin ? { origin } : {}) };
@@ -63,6 +64,17 @@ async function readReply(
     retry: {},
   });
 }
+
+/** Arguments that are too deep for a message stay as their JSON, as invalid JSON does. The tool does not run. */
+function withShallowArguments(block: AssistantBlock): AssistantBlock {
+  if (!isDeeperThan(BLOCK_NESTING_MAX, block)) return block;
+  if (block.block_type !== "tool_use") return withinNesting(block, BLOCK_NESTING_MAX);
+  const data = { ...block.data, args: jsonText(block.data.args) };
+  return withinNesting({ ...block, data }, BLOCK_NESTING_MAX);
+}
+
+/** A block is in the list of a message. */
+const BLOCK_NESTING_MAX = NESTING_MAX - 2;
 
 /** Calls of one answer need distinct ids; some local servers give the same id to all. */
 function withOwnIds(blocks: readonly AssistantBlock[]): readonly AssistantBlock[] {

@@ -15,7 +15,7 @@ import {
 } from "./approvals.ts";
 import type { RunBudget } from "./run-budget.ts";
 import { completed, type TurnLog } from "./run-events.ts";
-import { executeTool, type ToolSet, toolFailure } from "./tool-set.ts";
+import { areTooDeep, executeTool, type ToolSet, toolFailure } from "./tool-set.ts";
 
 export interface ToolsContext {
   readonly log: TurnLog;
@@ -41,7 +41,9 @@ export function announcedCalls(
 ): DurableEvent[] {
   return calls.map((call) => {
     const { id, name } = call;
-    switch (approvals?.policyOf(call)) {
+    const policy = approvals?.policyOf(call);
+    // A call that cannot run needs no answer.
+    switch (policy === "ask" && areTooDeep(call.args) ? "allow" : policy) {
       case "ask":
         return approvalRequested(call, log.state);
       case "deny":

@@ -1,5 +1,6 @@
 import { errorText, SessionError } from "../core/errors.ts";
 import { joinSignals } from "../core/join-signals.ts";
+import { isDeeperThan, NESTING_MAX } from "../core/json-values.ts";
 import type { ToolUse } from "../core/message.ts";
 import {
   type Tool,
@@ -72,6 +73,10 @@ export async function executeTool(
       durationMs: 0,
     };
   }
+  if (areTooDeep(call.args)) {
+    const why = `The arguments are nested more than ${ARGUMENTS_NESTING_MAX} levels deep. Send flatter ones.`;
+    return { ...toolFailure("invalid_arguments", why), durationMs: 0 };
+  }
   const timeoutMs = tool.timeoutMs ?? usualMs;
   const either = joinSignals([signal], timeoutMs);
   try {
@@ -95,6 +100,19 @@ export async function executeTool(
     return { ...toolFailure(code, message), durationMs: durationMs() };
   } finally {
     either.release();
+  }
+}
+
+/** Levels of arguments in a message of `NESTING_MAX` levels. */
+const ARGUMENTS_NESTING_MAX = NESTING_MAX - 4;
+
+/** Whether arguments were too deep for a message, so that only their JSON is there. */
+export function areTooDeep(args: unknown): boolean {
+  if (typeof args !== "string") return false;
+  try {
+    return isDeeperThan(ARGUMENTS_NESTING_MAX, JSON.parse(args));
+  } catch {
+    return false;
   }
 }
 

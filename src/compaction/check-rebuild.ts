@@ -1,4 +1,5 @@
 import type { RebuildConstraints, RebuildResult, Shortened } from "../core/compactor.ts";
+import { jsonText } from "../core/json-values.ts";
 import { isSummary, type Message, SUMMARY_PREFIX } from "../core/message.ts";
 import { withShortenedOutput } from "../core/tool-output.ts";
 import { startsTurn } from "../core/turn.ts";
@@ -141,7 +142,7 @@ function isRepeatable(source: readonly Message[], shortened: Shortened): boolean
     (message, { toolUseId, keptBytes }) => withShortenedOutput(message, toolUseId, keptBytes),
     original,
   );
-  return source[index] === original && JSON.stringify(repeated) === JSON.stringify(replacement);
+  return source[index] === original && jsonText(repeated) === jsonText(replacement);
 }
 
 function missesTarget(

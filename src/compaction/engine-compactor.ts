@@ -5,6 +5,7 @@ import type {
   RebuildConstraints,
 } from "../core/compactor.ts";
 import { SessionError } from "../core/errors.ts";
+import { jsonText } from "../core/json-values.ts";
 import { contentText, type Message, SUMMARY_PREFIX } from "../core/message.ts";
 import { applyPlan } from "./apply-plan.ts";
 import { measureHistory } from "./measure-history.ts";
@@ -132,7 +133,7 @@ function insertedInto(
 }
 
 function isSame(a: Message, b: Message): boolean {
-  return a === b || JSON.stringify(a) === JSON.stringify(b);
+  return a === b || jsonText(a) === jsonText(b);
 }
 
 /** The summary without its prefix, which the engine puts there. */

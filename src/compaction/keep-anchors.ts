@@ -1,4 +1,5 @@
 import type { AnchorReport } from "../core/event.ts";
+import { textsIn } from "../core/json-values.ts";
 import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
 import type { AnchorKind } from "./anchor-forms.ts";
 import { type Anchor, anchorsIn } from "./anchors.ts";
@@ -156,15 +157,8 @@ export function textsOf(
   return [
     { text: indexableText(message), weight: WEIGHTS.assistant },
     ...toolUses(message).flatMap(({ args }) =>
-      stringsIn(args).map((text) => ({ text, weight: WEIGHTS.call })),
+      textsIn(args).map((text) => ({ text, weight: WEIGHTS.call })),
     ),
     ...toolResults(message).map(({ content }) => ({ text: content, weight: WEIGHTS.result })),
   ];
-}
-
-/** The texts in a tool's arguments, however deep. */
-function stringsIn(value: unknown): readonly string[] {
-  if (typeof value === "string") return [value];
-  if (typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap(stringsIn);
 }

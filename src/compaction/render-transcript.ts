@@ -1,3 +1,4 @@
+import { jsonText } from "../core/json-values.ts";
 import {
   type ContentBlock,
   isSummary,
@@ -27,7 +28,7 @@ export function renderTranscript(messages: readonly Message[], textBytesMax: num
   const toolBytesMax = Math.min(TOOL_TEXT_BYTES_MAX, textBytesMax);
   const call = ({ id, name, args }: ToolUse) => {
     names.set(id, name);
-    const text = cutMiddle(JSON.stringify(args) ?? "", toolBytesMax);
+    const text = cutMiddle(jsonText(args), toolBytesMax);
     return `[assistant calls ${shown(name)}, ${shown(id)}] ${text}`;
   };
   const say = (who: string, text: string) =>

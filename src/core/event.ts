@@ -571,8 +571,19 @@ export function passing(sessionId: string, seq: number, payload: TransientEvent)
 }
 
 /** The bytes that an event takes in memory, as an estimate: its texts, and a little for each field. */
-export function eventBytes(value: unknown): number {
-  if (typeof value === "string") return 2 * value.length;
-  if (typeof value !== "object" || value === null) return 8;
-  return Object.values(value).reduce<number>((sum, item) => sum + 32 + eventBytes(item), 0);
+export function eventBytes(root: unknown): number {
+  let bytes = 0;
+  const left = [root];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value === "string") bytes += 2 * value.length;
+    else if (typeof value !== "object" || value === null) bytes += 8;
+    else {
+      for (const item of Object.values(value)) {
+        bytes += 32;
+        left.push(item);
+      }
+    }
+  }
+  return bytes;
 }

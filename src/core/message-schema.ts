@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isDeeperThan, NESTING_MAX } from "./json-values.ts";
 import type { Message, UserMessage } from "./message.ts";
 
 const meta = z.looseObject({ provider: z.string() });
@@ -32,9 +33,6 @@ export const promptSchema = z.union([
   z.string().min(1, "must not be empty"),
   blocks.min(1, "must not be empty"),
 ]) as z.ZodType as Content;
-
-/** Tool arguments may be any JSON up to this depth. Deeper ones could exhaust the stack when written. */
-const NESTING_MAX = 1000;
 
 const known = z.discriminatedUnion("role", [
   z.object({ role: z.literal("system"), content: z.string() }),
@@ -82,16 +80,5 @@ const known = z.discriminatedUnion("role", [
 /** Checks a message from outside: a file, a wire, a caller's array. */
 export const messageSchema = known.refine(
   (message) => !isDeeperThan(NESTING_MAX, message),
-  `it is nested more than ${NESTING_MAX} deep`,
+  `it is nested more than ${NESTING_MAX} levels deep`,
 ) as z.ZodType as z.ZodType<Message>;
-
-function isDeeperThan(max: number, value: unknown): boolean {
-  let level = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > max) return true;
-    level = level.flatMap((item) =>
-      typeof item === "object" && item !== null ? Object.values(item) : [],
-    );
-  }
-  return false;
-}

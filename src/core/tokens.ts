@@ -1,12 +1,13 @@
 import { fileTokens, imageTokens } from "../text/image-tokens.ts";
 import { textWeight } from "../text/text-weight.ts";
+import { jsonText } from "./json-values.ts";
 import type { ContentBlock, Message } from "./message.ts";
 
 const encoder = new TextEncoder();
 
 /** UTF-8 bytes of a value's JSON. */
 export function jsonBytes(value: unknown): number {
-  return utf8Bytes(JSON.stringify(value) ?? "");
+  return utf8Bytes(jsonText(value));
 }
 
 /** UTF-8 bytes of a text. Only for ASCII this is its length. */
@@ -36,19 +37,27 @@ export function messageWeight(message: Message, model?: string): number {
 }
 
 /** The weight of a value as JSON; `undefined` has none. */
-function jsonWeight(value: unknown, model: string | undefined): number {
-  if (typeof value === "string") return QUOTES + textWeight(value);
-  if (typeof value !== "object" || value === null) return jsonBytes(value);
-  if (Array.isArray(value)) {
-    return value.reduce((sum, item) => sum + 1 + jsonWeight(item, model), BRACKETS - 1);
-  }
-  if (isFile(value)) return fileWeight(value, model);
-  let weight = BRACKETS - 1;
-  for (const [key, field] of Object.entries(value)) {
-    if (field === undefined) continue;
-    // A model is sent the keys of tool arguments, but not those of messages.
-    const own = key === "args" ? textWeight(JSON.stringify(field) ?? "") : jsonWeight(field, model);
-    weight += key.length + QUOTES + 2 + own;
+function jsonWeight(root: unknown, model: string | undefined): number {
+  let weight = 0;
+  const left = [root];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value === "string") weight += QUOTES + textWeight(value);
+    else if (typeof value !== "object" || value === null) weight += jsonBytes(value);
+    else if (Array.isArray(value)) {
+      weight += BRACKETS - 1 + value.length;
+      for (const item of value) left.push(item);
+    } else if (isFile(value)) weight += fileWeight(value, model);
+    else {
+      weight += BRACKETS - 1;
+      for (const [key, field] of Object.entries(value)) {
+        if (field === undefined) continue;
+        weight += key.length + QUOTES + 2;
+        // A model is sent the keys of tool arguments, but not those of messages.
+        if (key === "args") weight += textWeight(jsonText(field));
+        else left.push(field);
+      }
+    }
   }
   return weight;
 }

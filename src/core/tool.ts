@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { AllowedCalls, ToolPolicy } from "./approval.ts";
 import { issuesOf, issuesText } from "./issues.ts";
+import { jsonText } from "./json-values.ts";
 
 /** A JSON Schema of a tool's arguments; its `type` is `object`. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -92,7 +93,7 @@ export function defineTool<Input extends z.ZodType>(options: {
         throw new ToolError("invalid_arguments", issuesText(issuesOf(parsed.error)));
       }
       const result = await options.execute(parsed.data, context, args);
-      return typeof result === "string" ? result : (JSON.stringify(result) ?? "null");
+      return typeof result === "string" ? result : jsonText(result) || "null";
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { GivenInstructions, StoredEvent } from "./event.ts";
 import type { HistoryEntry } from "./history-entry.ts";
+import { jsonText } from "./json-values.ts";
 import { isForgotten, type Message, type ToolUse, toolResults, toolUses } from "./message.ts";
 import { NO_TASK, renderTask, TASK_LIMITS, type TaskRecord, withFiles } from "./task.ts";
 import { headWithin, messageWeight, utf8Bytes } from "./tokens.ts";
@@ -131,7 +132,7 @@ export class WorkingMemory {
 
   #deny(tool: string, call: ToolUse | undefined, reason = ""): void {
     if (isForgotten(reason)) return;
-    const args = headWithin(JSON.stringify(call?.args) ?? "", ARGS_BYTES_MAX);
+    const args = headWithin(jsonText(call?.args), ARGS_BYTES_MAX);
     const all = [...this.denied, { tool, args, reason }];
     let bytes = 0;
     const first = all.findLastIndex((denied) => {

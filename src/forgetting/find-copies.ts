@@ -1,7 +1,9 @@
 import type { DurableEvent, StoredEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
+import { jsonText } from "../core/json-values.ts";
 import { indexableText, type Message } from "../core/message.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
+import { encodedParts, unescaped } from "./encoded-copies.ts";
 import { quotesMemory } from "./forget-event.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 import { type IdentifyingName, NameFinder } from "./identifying-names.ts";
@@ -45,11 +47,13 @@ export async function findCopies(
   const finder = new NameFinder(names.flatMap(spellings));
   const readers = new Map<string, SessionReader>();
   const mentionsIn = (text: string) =>
-    [...finder.namesIn(text)].map((name) => {
-      const known = mentions.get(name) ?? NO_MENTIONS();
-      mentions.set(name, known);
-      return known;
-    });
+    names.length === 0
+      ? []
+      : [...finder.namesIn(withDecoded(text))].map((name) => {
+          const known = mentions.get(name) ?? NO_MENTIONS();
+          mentions.set(name, known);
+          return known;
+        });
   for (let position = 0; ; ) {
     const page = await events.readAll(position, PAGE);
     for (const { sessionId, stored } of page) {
@@ -72,6 +76,13 @@ export async function findCopies(
     if (!last) return { sessions, messages, mentions };
     position = last.position;
   }
+}
+
+/** The text, and what its encoded parts say. */
+function withDecoded(text: string): string {
+  const plain = unescaped(text);
+  const parts = [...encodedParts(text)].map((part) => part.text);
+  return plain || parts.length > 0 ? [text, plain?.text ?? "", ...parts].join("\n") : text;
 }
 
 const NO_MENTIONS = (): Mentions => ({
@@ -120,7 +131,7 @@ function derivedText(event: DurableEvent): string {
     case "session_created":
       return "";
     default:
-      return JSON.stringify(event);
+      return jsonText(event);
   }
 }
 
@@ -129,16 +140,13 @@ function spellings({ text, begins }: IdentifyingName): readonly string[] {
   return begins ? [text, text.toLowerCase()] : [text];
 }
 
-/** A name that more messages have belongs to the project, not to the forgotten text. */
-const COMMON_FROM = 20;
-
 /** The names of forgotten texts, by the action for each. */
 interface NamesFound {
   /** No other message has them: they are cut out wherever they still are. */
   readonly lone: readonly string[];
   /** Sessions where these still are. */
   readonly sessions: ReadonlySet<string>;
-  /** Ids of other messages and entries that have one of the names. */
+  /** Ids of other messages and entries that have one of the names. Those with the rarest name come first. */
   readonly entries: ReadonlySet<string>;
 }
 
@@ -152,10 +160,11 @@ export function namesFound(
   const lone: string[] = [];
   const sessions = new Set<string>();
   const entries = new Set<string>();
+  const reported: (readonly string[])[] = [];
   for (const { text, isReported, begins } of names) {
     if (begins && mentions.has(text.toLowerCase())) continue;
     const found = mentions.get(text) ?? NO_MENTIONS();
-    if (found.isKnown || found.messages.size > COMMON_FROM) continue;
+    if (found.isKnown) continue;
     const ids = [...found.messages, ...(elsewhere.get(text) ?? [])].filter(
       (id) => !deleted.has(id),
     );
@@ -163,8 +172,11 @@ export function namesFound(
       lone.push(text);
       for (const sessionId of found.sessions) sessions.add(sessionId);
     } else if (isReported) {
-      for (const id of ids) entries.add(id);
+      reported.push(ids);
     }
+  }
+  for (const ids of reported.sort((one, other) => one.length - other.length)) {
+    for (const id of ids) entries.add(id);
   }
   return { lone, sessions, entries };
 }

@@ -1,5 +1,6 @@
 import type { AllowedCalls } from "../core/approval.ts";
 import type { DurableEvent, HostItemsChanged, StandingInstruction } from "../core/event.ts";
+import { changedJson, type JsonChange, jsonText } from "../core/json-values.ts";
 import { FORGOTTEN, indexableText, isRecall, toolResults } from "../core/message.ts";
 import {
   blocksWithout,
@@ -9,6 +10,7 @@ import {
   inJson,
   messageWithoutCopies,
   messageWithoutPhrases,
+  textChange,
 } from "./forget-message.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 
@@ -244,18 +246,15 @@ const STRUCTURE = /^(?:type|subtype|role|status|name|timestamp|id|uuid|\w*(?:Id|
 const DATA = /^(?:input|arguments|output|toolUseResult)$/;
 
 function hostItemsWithout(items: readonly unknown[], phrases: ForgottenPhrases) {
-  const without = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(without);
-    if (typeof value !== "object" || value === null) return argsWithout(value, phrases);
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => {
-        if (typeof item === "string" && STRUCTURE.test(key)) return [key, item];
-        return [key, DATA.test(key) ? argsWithout(item, phrases) : without(item)];
-      }),
-    );
+  const data = textChange((text) => phrases.removeFrom(text, "whole"));
+  const change: JsonChange = {
+    leaf: (leaf, key = "") => (STRUCTURE.test(key) ? leaf : data.leaf(leaf, key)),
+    inside: (key) => (DATA.test(key) ? data : undefined),
   };
-  const left = items.map((item) => (isSaying(item) ? sayingWithout(item, phrases) : without(item)));
-  const isTold = JSON.stringify(left) !== JSON.stringify(items);
+  const left = items.map((item) =>
+    isSaying(item) ? sayingWithout(item, phrases) : changedJson(item, change),
+  );
+  const isTold = jsonText(left) !== jsonText(items);
   // A summary of these items may tell the same in other words.
   return isTold ? withoutItemSummaries(left) : left;
 }
@@ -287,14 +286,9 @@ function withoutItemSummaries(items: readonly unknown[]): readonly unknown[] {
 }
 
 function withoutItsSummary(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutItsSummary);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      key,
-      key === "summary" && typeof item === "string" ? FORGOTTEN : withoutItsSummary(item),
-    ]),
-  );
+  return changedJson(value, {
+    leaf: (leaf, key) => (key === "summary" && typeof leaf === "string" ? FORGOTTEN : leaf),
+  });
 }
 
 function argsWithout(args: unknown, phrases: ForgottenPhrases): unknown {
@@ -302,5 +296,5 @@ function argsWithout(args: unknown, phrases: ForgottenPhrases): unknown {
 }
 
 function isSame(one: DurableEvent, other: DurableEvent): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+  return jsonText(one) === jsonText(other);
 }

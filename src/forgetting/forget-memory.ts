@@ -138,6 +138,7 @@ export async function forgetMemory(
   return {
     forgotten: entries.length + learned.length + alike.length,
     remaining: [...remaining].slice(0, REMAINING_MAX),
+    remainingCount: remaining.size,
     cleaned: sumCleaned(cleaned),
     notCleaned: NOT_CLEANED,
   };
@@ -152,6 +153,7 @@ async function forgetDeleted(
   return {
     forgotten: found?.message_count ?? 0,
     remaining: [],
+    remainingCount: 0,
     cleaned: found ? [{ place: "trash", count: 1 }] : [],
     notCleaned: found ? NOT_CLEANED : [],
   };
@@ -221,11 +223,21 @@ async function entriesAlike(
   memory: MemoryStore | undefined,
 ): Promise<readonly string[]> {
   const alike: string[] = [];
-  for (const query of [...new Set(texts)].slice(0, REMAINING_MAX)) {
+  for (const query of [...new Set(texts)].slice(0, REMAINING_MAX).flatMap(writings)) {
     const hits = (await memory?.search({ query, limit: 20 })) ?? [];
     alike.push(...hits.filter((hit) => said.isIn(hit.content)).map(({ id }) => id));
   }
   return alike;
+}
+
+/** A longer text is no single word of an index in any writing. */
+const WRITTEN_MAX = 300;
+
+/** A text, and the words that it is in plain encodings. */
+function writings(text: string): readonly string[] {
+  if (text.length > WRITTEN_MAX) return [text];
+  const bytes = Buffer.from(text);
+  return [text, bytes.toString("base64"), bytes.toString("base64url"), bytes.toString("hex")];
 }
 
 export interface DeletionDeps extends Pick<ForgettingDeps, "memory" | "knowledge" | "events"> {

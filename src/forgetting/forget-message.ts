@@ -1,3 +1,4 @@
+import { changedJson, type JsonChange } from "../core/json-values.ts";
 import { type ContentBlock, FORGOTTEN, type Message, type ToolUse } from "../core/message.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 
@@ -96,26 +97,21 @@ export function blocksWithout(blocks: readonly ContentBlock[], phrases: Forgotte
 
 /** JSON with each text changed. A field name counts as a text when it has a space. */
 export function inJson(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === "string") return change(value);
-  if (Array.isArray(value)) return value.map((item) => inJson(item, change));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      /\s/.test(key) ? change(key) : key,
-      inJson(item, change),
-    ]),
-  );
+  return changedJson(value, textChange(change));
+}
+
+/** The change that `inJson` makes. */
+export function textChange(change: (text: string) => string): JsonChange {
+  return {
+    leaf: (leaf) => (typeof leaf === "string" ? change(leaf) : leaf),
+    key: (key) => (/\s/.test(key) ? change(key) : key),
+  };
 }
 
 /** JSON with every text and number replaced by the marker. Only the structure stays. */
 export function emptiedJson(value: unknown): unknown {
-  if (typeof value === "string" || typeof value === "number") return FORGOTTEN;
-  if (Array.isArray(value)) return value.map(emptiedJson);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      /\s/.test(key) ? FORGOTTEN : key,
-      emptiedJson(item),
-    ]),
-  );
+  return changedJson(value, {
+    leaf: (leaf) => (typeof leaf === "string" || typeof leaf === "number" ? FORGOTTEN : leaf),
+    key: (key) => (/\s/.test(key) ? FORGOTTEN : key),
+  });
 }

@@ -2,13 +2,17 @@ import { FORGOTTEN } from "../core/message.ts";
 import { asciiSet } from "../text/character-codes.ts";
 import { CharacterKinds, sizeAt } from "../text/character-kinds.ts";
 import { isSame, NumberRuns, WordNumbers } from "../text/word-numbers.ts";
+import { encodedParts, unescaped } from "./encoded-copies.ts";
 
 /** This many words in a row count as a copy of a part, for example in a summary. */
 const PART_WORDS = 8;
 
+/** Encodings within each other, such as Base64 of Base64. */
+const ENCODINGS_MAX = 2;
+
 /**
  * Finds and removes forgotten texts in other texts. Line breaks, punctuation and JSON escapes make
- * no difference.
+ * no difference. A copy in Base64, in hexadecimal digits, or with the escapes of addresses or JSON is a copy.
  *
  * A text that many people say ("yes", "go on") counts only where it stands alone.
  */
@@ -79,8 +83,23 @@ export class ForgottenPhrases {
     return rest + text.slice(end);
   }
 
-  /** Their ranges, in order. Ranges that touch are merged. */
-  #ranges(text: string, of: "whole" | "part"): readonly Range[] {
+  /** Their ranges, in order, also where they are written as Base64, hexadecimal digits, or with escapes. */
+  #ranges(text: string, of: "whole" | "part", levels = ENCODINGS_MAX): readonly Range[] {
+    const ranges = [...this.#plainRanges(text, of)];
+    const plain = unescaped(text);
+    for (const { start, end } of plain ? this.#plainRanges(plain.text, of) : []) {
+      ranges.push({ start: plain?.place(start, "start") ?? 0, end: plain?.place(end, "end") ?? 0 });
+    }
+    if (levels > 0) {
+      for (const { start, end, text: said } of encodedParts(text)) {
+        if (this.#ranges(said, of, levels - 1).length > 0) ranges.push({ start, end });
+      }
+    }
+    return merged(ranges);
+  }
+
+  /** Their ranges as words, in order. Ranges that touch are merged. */
+  #plainRanges(text: string, of: "whole" | "part"): readonly Range[] {
     const places: number[] = [];
     const words: number[] = [];
     eachWord(text, (start, end) => {
@@ -134,6 +153,17 @@ interface Beginnings {
 interface Range {
   readonly start: number;
   end: number;
+}
+
+/** Ranges in order, and those that touch as one. */
+function merged(ranges: Range[]): readonly Range[] {
+  const all: Range[] = [];
+  for (const { start, end } of ranges.sort((one, other) => one.start - other.start)) {
+    const before = all.at(-1);
+    if (before && start <= before.end) before.end = Math.max(before.end, end);
+    else all.push({ start, end });
+  }
+  return all;
 }
 
 /** Whether few people would say the same: three words or more, or a digit as in a password. */

@@ -9,6 +9,7 @@ import type { EventStore, Redaction } from "../core/event-store.ts";
 import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import { newId } from "../core/ids.ts";
+import { jsonText } from "../core/json-values.ts";
 import { messageTexts } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { SessionState } from "../core/session-state.ts";
@@ -161,14 +162,14 @@ class RedactedLog {
     const parts = compactedParts(this.#state.history, event);
     if (rest === event && !parts.discarded.some((entry) => this.#hasChanged(entry))) return event;
     const rewritten = withRewrittenSummary(event, parts);
-    return JSON.stringify(rewritten) === JSON.stringify(event) ? event : rewritten;
+    return jsonText(rewritten) === jsonText(event) ? event : rewritten;
   }
 
   #rewrittenItems(event: DurableEvent, rest: HostItemsChanged): DurableEvent {
     if (rest !== event) this.#hostItemsChanged = true;
     if (!this.#hostItemsChanged) return rest;
     const rewritten = withoutSummaries(rest);
-    return JSON.stringify(rewritten) === JSON.stringify(event) ? event : rewritten;
+    return jsonText(rewritten) === jsonText(event) ? event : rewritten;
   }
 
   #hasChanged({ from, id }: HistoryEntry): boolean {

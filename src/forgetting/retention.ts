@@ -2,6 +2,7 @@ import { SessionError } from "../core/errors.ts";
 import type { CompactionCompleted, DurableEvent, StoredEvent } from "../core/event.ts";
 import type { EventStore, Redaction } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
+import { jsonText } from "../core/json-values.ts";
 import { FORGOTTEN } from "../core/message.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
 import type { SessionState } from "../core/session-state.ts";
@@ -138,7 +139,7 @@ export class Retention {
       if (!goes) continue;
       if (logged) messages.push(logged.id);
       const event = emptiedEvent(stored.event);
-      if (JSON.stringify(event) !== JSON.stringify(stored.event)) {
+      if (jsonText(event) !== jsonText(stored.event)) {
         redactions.push({ seq: stored.seq, event });
       }
       if (redactions.length === STEP) await commit();

@@ -1,4 +1,6 @@
 import { textSize } from "../compaction/cut-text.ts";
+import { textsIn } from "../core/json-values.ts";
+import { toolUses } from "../core/message.ts";
 import {
   CUT,
   type HandoffSource,
@@ -69,17 +71,7 @@ function textsByMark(source: HandoffSource): ReadonlyMap<string, string> {
 }
 
 function argumentsIn({ message }: HandoffSource["messages"][number]): readonly string[] {
-  const strings = (value: unknown): readonly string[] => {
-    if (typeof value === "string") return [value];
-    return typeof value === "object" && value !== null ? Object.values(value).flatMap(strings) : [];
-  };
-  return message.role === "block_assistant"
-    ? message.blocks.flatMap((block) =>
-        block.block_type === "tool_use" ? strings(block.data.args) : [],
-      )
-    : message.role === "assistant"
-      ? (message.tool_calls ?? []).flatMap(({ args }) => strings(args))
-      : [];
+  return toolUses(message).flatMap(({ args }) => textsIn(args));
 }
 
 function quotesIn(text: string): readonly Quote[] {

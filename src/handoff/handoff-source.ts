@@ -1,5 +1,6 @@
 import { cutMiddle } from "../compaction/cut-text.ts";
 import type { Origin } from "../core/event.ts";
+import { changedJson, jsonText } from "../core/json-values.ts";
 import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
 import type { ParentSession } from "../core/session-source.ts";
 import { controlTable, visibleText, withoutControls } from "../text/visible-text.ts";
@@ -58,7 +59,7 @@ export function quotesOf({ at, message, origin }: HandoffMessage): readonly Quot
     ...toolUses(message).map(({ name, args }) => ({
       at,
       by: "assistant" as const,
-      text: `${name} ${JSON.stringify(args) ?? ""}`,
+      text: `${name} ${jsonText(args)}`,
     })),
     ...toolResults(message)
       .filter(({ content }) => content.trim() !== "")
@@ -102,10 +103,7 @@ const CONTROLS = controlTable("\r\u2028\u2029\u0085\v\f");
  * such a text whole would take several times its size in memory.
  */
 export function withinBounds<Value>(value: Value, bytesMax: number): Value {
-  if (typeof value === "string") return cutMiddle(value, bytesMax, CUT) as Value;
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => withinBounds(item, bytesMax)) as Value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, withinBounds(item, bytesMax)]),
-  ) as Value;
+  return changedJson(value, {
+    leaf: (leaf) => (typeof leaf === "string" ? cutMiddle(leaf, bytesMax, CUT) : leaf),
+  }) as Value;
 }

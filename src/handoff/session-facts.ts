@@ -1,4 +1,5 @@
 import { isObject } from "../core/fields.ts";
+import { jsonText } from "../core/json-values.ts";
 import { indexableText, toolResults, toolUses } from "../core/message.ts";
 import { filesOfCall } from "../core/working-memory.ts";
 import { instructionsIn } from "../knowledge/lasting-wishes.ts";
@@ -89,7 +90,7 @@ export function filesOf(messages: readonly HandoffMessage[]): readonly Quote[] {
 
 /** The files of a patch as Codex writes it: `*** Update File: src/server.ts`. */
 function patchedFiles(args: unknown): readonly string[] {
-  const text = typeof args === "string" ? args : JSON.stringify(args ?? "");
+  const text = typeof args === "string" ? args : jsonText(args ?? "");
   if (!text.includes("*** ")) return [];
   const found = text.matchAll(/\*\*\* (?:Update|Add|Delete) File: ([^"\\\n]{1,300})/g);
   return Array.from(found, ([, path = ""]) => path.trim());

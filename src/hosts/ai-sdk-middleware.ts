@@ -1,3 +1,4 @@
+import { jsonText } from "../core/json-values.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import { PromptMemory, type Recall } from "./ai-sdk-memory.ts";
 import { modelOptions, sentOf, type WindowOptions } from "./ai-sdk-requests.ts";
@@ -98,7 +99,7 @@ export function middlewareWith(
 
 function chatOf(prompt: readonly AiSdkMessage[], chatId: unknown): ChatName {
   if (chatId !== undefined) return { id: String(chatId) };
-  return { begins: JSON.stringify(prompt.find(({ role }) => role === "user")) ?? "" };
+  return { begins: jsonText(prompt.find(({ role }) => role === "user")) };
 }
 
 /** Parts of a stream that come before the model's answer. */

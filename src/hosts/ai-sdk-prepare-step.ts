@@ -1,3 +1,4 @@
+import { jsonText } from "../core/json-values.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import { modelOptions, sentOf, type WindowOptions } from "./ai-sdk-requests.ts";
@@ -55,6 +56,6 @@ export function prepareStepWith(options: PrepareStepOptions, memory?: HostMemory
 
 function tokensOf(instructions: unknown): number {
   if (instructions === undefined) return 0;
-  const content = typeof instructions === "string" ? instructions : JSON.stringify(instructions);
+  const content = typeof instructions === "string" ? instructions : jsonText(instructions);
   return estimateTokens([{ role: "system", content }]);
 }

@@ -1,5 +1,6 @@
 import { SessionError } from "../core/errors.ts";
 import type { HostRecord } from "../core/host-record.ts";
+import { WRAPPED_NESTING_MAX, withinNesting } from "../core/json-values.ts";
 import type { ClaudeEntry } from "./claude-entries.ts";
 import { RecentlyUsed } from "./recently-used.ts";
 
@@ -102,7 +103,9 @@ class Transcript {
         return true;
       };
       const added = entries.filter(isNew);
-      return added.length === 0 ? undefined : { items: structuredClone(added) };
+      return added.length === 0
+        ? undefined
+        : { items: structuredClone(withinNesting(added, WRAPPED_NESTING_MAX)) };
     });
   }
 

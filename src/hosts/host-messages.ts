@@ -1,4 +1,5 @@
 import { SessionError } from "../core/errors.ts";
+import { jsonText } from "../core/json-values.ts";
 import { SUMMARY_PREFIX } from "../core/message.ts";
 import { utf8Bytes } from "../core/tokens.ts";
 
@@ -34,7 +35,7 @@ export function opaqueTokensOf(parts: readonly unknown[]): number {
 }
 
 function tokensOf(part: unknown): number {
-  const json = JSON.stringify(part) ?? "";
+  const json = jsonText(part);
   const bytes = utf8Bytes(json);
   return bytes >= FILE_BYTES_MIN && FILE.test(json) ? FILE_TOKENS : Math.ceil(bytes / 4);
 }

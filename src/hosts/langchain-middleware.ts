@@ -1,6 +1,7 @@
 import type { Summarize } from "../compaction/compact-history.ts";
 import { requestText } from "../compaction/summary-request.ts";
 import { SessionError } from "../core/errors.ts";
+import { jsonText } from "../core/json-values.ts";
 import type { Tool } from "../core/tool.ts";
 import type {
   ApplyOptions,
@@ -163,7 +164,7 @@ function otherTokens({ systemMessage, tools = [] }: ModelRequest): number {
     const { name, description } = tool as { readonly name?: string; readonly description?: string };
     return { name, description };
   });
-  return Math.ceil(JSON.stringify([systemMessage?.content ?? "", described]).length / 4);
+  return Math.ceil(jsonText([systemMessage?.content ?? "", described]).length / 4);
 }
 
 /** A tool of rkat with what `createAgent` and the models ask of a tool. */

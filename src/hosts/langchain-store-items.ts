@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { SessionError } from "../core/errors.ts";
+import { isDeeperThan, NESTING_MAX } from "../core/json-values.ts";
 
 export type Namespace = readonly string[];
 export type StoredValue = Readonly<Record<string, unknown>>;
@@ -108,6 +109,12 @@ export function jsonOf(key: string, value: unknown): StoredValue {
       'Pass an object, such as { text: "likes tea" }, or delete the key.',
     );
   }
+  if (isDeeperThan(NESTING_MAX, value)) {
+    throw invalid(
+      `The value of "${key}" is nested more than ${NESTING_MAX} levels deep.`,
+      "Store the inner parts as texts, or as items of their own.",
+    );
+  }
   try {
     return JSON.parse(JSON.stringify(value)) as StoredValue;
   } catch (cause) {
@@ -143,13 +150,23 @@ function stepInto(value: unknown, step: string): readonly unknown[] {
   return Object.hasOwn(value, step) ? [(value as StoredValue)[step]] : [];
 }
 
-function linesIn(value: unknown, name: string): readonly string[] {
-  if (value === null || value === undefined || value === "") return [];
-  if (typeof value !== "object") return [name === "" ? String(value) : `${name}: ${value}`];
-  if (Array.isArray(value)) return value.flatMap((each) => linesIn(each, name));
-  return Object.entries(value).flatMap(([field, each]) =>
-    linesIn(each, name === "" ? field : `${name}.${field}`),
-  );
+function linesIn(root: unknown, rootName: string): readonly string[] {
+  const lines: string[] = [];
+  const left = [{ value: root, name: rootName }];
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { value, name } = next;
+    if (value === null || value === undefined || value === "") continue;
+    if (typeof value !== "object") {
+      lines.push(name === "" ? String(value) : `${name}: ${value}`);
+      continue;
+    }
+    const inner = Object.entries(value).map(([field, each]: [string, unknown]) => {
+      const longer = name === "" ? field : `${name}.${field}`;
+      return { value: each, name: Array.isArray(value) ? name : longer };
+    });
+    for (const each of inner.reverse()) left.push(each);
+  }
+  return lines;
 }
 
 function isObject(value: unknown): value is StoredValue {

@@ -1,4 +1,5 @@
 import { newId } from "../core/ids.ts";
+import { jsonText } from "../core/json-values.ts";
 import type { Tool } from "../core/tool.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import type { HistoryWindowOptions } from "../window/history-window.ts";
@@ -88,7 +89,7 @@ function threadOf({ requestContext }: MastraStep): string | undefined {
 
 /** Without a thread, a chat is known by its first user message. */
 function beginning(prompt: readonly AiSdkMessage[]): string {
-  return JSON.stringify(prompt.find(({ role }) => role === "user")?.content);
+  return jsonText(prompt.find(({ role }) => role === "user")?.content);
 }
 
 function mastraTool(tool: Tool) {

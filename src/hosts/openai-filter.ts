@@ -2,6 +2,7 @@ import type { HistoryCompaction, Summarize } from "../compaction/compact-history
 import { requestText } from "../compaction/summary-request.ts";
 import type { SummaryRequest } from "../compaction/write-summary.ts";
 import { SessionError } from "../core/errors.ts";
+import { jsonText } from "../core/json-values.ts";
 import type { Message } from "../core/message.ts";
 import { createHistoryWindow, type HistoryWindow } from "../window/history-window.ts";
 import { requireMessages } from "./host-messages.ts";
@@ -48,7 +49,7 @@ export function inputFilter(
     const { input, instructions } = modelData;
     requireMessages("modelData.input of the Agents SDK", input);
     const summarize = summarizerOf(options) ?? summarizeWith(modelOf(agent));
-    const otherTokens = Math.ceil(JSON.stringify([instructions, toolsOf(agent)]).length / 4);
+    const otherTokens = Math.ceil(jsonText([instructions, toolsOf(agent)]).length / 4);
     const { messages } = await window.apply(input, { otherTokens, summarize });
     return { ...modelData, input: [...messages] as Item[] };
   };

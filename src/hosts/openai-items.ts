@@ -157,8 +157,18 @@ function unreadIn({ role, content, output }: OpenAIItem): readonly unknown[] {
 
 /** The text of content: a string, a part, or a list of parts. */
 function textOf(content: unknown): string {
+  const texts: string[] = [];
+  const left = [content];
+  while (left.length > 0) {
+    const part = left.pop();
+    if (Array.isArray(part)) for (const inner of part.toReversed()) left.push(inner);
+    else texts.push(textOfPart(part));
+  }
+  return texts.filter(Boolean).join("\n");
+}
+
+function textOfPart(content: unknown): string {
   if (typeof content === "string") return content;
-  if (Array.isArray(content)) return content.map(textOf).filter(Boolean).join("\n");
   if (typeof content !== "object" || content === null) return "";
   for (const field of ["text", "refusal", "transcript"] as const) {
     const text: unknown = Reflect.get(content, field);

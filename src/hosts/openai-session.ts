@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { SessionError } from "../core/errors.ts";
 import type { HostChange, HostItems, HostRecord } from "../core/host-record.ts";
+import { changedJson, withinNesting } from "../core/json-values.ts";
 import type { RkatFilter } from "./openai-filter.ts";
 import { givenItem, type OpenAIItem, storedItem } from "./openai-items.ts";
 
@@ -220,19 +221,27 @@ function invalid(message: string, cause?: unknown): SessionError {
 /** Stands for bytes, which tools may return for images and files. */
 const BYTES = "$rkat_bytes";
 
-function toJson(value: unknown): unknown {
-  if (value instanceof Uint8Array) return { [BYTES]: Buffer.from(value).toString("base64") };
-  if (Array.isArray(value)) return value.map((item) => toJson(item) ?? null);
-  if (typeof value === "bigint") throw new TypeError("A bigint has no JSON.");
-  if (typeof value !== "object" || value === null) return value;
-  const fields = Object.entries(value).filter(([, item]) => item !== undefined);
-  return Object.fromEntries(fields.map(([key, item]) => [key, toJson(item)]));
+function toJson(item: unknown): unknown {
+  const bounded = withinNesting(item);
+  return JSON.parse(
+    JSON.stringify(
+      changedJson(bounded, {
+        leaf: (leaf) => leaf,
+        whole: (value) =>
+          value instanceof Uint8Array
+            ? { [BYTES]: Buffer.from(value).toString("base64") }
+            : undefined,
+      }),
+    ),
+  );
 }
 
-function fromJson(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(fromJson);
-  if (typeof value !== "object" || value === null) return value;
-  const bytes: unknown = Reflect.get(value, BYTES);
-  if (typeof bytes === "string") return new Uint8Array(Buffer.from(bytes, "base64"));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fromJson(item)]));
+function fromJson(stored: unknown): unknown {
+  return changedJson(stored, {
+    leaf: (leaf) => leaf,
+    whole: (value) => {
+      const bytes: unknown = Reflect.get(value, BYTES);
+      return typeof bytes === "string" ? new Uint8Array(Buffer.from(bytes, "base64")) : undefined;
+    },
+  });
 }

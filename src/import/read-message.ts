@@ -1,4 +1,5 @@
 import type { DurableEvent } from "../core/event.ts";
+import { leavesOf, withinNesting } from "../core/json-values.ts";
 import {
   type AssistantBlock,
   type ContentBlock,
@@ -70,7 +71,7 @@ function eventOf(
   onRedacted: (kind: string) => void,
 ): MessageAdded {
   const [{ origin, boundary }] = parts;
-  const message = filter.without(joinParts(parts));
+  const message = withinNesting(filter.without(joinParts(parts)));
   const isForMemory = parts.some(({ memory }) => memory !== false);
   return {
     type: "message_added",
@@ -83,10 +84,10 @@ function eventOf(
 
 /** About how long the texts of a message are. */
 export function charactersOf(value: unknown): number {
-  if (typeof value === "string") return value.length;
-  if (typeof value !== "object" || value === null) return 8;
   let sum = 0;
-  for (const item of Object.values(value)) sum += charactersOf(item);
+  for (const leaf of leavesOf(value)) {
+    sum += typeof leaf.value === "string" ? leaf.value.length : 8;
+  }
   return sum;
 }
 

@@ -1,3 +1,4 @@
+import { leavesOf } from "../core/json-values.ts";
 import { asciiSet, codesOf, isDigit, isSpace, textOf } from "../text/character-codes.ts";
 
 /** Texts that only say that something was done, or that there is nothing. */
@@ -27,14 +28,12 @@ export function isTrivial(result: string): boolean {
   return everyLine(text, (line) => isAcknowledgement(line) || isListedDot(line.trim()));
 }
 
-function isEmpty(value: unknown): boolean {
-  if (value === null || typeof value === "boolean") return true;
-  if (typeof value === "number") return false;
-  if (typeof value === "string") return isTrivialText(value);
-  if (Array.isArray(value)) return value.every(isEmpty);
-  return Object.entries(value as object).every(
-    ([name, item]) => isEmpty(item) || (STATE_FIELDS.test(name) && typeof item === "number"),
-  );
+function isEmpty(json: unknown): boolean {
+  for (const { value, key = "" } of leavesOf(json)) {
+    if (typeof value === "number" && !STATE_FIELDS.test(key)) return false;
+    if (typeof value === "string" && !isTrivialText(value)) return false;
+  }
+  return true;
 }
 
 function isTrivialText(text: string): boolean {

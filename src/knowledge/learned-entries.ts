@@ -1,4 +1,5 @@
 import type { ToolApprovalRequested, ToolApprovalResolved } from "../core/event.ts";
+import { jsonText } from "../core/json-values.ts";
 import type { Likeness, NewKnowledge } from "../core/knowledge.ts";
 import { FORGOTTEN, isRecall } from "../core/message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
@@ -63,7 +64,7 @@ export function factOf({ name, args, result, sessionId, seq, index, time }: Tool
       source: { from: seq, to: seq },
       time,
       tool: name,
-      ...(args === undefined ? {} : { args: oneLine(JSON.stringify(args) ?? "", ARGS_MAX) }),
+      ...(args === undefined ? {} : { args: oneLine(jsonText(args), ARGS_MAX) }),
       keys: [hashOf("fact", name, content), hashOf("fact", call, withoutVolatile(content))],
       ...(likeness ? { likeness } : {}),
     },
@@ -143,7 +144,7 @@ export function correctionOf({
   explainedAt,
 }: Denial): NewKnowledge {
   const { name, args } = requested;
-  const shown = oneLine(JSON.stringify(args) ?? "", ARGS_MAX);
+  const shown = oneLine(jsonText(args), ARGS_MAX);
   const reason = oneLine(resolved.reason ?? "", SAID_MAX);
   const goal = oneLine(requested.goal, SAID_MAX);
   const said = reason === "" ? "The user denied this." : `The user denied this: ${reason}`;

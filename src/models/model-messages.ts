@@ -1,3 +1,4 @@
+import { jsonText } from "../core/json-values.ts";
 import {
   type AssistantBlock,
   type ContentBlock,
@@ -222,7 +223,7 @@ function metaOf({ providerOptions }: Part): { readonly meta?: ProviderMeta } {
 function toResult({ type, toolCallId = "", output }: Part): ToolResult[] {
   if (type !== "tool-result" || !output) return [];
   const { value, reason } = output;
-  const content = typeof value === "string" ? value : (JSON.stringify(value) ?? reason ?? "");
+  const content = typeof value === "string" ? value : jsonText(value) || reason || "";
   const is_error = /^error|denied$/.test(output.type);
   return [{ tool_use_id: toolCallId, content, is_error }];
 }

@@ -1,6 +1,7 @@
 import { isUsersWord, type StoredEvent, type ToolApprovalResolved } from "../core/event.ts";
 import { type EventStore, isDeleted, type PositionedEvent } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
+import { jsonText } from "../core/json-values.ts";
 import type { NewKnowledge } from "../core/knowledge.ts";
 import {
   contentText,
@@ -177,7 +178,7 @@ export class KnowledgeRecorder extends LogProjection {
     if (resolved.reason?.includes(FORGOTTEN)) return [];
     for await (const { event } of this.events.read(sessionId, from - 1, from)) {
       if (event.type !== "tool_approval_requested") continue;
-      if (JSON.stringify(event.args)?.includes(FORGOTTEN)) return [];
+      if (jsonText(event.args).includes(FORGOTTEN)) return [];
       return [correctionOf({ requested: event, resolved, sessionId, from, seq, time })];
     }
     return [];
@@ -203,7 +204,7 @@ export class KnowledgeRecorder extends LogProjection {
     }
     return refused.flatMap(({ toolUseId, ...refusal }, index) => {
       const call = calls.get(toolUseId);
-      if (!call || JSON.stringify(call.args)?.includes(FORGOTTEN)) return [];
+      if (!call || jsonText(call.args).includes(FORGOTTEN)) return [];
       if (said && refusal.reason !== undefined) return [];
       const requested = { name: call.name, args: call.args, goal };
       const resolved = said ? { reason: said.text } : refusal;

@@ -1,4 +1,5 @@
 import type { DurableEvent, SessionSettings } from "../core/event.ts";
+import { changedJson, jsonText } from "../core/json-values.ts";
 import type { AssistantBlock, ContentBlock, Message } from "../core/message.ts";
 import { type OnRedacted, redactSecrets } from "./redact-secrets.ts";
 
@@ -153,9 +154,9 @@ function redactBlock(block: AssistantBlock, onRedacted?: OnRedacted): AssistantB
  * `{"password": "hunter2"}` only the name says what the value is.
  */
 export function redactJson<Json>(value: Json, onRedacted?: OnRedacted): Json {
-  const before = JSON.stringify(value) ?? "";
+  const before = jsonText(value);
   const texts = redactTexts(value, onRedacted) as Json;
-  const text = JSON.stringify(texts) ?? "";
+  const text = jsonText(texts);
   const redacted = redactSecrets(text, onRedacted);
   if (redacted === before) return value;
   try {
@@ -167,10 +168,7 @@ export function redactJson<Json>(value: Json, onRedacted?: OnRedacted): Json {
 }
 
 function redactTexts(value: unknown, onRedacted: OnRedacted | undefined): unknown {
-  if (typeof value === "string") return redactSecrets(value, onRedacted);
-  if (Array.isArray(value)) return value.map((item) => redactTexts(item, onRedacted));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, redactTexts(item, onRedacted)]),
-  );
+  return changedJson(value, {
+    leaf: (leaf) => (typeof leaf === "string" ? redactSecrets(leaf, onRedacted) : leaf),
+  });
 }

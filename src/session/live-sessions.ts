@@ -11,6 +11,7 @@ import {
 import type { EventStore } from "../core/event-store.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import { newId } from "../core/ids.ts";
+import { WRAPPED_NESTING_MAX, withinNesting } from "../core/json-values.ts";
 import type { ReaderQueues } from "../core/reader-queues.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { type ReadLog, SessionState } from "../core/session-state.ts";
@@ -194,7 +195,7 @@ export class LiveSession implements TurnLog {
     const batch: NewEvent[] = events.map((event) => ({
       event_id: newId(),
       timestamp_ms: Date.now(),
-      event,
+      event: withinNesting(event, WRAPPED_NESTING_MAX),
     }));
     const firstSeq = state.seq + 1;
     await this.#events.append(state.id, state.seq, batch, this.held);

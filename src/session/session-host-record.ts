@@ -8,6 +8,7 @@ import type {
   HostRecord,
   ReadHostItem,
 } from "../core/host-record.ts";
+import { withinNesting } from "../core/json-values.ts";
 import { type Message, type ToolUse, toolResults, toolUses } from "../core/message.ts";
 import { WorkQueue } from "../core/work-queue.ts";
 import { hashOf } from "../knowledge/hash-of.ts";
@@ -132,11 +133,12 @@ class FoldedHostItems implements HostItems {
   }
 
   /** The events of a change: the items, and the messages that they say. */
-  eventsOf({ operation, ...change }: HostChange): readonly DurableEvent[] {
+  eventsOf({ operation, items, ...change }: HostChange): readonly DurableEvent[] {
     const hashes = operation && { id: hashOf(operation.id), change: hashOf(operation.change) };
     const changed: HostItemsChanged = {
       type: "host_items_changed",
       ...change,
+      items: items.map((item) => withinNesting(item)),
       ...(hashes ? { operation: hashes } : {}),
     };
     const open = new Map(this.#openCalls);
@@ -172,8 +174,10 @@ class FoldedHostItems implements HostItems {
  * The messages by which a message gets into a history. A tool call waits in `open` for its result,
  * because no provider takes a history with a call that has none. What they say comes at once.
  */
-function takeCalls(message: Message | undefined, open: Map<string, ToolUse>): readonly Message[] {
-  if (!message) return [];
+function takeCalls(said: Message | undefined, open: Map<string, ToolUse>): readonly Message[] {
+  if (!said) return [];
+  // Arguments may have been the text of a deep value.
+  const message = withinNesting(said);
   for (const call of toolUses(message)) open.set(call.id, call);
   if (message.role === "assistant") return message.content === "" ? [] : [withoutCalls(message)];
   if (message.role === "block_assistant") {

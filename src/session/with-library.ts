@@ -215,6 +215,7 @@ function bothForgotten(own: MemoryForgotten, library: MemoryForgotten): MemoryFo
   return {
     forgotten: own.forgotten + library.forgotten,
     remaining: [...new Set([...own.remaining, ...library.remaining])],
+    remainingCount: own.remainingCount + library.remainingCount,
     cleaned: sumCleaned([...own.cleaned, ...library.cleaned]),
     notCleaned: own.notCleaned.length > 0 ? own.notCleaned : notCleaned,
   };

@@ -2,6 +2,7 @@ import type { ApprovalAnswer, PendingApproval } from "../core/approval.ts";
 import { SessionError } from "../core/errors.ts";
 import { isSource } from "../core/event-shape.ts";
 import type { ImportedFile } from "../core/import-store.ts";
+import { WRAPPED_NESTING_MAX, withinNesting } from "../core/json-values.ts";
 import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS, type KnowledgeEntry } from "../core/knowledge.ts";
 import type { LoggedSource } from "../core/session-source.ts";
 import { fields, isFlag, isNumber, isText, listOf, maybe, type Shape } from "../core/shape.ts";
@@ -134,7 +135,7 @@ function storedJson<Value>(text: string, isValue: Shape, what: string): Value {
   } catch {
     // It has changed, as said below.
   }
-  if (isValue(value)) return value as Value;
+  if (isValue(value)) return withinNesting(value as Value, WRAPPED_NESTING_MAX);
   throw new SessionError("SESSION_STORE_ERROR", {
     detail: `${what} has changed since it was stored.`,
     hint: "Restore the store from a backup. `rkat doctor` checks the store.",

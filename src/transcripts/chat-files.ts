@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { errorText } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
+import { jsonText } from "../core/json-values.ts";
 import { isAgentItem, isUiMessage, partsOfMessage } from "./chat-message-parts.ts";
 import type { FoundFile } from "./found-file.ts";
 import type {
@@ -146,7 +147,7 @@ class Opening {
     this.startedAt ??= time;
     const { id, role, type, name, parts, content, arguments: args } = value;
     const said = [this.id, id, time, role, type, name, parts ?? content, args];
-    this.id = hash("sha1", JSON.stringify(said)).slice(0, 20);
+    this.id = hash("sha1", jsonText(said)).slice(0, 20);
     if (role === "user") this.title ??= titleOf(contentText(parts ?? content));
     return role !== "system" && role !== "developer";
   }
@@ -172,7 +173,7 @@ async function* messagesOf(
     try {
       const parts = partsOfMessage(value, (type) => notes.unknown(type));
       const messages = parts.map(({ message }) => message);
-      content = hash("sha1", content + JSON.stringify(messages)).slice(0, 20);
+      content = hash("sha1", content + jsonText(messages)).slice(0, 20);
       const own = nameOf(value.id);
       const id = `${agent}:${session}:${own === undefined ? content : ids.of(own, value)}`;
       for (const [index, { message, origin, memory }] of parts.entries()) {
@@ -200,7 +201,7 @@ class MessageIds {
   of(id: string, value: Json): string {
     const hashes = this.#hashes.get(id) ?? [];
     this.#hashes.set(id, hashes);
-    const own = hash("sha1", JSON.stringify(value));
+    const own = hash("sha1", jsonText(value));
     const known = hashes.indexOf(own);
     const at = known < 0 ? hashes.push(own) - 1 : known;
     return at === 0 ? id : `${id}#${at + 1}`;

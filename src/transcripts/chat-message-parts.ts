@@ -1,4 +1,5 @@
 import { isObject } from "../core/fields.ts";
+import { jsonText } from "../core/json-values.ts";
 import type { Message } from "../core/message.ts";
 import { chatFormat } from "./chat-format.ts";
 import { contentText, type Json, listOf, nameOf, objectOf, textOf } from "./json-fields.ts";
@@ -196,11 +197,10 @@ function itemParts(item: Json, unknown: Unknown): readonly MessagePart[] {
 /** `{ type: "text", text }` is its text. Other objects are shown as JSON. */
 function shownOutput(output: unknown): string {
   if (typeof output === "string") return output;
-  if (isObject(output))
-    return typeof output.text === "string" ? output.text : JSON.stringify(output);
+  if (isObject(output)) return typeof output.text === "string" ? output.text : jsonText(output);
   const isParts = Array.isArray(output) && output.every((part) => isObject(part) && "type" in part);
   if (isParts) return contentText(output);
-  return output === undefined || output === null ? "" : JSON.stringify(output);
+  return output === undefined || output === null ? "" : jsonText(output);
 }
 
 /** System prompts are of no use in memory. */

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { given, isObject } from "../core/fields.ts";
+import { jsonText } from "../core/json-values.ts";
 import { summaryMessage } from "../core/message.ts";
 import type { FoundFile } from "./found-file.ts";
 import {
@@ -358,7 +359,7 @@ function resultText({ result, resultDisplay }: Json): string {
     const { response } = objectOf(objectOf(part).functionResponse);
     if (!isObject(response)) return contentText([part]);
     const said = response.output ?? response.error ?? response.content;
-    return typeof said === "string" ? said : JSON.stringify(response);
+    return typeof said === "string" ? said : jsonText(response);
   });
   return texts.filter(Boolean).join("\n") || textOf(resultDisplay);
 }

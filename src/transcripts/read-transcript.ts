@@ -1,6 +1,7 @@
 import { errorText, SessionError } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import { issuesOf, issuesText } from "../core/issues.ts";
+import { withinNesting } from "../core/json-values.ts";
 import { messageSchema } from "../core/message-schema.ts";
 import { type Chunks, type Line, lineProblem, readLines } from "../text/read-lines.ts";
 import { chatFormat } from "./chat-format.ts";
@@ -25,11 +26,12 @@ export async function readTranscript(chunks: Chunks, name: string): Promise<Reco
     try {
       const object = parseObject(line);
       read ??= formatOf(object).reader();
-      const message = read(object);
-      if (!message) continue;
-      const { error } = messageSchema.safeParse(message.message);
+      const recorded = read(object);
+      if (!recorded) continue;
+      const message = withinNesting(recorded.message);
+      const { error } = messageSchema.safeParse(message);
       if (error) throw new Error(issuesText(issuesOf(error)));
-      messages.push(message);
+      messages.push({ ...recorded, message });
     } catch (error) {
       throw badLine(name, line.number, errorText(error));
     }
@@ -81,7 +83,7 @@ function parseObject(line: Line): Readonly<Record<string, unknown>> {
   if (line.problem) throw new Error(`it ${lineProblem(line.problem, LINE_BYTES_MAX)}`);
   // The message of JSON.parse quotes the text, which may be of another file than the user thinks.
   const value = parsedJson(line.text);
-  if (isObject(value)) return value;
+  if (isObject(value)) return withinNesting(value);
   throw new Error(value === undefined ? "it is not JSON" : "it is not a JSON object");
 }
 

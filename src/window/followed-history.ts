@@ -1,6 +1,7 @@
 import { requireHistory } from "../compaction/compact-history.ts";
 import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
 import { errorText, SessionError } from "../core/errors.ts";
+import { withinNesting } from "../core/json-values.ts";
 import {
   contentText,
   isSummary,
@@ -440,7 +441,8 @@ export class FollowedHistory<HostMessage extends object> {
   #read(host: HostMessage): WeighedView {
     const known = this.#views.get(host);
     if (known) return known;
-    const read = this.#view.read(host);
+    const given = this.#view.read(host);
+    const read = given.message ? { ...given, message: withinNesting(given.message) } : given;
     if (read.message) requireHistory([read.message]);
     const view = this.#weighed(read);
     this.#views.set(host, view);

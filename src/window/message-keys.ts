@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { withinNesting } from "../core/json-values.ts";
 import type { Message } from "../core/message.ts";
 import type { ViewedMessage } from "./message-view.ts";
 
@@ -8,7 +9,9 @@ import type { ViewedMessage } from "./message-view.ts";
  */
 export function keyOf(id: string | undefined, { message }: ViewedMessage, host: object): string {
   if (id !== undefined) return `id:${id}`;
-  return hash(JSON.stringify(message ? readable(message) : host, withoutBytes) ?? "");
+  return hash(
+    JSON.stringify(message ? readable(message) : withinNesting(host), withoutBytes) ?? "",
+  );
 }
 
 /** The key of a sequence of messages: of those before, and one more. */

@@ -1,4 +1,5 @@
 import type { HostRecord, ReadHostItem } from "../core/host-record.ts";
+import { jsonText } from "../core/json-values.ts";
 import { FORGOTTEN, type Message, summaryMessage } from "../core/message.ts";
 
 /** A message of a compacted history, with the key of the history up to it, and its own. */
@@ -89,7 +90,7 @@ function forgottenIn(items: readonly unknown[]) {
 }
 
 function hasForgotten(value: unknown): boolean {
-  return JSON.stringify(value).includes(FORGOTTEN);
+  return jsonText(value).includes(FORGOTTEN);
 }
 
 /**

@@ -316,3 +316,65 @@ test("with nothing remaining, a forgotten name is in no byte, and every other na
     { numRuns: trials(6, 300), examples: [[MOVED, [4, 0]]] },
   );
 }, 900_000);
+
+const CODED = "The vault of Ottilie Vanderhoof opens with tangerine-941703625 at nine.";
+const bytes = Buffer.from(CODED);
+const base64 = bytes.toString("base64");
+const eachByte = (as: string) => bytes.toString("hex").replace(/../g, as);
+
+const WRITINGS: Readonly<Record<string, string>> = {
+  Base64: base64,
+  "Base64 of addresses": bytes.toString("base64url"),
+  "Base64 twice": Buffer.from(base64).toString("base64"),
+  "Base64 behind a path": `files/${base64}`,
+  "Base64 of a longer text in lines": Buffer.from(`${LONG} ${CODED}`)
+    .toString("base64")
+    .replace(/.{76}/g, "$&\n"),
+  "hexadecimal digits": eachByte("$&"),
+  "hexadecimal digits with spaces": eachByte("$& ").trim(),
+  "escaped bytes": eachByte("\\x$&"),
+  "a part of an address": encodeURIComponent(CODED),
+  "bytes of an address": eachByte("%$&"),
+  "a form": `${new URLSearchParams({ q: CODED })}`,
+  "JSON with escapes": CODED.replace(
+    /[^ ]/g,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  ),
+};
+
+test.each(Object.entries(WRITINGS))(
+  "a copy as %s leaves what was derived, and the receipt names the message that says it",
+  async (_, written) => {
+    const { stores, service } = await open(["ok", { reasoning: `So: ${written}.`, text: "fine" }]);
+    const { sessionId } = await service.createSession({ memory: true });
+    await service.startTurn({ sessionId, prompt: CODED });
+    await service.startTurn({ sessionId, prompt: `Read ${written} to me` });
+    const inLog = async () =>
+      JSON.stringify(await stores.events.readAll(0, 100)).split(
+        JSON.stringify(written).slice(1, -1),
+      ).length - 1;
+    expect(await inLog()).toBe(2);
+    const [hit] = await service.searchMemory({ query: "vault Ottilie tangerine" });
+    const receipt = await service.forgetMemory({ ids: [hit?.id ?? ""] });
+    expect(receipt).toMatchObject({ forgotten: 1, remainingCount: 1 });
+    expect(await inLog()).toBe(1);
+    const rest = await service.forgetMemory({ ids: [...receipt.remaining] });
+    expect(rest).toMatchObject({ remaining: [], remainingCount: 0 });
+    expect(await inLog()).toBe(0);
+  },
+);
+
+test("the receipt counts all messages with a name of the forgotten one, however frequent it is", async () => {
+  const { service } = await open(() => "Noted.");
+  const { sessionId } = await service.createSession({ memory: true });
+  await service.startTurn({ sessionId, prompt: "We met Ottilie Vanderhoof about the vault." });
+  const messages = Array.from({ length: 127 }, (_, at) => ({
+    role: "user" as const,
+    content: `Letter ${at}: please write to Vanderhoof again.`,
+  }));
+  await service.appendMessages({ sessionId, messages });
+  const [hit] = await service.searchMemory({ query: "met Ottilie", limit: 1 });
+  const { remaining, remainingCount } = await service.forgetMemory({ ids: [hit?.id ?? ""] });
+  expect([remaining.length, remainingCount]).toEqual([100, 127]);
+  expect(await service.forgetMemory({ ids: [...remaining] })).toMatchObject({ forgotten: 100 });
+});

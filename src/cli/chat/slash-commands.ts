@@ -164,8 +164,11 @@ async function forget(chat: Conversation, argument: string): Promise<void> {
   const picked = await pickIn(chat, hits.length);
   const ids = picked.flatMap((position) => hits[position]?.id ?? []);
   if (ids.length === 0) return await chat.screen.note("Nothing was forgotten.");
-  const { forgotten, remaining } = await chat.service.forgetMemory({ ids });
-  const rest = remaining.length > 0 ? ` ${remaining.length} more say the same.` : "";
+  const { forgotten, remainingCount: more } = await chat.service.forgetMemory({ ids });
+  const rest =
+    more > 0
+      ? ` ${more} more say the same or have one of its names: \`rkat memory forget --query TEXT\` lists them.`
+      : "";
   await chat.screen.note(`Forgot ${plural(forgotten, "entry", "entries")}.${rest}`);
 }
 

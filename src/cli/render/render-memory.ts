@@ -1,5 +1,6 @@
 import type { HistoryHit } from "../../core/event-store.ts";
 import { snakeCase } from "../../core/fields.ts";
+import { changedJson } from "../../core/json-values.ts";
 import type {
   MemoryEntry,
   MemoryHit,
@@ -208,9 +209,5 @@ function vectorsText({ embedder, embedded, pending }: NonNullable<MemoryStats["v
  * schemas, which take longer to load than a search. All names in them are ours to rename.
  */
 export function memoryJson(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(memoryJson);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [snakeCase(name), memoryJson(item)]),
-  );
+  return changedJson(value, { leaf: (leaf) => leaf, key: snakeCase });
 }

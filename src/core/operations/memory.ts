@@ -111,6 +111,8 @@ export interface MemoryForgotten {
   readonly forgotten: number;
   /** Ids of other entries and messages that say the same, or have one of its names, at most a hundred. */
   readonly remaining: readonly string[];
+  /** How many there are. Forget those in `remaining`, and the next answer lists more. */
+  readonly remainingCount: number;
   /** Where the texts were. They are there no more. */
   readonly cleaned: readonly Cleaned[];
   /** Where the texts may still be, because rkat cannot delete them there. */
@@ -172,6 +174,7 @@ export type NotCleaned = Result<typeof notCleaned>;
 export const memoryForgotten = shape<MemoryForgotten>()({
   forgotten: count,
   remaining: z.array(z.string()),
+  remainingCount: count,
   cleaned: z.array(z.object({ place: z.enum(CLEANED_PLACES), count })),
   notCleaned: z.array(notCleaned),
 });

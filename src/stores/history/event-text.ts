@@ -1,5 +1,6 @@
 import { type DurableEvent, type Origin, speakerOf } from "../../core/event.ts";
 import type { HistoryHit } from "../../core/event-store.ts";
+import { jsonText } from "../../core/json-values.ts";
 import {
   indexableText,
   isForgotten,
@@ -103,7 +104,7 @@ function messageText(message: Message): EventText | undefined {
 }
 
 function callText(call: { readonly name: string; readonly args: unknown }): string {
-  const args = JSON.stringify(call.args) ?? "";
+  const args = jsonText(call.args);
   // Otherwise the escape "\n" would add an "n" to the first word of each line.
   return `${call.name} ${args.replace(/\\(["\\/nrt])/g, (_, escaped) => UNESCAPED[escaped] ?? escaped)}`;
 }

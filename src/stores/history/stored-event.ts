@@ -3,6 +3,7 @@ import type { DurableEvent, StoredEvent } from "../../core/event.ts";
 import { isStoredEvent } from "../../core/event-shape.ts";
 import type { PositionedEvent } from "../../core/event-store.ts";
 import { isTime } from "../../core/instant.ts";
+import { WRAPPED_NESTING_MAX, withinNesting } from "../../core/json-values.ts";
 
 /** An event as a row; `event` is JSON, so that the thread that wants it parses it. */
 export interface EventRow {
@@ -45,6 +46,11 @@ export function following(number: number, before: number): number {
 
 /** @throws SessionError `SESSION_STORE_ERROR` when the text is no event any more. */
 export function eventIn(text: string, seq: number): DurableEvent {
+  return withinNesting(eventAsStored(text, seq), WRAPPED_NESTING_MAX);
+}
+
+/** The event with all the levels that an earlier version may have stored. Its words are those of the index. */
+export function eventAsStored(text: string, seq: number): DurableEvent {
   let event: unknown;
   try {
     event = JSON.parse(text);

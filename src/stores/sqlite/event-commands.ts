@@ -4,7 +4,7 @@ import type { Redaction } from "../../core/event-store.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn, eventText } from "../history/event-text.ts";
 import { indexedText } from "../history/search-words.ts";
-import { type EventRow, eventIn, type PositionedEventRow } from "../history/stored-event.ts";
+import { type EventRow, eventAsStored, type PositionedEventRow } from "../history/stored-event.ts";
 import type { Append } from "../sql/sql.ts";
 import type { Connection } from "./connection.ts";
 
@@ -241,7 +241,7 @@ function redactEvent(db: Connection, log: number, { seq, event }: Redaction): vo
     log,
     seq,
   );
-  const before = row && eventIn(row.event, seq);
+  const before = row && eventAsStored(row.event, seq);
   if (!row || before?.type !== event.type) {
     throw new SessionError("SESSION_CONFLICT", { detail: `Event ${seq} is no ${event.type}.` });
   }

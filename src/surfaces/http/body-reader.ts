@@ -1,4 +1,5 @@
 import { isObject } from "../../core/fields.ts";
+import { WRAPPED_NESTING_MAX } from "../../core/json-values.ts";
 import { notValid, unavailable } from "./error-response.ts";
 import { brokenLimit, type JsonLimits } from "./json-shape.ts";
 
@@ -9,7 +10,7 @@ export interface BodyLimits {
   readonly allBodiesBytesMax: number;
 }
 
-const JSON_LIMITS: JsonLimits = { depth: 100, values: 500_000 };
+const JSON_LIMITS: JsonLimits = { depth: WRAPPED_NESTING_MAX, values: 500_000 };
 
 /** Reads request bodies as JSON objects, within limits. */
 export class BodyReader {

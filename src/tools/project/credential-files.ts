@@ -1,5 +1,4 @@
 import { findSecrets } from "../../secrets/find-secrets.ts";
-import { mayHaveSecret } from "../../secrets/redact-secrets.ts";
 import { withoutEnd } from "./project-folder.ts";
 
 /**
@@ -32,7 +31,7 @@ const WHOLE_MAX = 1_000_000;
 export function hasCredentials(text: string, start: number, end: number): boolean {
   const part =
     text.length <= WHOLE_MAX ? text : text.slice(Math.max(0, start - AROUND), end + AROUND);
-  return mayHaveSecret(part) && findSecrets(part).length > 0;
+  return findSecrets(part).length > 0;
 }
 
 /** The words of a name without its dot. */

@@ -8,13 +8,9 @@ import {
   messagesFor,
 } from "../imported.ts";
 import { type Json, nameOf, objectOf, timeOf } from "../json-fields.ts";
+import { readDatabase } from "./opencode-database.ts";
 import { messageParts, newMessageParts } from "./opencode-parts.ts";
-import {
-  readDatabase,
-  readTree,
-  type StoredMessage,
-  type StoredSession,
-} from "./opencode-stores.ts";
+import { readTree, type StoredMessage, type StoredSession } from "./opencode-stores.ts";
 
 /**
  * The sessions of opencode: a database, which is only read. Before it there was a tree of JSON files, with the same

@@ -9,7 +9,7 @@ import type { SessionService } from "../../../core/session-service.ts";
 import { toWire } from "../../../core/wire.ts";
 import { shellWord } from "../../../text/shell-word.ts";
 import type { CliContext } from "../../cli-context.ts";
-import { plural } from "../../render/amounts.ts";
+import { plural, thousands } from "../../render/amounts.ts";
 import { oneLine, printable } from "../../render/printable.ts";
 import { renderNumberedHits } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
@@ -135,9 +135,11 @@ async function forgetAll(
     outcomes.push(await service.forgetMemory({ ids: ids.slice(at, at + IDS_MAX) }));
   }
   const remaining = new Set(outcomes.flatMap((outcome) => outcome.remaining));
+  const listed = [...remaining].filter((id) => !ids.includes(id));
   return {
     forgotten: outcomes.reduce((sum, outcome) => sum + outcome.forgotten, 0),
-    remaining: [...remaining].filter((id) => !ids.includes(id)),
+    remaining: listed,
+    remainingCount: Math.max(listed.length, ...outcomes.map((one) => one.remainingCount)),
     cleaned: sumCleaned(outcomes.flatMap((outcome) => outcome.cleaned)),
     notCleaned: outcomes.find((outcome) => outcome.forgotten > 0)?.notCleaned ?? [],
   };
@@ -156,7 +158,7 @@ async function textsOf(
 }
 
 function sentences(
-  { forgotten, remaining, cleaned, notCleaned }: MemoryForgotten,
+  { forgotten, remaining, remainingCount, cleaned, notCleaned }: MemoryForgotten,
   texts: ReadonlyMap<string, string>,
   columns: number,
 ): string {
@@ -168,13 +170,18 @@ function sentences(
   ];
   if (remaining.length > 0) {
     receipt.push(
-      "These say the same or have one of its names. They are kept until you forget them too:",
+      `Others that say the same or have one of its names: ${thousands(remainingCount)}. They are kept until you forget them too:`,
     );
     receipt.push(
       ...remaining.map((id) => {
         const start = oneLine(texts.get(id) ?? "", Math.max(20, columns - id.length - 4));
         return `  ${printable(id)}${start && `  ${start}`}`;
       }),
+      ...(remainingCount > remaining.length
+        ? [
+            `  and ${plural(remainingCount - remaining.length, "more", "more")}, which the next receipt lists`,
+          ]
+        : []),
       `To forget them too: rkat memory forget ${remaining.map((id) => printable(shellWord(id))).join(" ")}`,
     );
   }
