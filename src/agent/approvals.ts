@@ -20,9 +20,16 @@ export interface GivenAnswer extends ApprovalAnswer {
   readonly allows?: AllowedCalls & { readonly for: AllowedFor };
 }
 
+/** Whether a call runs, waits for approval, or is denied. */
+export interface Verdict {
+  readonly policy: ToolPolicy;
+  /** Why it is denied, if the settings alone do not say so. */
+  readonly reason?: string;
+}
+
 /** Decides whether a tool call runs, and asks for approval. */
 export interface Approvals {
-  policyOf(call: Pick<ToolUse, "name" | "args">): ToolPolicy;
+  judge(call: Pick<ToolUse, "name" | "args">): Verdict;
   /** Resolves with the answer, or with `undefined` when none came in time. Rejects when `signal` aborts. */
   ask(approval: PendingApproval, signal: AbortSignal): Promise<GivenAnswer | undefined>;
   /** The log has the answers now, so the store may drop them. */
@@ -61,13 +68,14 @@ export function approvalResolved(
 }
 
 /** The settings deny the call. No approval is requested. */
-export function refusedBySettings({ id, name }: ToolUse): DurableEvent {
+export function refusedBySettings({ id, name }: ToolUse, reason?: string): DurableEvent {
   return {
     type: "tool_approval_resolved",
     approval_id: newId(),
     id,
     name,
     decision: "deny",
+    ...(reason === undefined ? {} : { reason }),
     by: "settings",
   };
 }

@@ -1,9 +1,10 @@
 import { errorText, SessionError } from "../core/errors.ts";
 import type { Origin, TransientEvent } from "../core/event.ts";
+import { isMessage } from "../core/event-shape.ts";
 import { isDeeperThan, jsonText, NESTING_MAX, withinNesting } from "../core/json-values.ts";
 import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
-import type { AssistantBlock, StopReason } from "../core/message.ts";
-import type { Usage } from "../core/usage.ts";
+import { type AssistantBlock, STOP_REASONS, type StopReason } from "../core/message.ts";
+import { exactUsage, type Usage } from "../core/usage.ts";
 
 /** All that a model said in one call. */
 export interface ModelReply {
@@ -53,11 +54,14 @@ async function readReply(
 ): Promise<ModelReply> {
   const blocks: AssistantBlock[] = [];
   for await (const chunk of chunks) {
-    if (chunk.type === "block") blocks.push(withShallowArguments(chunk.block));
+    if (chunk.type === "block") blocks.push(exactBlock(withShallowArguments(chunk.block)));
     else if (chunk.type === "finish") {
-      const { stopReason, usage, origin } = chunk;
+      const { stopReason, origin } = chunk;
+      if (!STOP_REASONS.includes(stopReason))
+        throw noAnswer(`the stop reason ${String(stopReason)}`);
+      const usage = exactUsage(chunk.usage);
       return { blocks: withOwnIds(blocks), stopReason, usage, ...(origin ? { origin } : {}) };
-    } else onDelta?.(chunk);
+    } else if (DELTAS.includes(chunk.type) && typeof chunk.delta === "string") onDelta?.(chunk);
   }
   throw new SessionError("PROVIDER_ERROR", {
     detail: "The answer broke off before its end.",
@@ -75,6 +79,27 @@ function withShallowArguments(block: AssistantBlock): AssistantBlock {
 
 /** A block is in the list of a message. */
 const BLOCK_NESTING_MAX = NESTING_MAX - 2;
+
+const DELTAS: readonly string[] = ["text_delta", "reasoning_delta"];
+
+/** A block as the log keeps it: a copy that the model does not change any more. */
+function exactBlock(block: AssistantBlock): AssistantBlock {
+  let copy: AssistantBlock | undefined;
+  try {
+    copy = JSON.parse(JSON.stringify(block));
+  } catch {
+    // It is no JSON, as said below.
+  }
+  if (copy && isMessage({ role: "block_assistant", blocks: [copy] })) return copy;
+  throw noAnswer(`a block of the type ${String(block?.block_type)}`);
+}
+
+function noAnswer(what: string): SessionError {
+  return new SessionError("PROVIDER_ERROR", {
+    detail: `The model gave ${what}, which is not in the form that rkat reads.`,
+    hint: "Models of the AI SDK are given with `fromAiSdk(model)`. A model of your own yields the chunks of `ModelChunk`.",
+  });
+}
 
 /** Calls of one answer need distinct ids; some local servers give the same id to all. */
 function withOwnIds(blocks: readonly AssistantBlock[]): readonly AssistantBlock[] {

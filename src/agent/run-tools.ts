@@ -12,6 +12,7 @@ import {
   denied,
   type GivenAnswer,
   refusedBySettings,
+  type Verdict,
 } from "./approvals.ts";
 import type { RunBudget } from "./run-budget.ts";
 import { completed, type TurnLog } from "./run-events.ts";
@@ -34,22 +35,37 @@ type Ask = (
   signal: AbortSignal,
 ) => Promise<{ readonly answer: GivenAnswer; readonly superseded?: true } | undefined>;
 
+/** By call id. Each call is judged once, so that what the log says of it is what happens. */
+export type Verdicts = ReadonlyMap<string, Verdict>;
+
+export function judgeCalls(
+  calls: readonly ToolUse[],
+  { approvals }: Pick<ToolsContext, "approvals">,
+): Verdicts {
+  const judge = (call: ToolUse): Verdict => {
+    const verdict = approvals?.judge(call) ?? { policy: "allow" };
+    // A call that cannot run needs no answer.
+    return verdict.policy === "ask" && areTooDeep(call.args) ? { policy: "allow" } : verdict;
+  };
+  return new Map(calls.map((call) => [call.id, judge(call)]));
+}
+
 /** The events that follow new calls: which ones begin, need approval, or are denied. */
 export function announcedCalls(
   calls: readonly ToolUse[],
-  { log, approvals }: Pick<ToolsContext, "log" | "approvals">,
+  verdicts: Verdicts,
+  { log }: Pick<ToolsContext, "log">,
 ): DurableEvent[] {
   return calls.map((call) => {
     const { id, name } = call;
-    const policy = approvals?.policyOf(call);
-    // A call that cannot run needs no answer.
-    switch (policy === "ask" && areTooDeep(call.args) ? "allow" : policy) {
+    const verdict = verdicts.get(id);
+    switch (verdict?.policy) {
+      case "allow":
+        return { type: "tool_execution_started", id, name };
       case "ask":
         return approvalRequested(call, log.state);
-      case "deny":
-        return refusedBySettings(call);
       default:
-        return { type: "tool_execution_started", id, name };
+        return refusedBySettings(call, verdict?.reason);
     }
   });
 }
@@ -68,7 +84,7 @@ export function announcedCalls(
 export async function runTools(
   calls: readonly ToolUse[],
   context: ToolsContext,
-  ask: Ask = asker(context),
+  { verdicts = new Map(), ask = asker(context) }: { verdicts?: Verdicts; ask?: Ask } = {},
 ): Promise<boolean> {
   const { log } = context;
   const failed = new Set<string>();
@@ -78,7 +94,10 @@ export async function runTools(
   const outcomes = await Promise.allSettled(
     calls
       .map(async (call) => {
-        const events = await runCall(call, context, (waiting) => ask(call, waiting, signal));
+        const verdict = verdicts.get(call.id);
+        const events = await runCall(call, verdict, context, (waiting) =>
+          ask(call, waiting, signal),
+        );
         if (!events) return;
         if (events.some((event) => event.type === "tool_execution_completed" && event.is_error)) {
           failed.add(call.id);
@@ -108,16 +127,15 @@ export const supersede: Ask = async () => ({
 /** The final events of a call; `undefined` when it goes on waiting. */
 async function runCall(
   call: ToolUse,
+  verdict: Verdict | undefined,
   context: ToolsContext,
   ask: (waiting: WaitingCall) => ReturnType<Ask>,
 ): Promise<DurableEvent[] | undefined> {
   const { log, approvals } = context;
   const waiting = log.state.waiting.get(call.id);
   if (!waiting) {
-    if (approvals?.policyOf(call) === "deny") {
-      return [completed(call, denied(DENIALS.settings(call.name)), true, 0)];
-    }
-    return await execute(call, context);
+    if (verdict?.policy === "allow") return await execute(call, context);
+    return [completed(call, denied(DENIALS.settings(call.name, verdict?.reason)), true, 0)];
   }
   const given: Awaited<ReturnType<Ask>> = waiting.answer
     ? { answer: waiting.answer }
@@ -127,7 +145,7 @@ async function runCall(
   const resolved = waiting.answer
     ? []
     : [approvalResolved(call, waiting, answer, superseded && "superseded")];
-  if (answer.decision === "deny") {
+  if (answer.decision !== "allow") {
     const message = superseded ? DENIALS.superseded() : denial(call.name, answer);
     await log.commit(resolved);
     await approvals?.settled([waiting.approvalId]);

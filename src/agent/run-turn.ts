@@ -26,7 +26,14 @@ import {
   runFailed,
   type TurnLog,
 } from "./run-events.ts";
-import { announcedCalls, runTools, supersede, type ToolsContext } from "./run-tools.ts";
+import {
+  announcedCalls,
+  judgeCalls,
+  runTools,
+  supersede,
+  type ToolsContext,
+  type Verdicts,
+} from "./run-tools.ts";
 import type { ToolSet } from "./tool-set.ts";
 
 /** Model calls of one run when nothing else is said. */
@@ -119,7 +126,7 @@ class Run {
   async #begin(prompt: Prompt): Promise<TurnEnd> {
     const { log } = this.#options;
     // Allowed calls still run. The new prompt denies the unanswered ones.
-    await runTools(log.state.openCalls, this.#tools, supersede);
+    await runTools(log.state.openCalls, this.#tools, { ask: supersede });
     const opening = openingEvents(log.state.id, prompt);
     if (!this.#callsAtOnce(prompt)) {
       await log.commit(opening);
@@ -190,9 +197,9 @@ class Run {
   async #step(): Promise<TurnEnd | undefined> {
     const reply = await this.#callModel();
     if (!reply) return "budget_exhausted";
-    const calls = await this.#record(reply);
+    const { calls, verdicts } = await this.#record(reply);
     if (calls.length > 0) {
-      if (!(await runTools(calls, this.#tools))) return await this.#pause();
+      if (!(await runTools(calls, this.#tools, { verdicts }))) return await this.#pause();
     } else if (this.#isEnded) return turnEnd(reply);
     return undefined;
   }
@@ -257,11 +264,14 @@ class Run {
   }
 
   /** Logs an answer whole, in one batch, with the run's end if it is that; returns the calls that it makes. */
-  async #record(reply: ModelReply): Promise<readonly ToolUse[]> {
+  async #record(
+    reply: ModelReply,
+  ): Promise<{ readonly calls: readonly ToolUse[]; readonly verdicts: Verdicts }> {
     const { blocks, stopReason, usage, origin } = reply;
     const calls = toolUses({ role: "block_assistant", blocks, stop_reason: stopReason });
     const text = blocks.flatMap((block) => (block.block_type === "text" ? [block.data.text] : []));
     if (text.length > 0) this.#text = text.join("\n");
+    const verdicts = judgeCalls(calls, this.#options);
     const isLast = calls.length === 0 && stopReason !== "pause_turn";
     await this.#options.log.commit([
       ...blocks.map(eventOfBlock),
@@ -273,12 +283,12 @@ class Run {
         model: this.#options.model.id,
         estimated_input_tokens: this.#estimated,
       },
-      ...announcedCalls(calls, this.#options),
+      ...announcedCalls(calls, verdicts, this.#options),
       ...(isLast ? [this.#completion(usage)] : []),
     ]);
     this.#isEnded = isLast;
     this.#spend(usage);
-    return calls;
+    return { calls, verdicts };
   }
 
   /** The run's end, after a call that used `usage` and is not logged yet. */

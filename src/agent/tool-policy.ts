@@ -1,4 +1,4 @@
-import type { ToolPolicy } from "../core/approval.ts";
+import { TOOL_POLICIES, type ToolPolicy } from "../core/approval.ts";
 
 /** Policies by tool name, or by a pattern in which `*` stands for any text. */
 export type ToolPolicies = Readonly<Record<string, ToolPolicy>>;
@@ -18,12 +18,17 @@ interface PolicyTool {
  */
 export function policyOf(tool: PolicyTool, policies: ToolPolicies): ToolPolicy {
   const { name, policy, builtin } = tool;
-  if (Object.hasOwn(policies, name)) return policies[name] ?? "allow";
+  if (Object.hasOwn(policies, name)) return exactPolicy(policies[name]);
   const [pattern] = Object.keys(policies)
     .filter((pattern) => pattern !== "*" && pattern.includes("*") && matches(pattern, name))
     .sort((one, other) => lettersOf(other) - lettersOf(one));
-  if (pattern !== undefined) return policies[pattern] ?? "allow";
-  return policy ?? (builtin ? undefined : policies["*"]) ?? "allow";
+  if (pattern !== undefined) return exactPolicy(policies[pattern]);
+  return exactPolicy(policy ?? (builtin ? undefined : policies["*"]) ?? "allow");
+}
+
+/** What is not exactly a policy denies. */
+function exactPolicy(value: unknown): ToolPolicy {
+  return TOOL_POLICIES.find((policy) => policy === value) ?? "deny";
 }
 
 const STRICTNESS: Readonly<Record<ToolPolicy, number>> = { allow: 0, ask: 1, deny: 2 };

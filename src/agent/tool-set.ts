@@ -1,4 +1,5 @@
 import { errorText, SessionError } from "../core/errors.ts";
+import { isObject } from "../core/fields.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import { isDeeperThan, NESTING_MAX } from "../core/json-values.ts";
 import type { ToolUse } from "../core/message.ts";
@@ -81,13 +82,12 @@ export async function executeTool(
   const either = joinSignals([signal], timeoutMs);
   try {
     const output = await untilAborted(
-      tool.execute(call.args, { ...context, toolUseId: call.id, signal: either.signal }),
+      Promise.resolve(
+        tool.execute(call.args, { ...context, toolUseId: call.id, signal: either.signal }),
+      ),
       either.signal,
     );
-    return {
-      ...(typeof output === "string" ? { content: output, is_error: false } : output),
-      durationMs: durationMs(),
-    };
+    return { ...exactOutput(call.name, output), durationMs: durationMs() };
   } catch (error) {
     signal.throwIfAborted();
     if (either.timedOut) {
@@ -114,6 +114,17 @@ export function areTooDeep(args: unknown): boolean {
   } catch {
     return false;
   }
+}
+
+/** What a tool returned, as the log keeps it. */
+function exactOutput(name: string, output: unknown): ToolOutput {
+  if (typeof output === "string") return { content: output, is_error: false };
+  if (isObject(output)) {
+    const { content, is_error } = output;
+    if (typeof content === "string" && typeof is_error === "boolean") return { content, is_error };
+  }
+  const why = `${name} ran, but returned neither a text nor { content, is_error }.`;
+  return toolFailure("execution_failed", why);
 }
 
 export function toolFailure(error: ToolErrorCode, message: string): ToolOutput {

@@ -1,6 +1,11 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type AllowedCalls, covers, type ProjectApprovals } from "../core/approval.ts";
+import {
+  type AllowedCalls,
+  covers,
+  exactlyAllowed,
+  type ProjectApprovals,
+} from "../core/approval.ts";
 import { SessionError } from "../core/errors.ts";
 import { makeFolders } from "../files/make-folders.ts";
 import { SET_HOME } from "./config-places.ts";
@@ -61,14 +66,8 @@ function notKept(cause?: unknown): SessionError {
 function readList(file: string): readonly AllowedCalls[] {
   try {
     const found: unknown = JSON.parse(readFileSync(file, "utf8"));
-    return Array.isArray(found) ? found.filter(isAllowedCalls) : [];
+    return Array.isArray(found) ? found.flatMap((calls) => exactlyAllowed(calls) ?? []) : [];
   } catch {
     return [];
   }
-}
-
-function isAllowedCalls(value: unknown): value is AllowedCalls {
-  if (typeof value !== "object" || value === null) return false;
-  const { tool, command } = value as Partial<AllowedCalls>;
-  return typeof tool === "string" && (command === undefined || typeof command === "string");
 }

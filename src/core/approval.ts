@@ -1,3 +1,7 @@
+import { z } from "zod";
+import { errorText } from "./errors.ts";
+import { issuesOf, issuesText } from "./issues.ts";
+
 /** Whether a tool call runs, needs approval, or is denied. */
 export const TOOL_POLICIES = ["allow", "ask", "deny"] as const;
 
@@ -23,6 +27,16 @@ export interface AllowedCalls {
   readonly tool: string;
   /** Left out: every call of the tool. */
   readonly command?: string;
+}
+
+const allowedCalls = z.strictObject({
+  tool: z.string().min(1),
+  command: z.string().optional(),
+});
+
+/** What a tool, a file or a program says is allowed, if it says exactly that. Anything else allows nothing. */
+export function exactlyAllowed(value: unknown): AllowedCalls | undefined {
+  return parsed(allowedCalls, value).data as AllowedCalls | undefined;
 }
 
 /** How long a call stays allowed: in this session, or in every session of the project. */
@@ -51,6 +65,38 @@ export interface ApprovalAnswer {
   readonly always?: AllowedFor;
 }
 
+const answer = z.strictObject({
+  decision: z.enum(["allow", "deny"]),
+  reason: z.string().optional(),
+  by: z.enum(["user", "model", "settings"]).optional(),
+  always: z.enum(["session", "project"]).optional(),
+});
+
+/** An answer from outside. What is not exactly an allowance is a denial, and its reason says what it was. */
+export function exactAnswer(value: unknown): ApprovalAnswer {
+  const { data, why } = parsed(answer, value);
+  if (data) return data as ApprovalAnswer;
+  return {
+    decision: "deny",
+    by: "settings",
+    reason: `The answer to the request for approval is not { decision: "allow" } or { decision: "deny" }: ${why}.`,
+  };
+}
+
+/** The fields of a value are read once: a getter may say something else the next time. */
+function parsed<Value>(
+  schema: z.ZodType<Value>,
+  value: unknown,
+): { readonly data?: Value; readonly why?: string } {
+  try {
+    const plain = typeof value === "object" && value !== null ? { ...value } : value;
+    const { data, error } = schema.safeParse(plain);
+    return error ? { why: issuesText(issuesOf(error)) } : { data: data as Value };
+  } catch (error) {
+    return { why: errorText(error) };
+  }
+}
+
 /**
  * Callback that asks whether a call may run. `undefined` leaves the answer to others, such as another
  * process. `"later"` ends the turn, and the call waits.
@@ -58,6 +104,7 @@ export interface ApprovalAnswer {
  * Contract:
  * - It is asked about one call at a time.
  * - `signal` aborts when another process has answered, or the turn has ended.
+ * - What is not exactly an answer denies the call. The log says what it was.
  * - `always` is what an answer with `always` allows from now on. Show it before you give such an answer.
  *   Without it, this call cannot be allowed for good.
  */

@@ -345,7 +345,13 @@ function systemFailure(error: unknown): string | undefined {
 
 /** A thrown value's message, on one line. */
 export function errorText(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  let text: string;
+  try {
+    text = String(error instanceof Error ? error.message : error);
+  } catch {
+    // An object without a prototype, for example, has no text.
+    text = "";
+  }
   return text.replace(/\s+/g, " ").trim() || "It gave no message.";
 }
 

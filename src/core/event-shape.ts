@@ -1,5 +1,7 @@
-import type { DurableEvent } from "./event.ts";
+import { errorText, SessionError } from "./errors.ts";
+import type { DurableEvent, NewEvent } from "./event.ts";
 import { isObject } from "./fields.ts";
+import { isTime } from "./instant.ts";
 import {
   byField,
   fields,
@@ -21,7 +23,7 @@ const content: Shape = (value) => isText(value) || listOf(block)(value);
 const call = fields({ id: isText, name: isText });
 
 /** Whether a value is a message, as far as those who read it from a store depend on it. */
-const message = byField("role", {
+export const isMessage = byField("role", {
   system: fields({ content: isText }),
   user: fields({ content }),
   assistant: fields({ content: isText, tool_calls: maybe(listOf(call)) }),
@@ -76,7 +78,7 @@ const approval = { approval_id: isText, id: isText, name: isText };
 const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
   session_created: fields({ settings: isSettings }),
   message_added: fields({
-    message,
+    message: isMessage,
     ...given,
     imported: maybe(fields({ ids: listOf(isText) })),
     batch: maybe(fields({ key: isText, messages: isNumber })),
@@ -132,4 +134,57 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
 export function isStoredEvent(value: unknown): value is DurableEvent {
   if (!isObject(value) || typeof value.type !== "string") return false;
   return Object.hasOwn(EVENTS, value.type) ? (EVENTS[value.type]?.(value) ?? false) : true;
+}
+
+/** Why an event of a log could not be read. What follows the log leaves the event out, and goes on. */
+class UnreadableEvent extends Error {
+  override readonly name = "UnreadableEvent";
+}
+
+/** The error for an event that is not what rkat stores. */
+export function unreadableEvent(seq: number): SessionError {
+  const what = Number.isSafeInteger(seq) ? `Event ${seq}` : "An event";
+  return new SessionError("SESSION_STORE_ERROR", {
+    detail: `${what} of a session has changed since it was stored.`,
+    hint: "`rkat doctor` lists such events, and `rkat sessions repair` makes them readable again.",
+    cause: new UnreadableEvent(what),
+  });
+}
+
+export function isUnreadable(error: unknown): boolean {
+  return SessionError.is(error) && error.cause instanceof UnreadableEvent;
+}
+
+/**
+ * The JSON of an event, as a log keeps it. What is written has the shape in which it is read: no store takes an event
+ * that it could not give back.
+ *
+ * @throws SessionError `INVALID_PARAMS`
+ */
+export function eventJson({ event_id, timestamp_ms, event }: NewEvent): string {
+  if (!isText(event_id) || !isTime(timestamp_ms)) throw unwritable(event, "it has no id or time");
+  return jsonOf(event);
+}
+
+/** The same for an event that keeps its id and its time. */
+export function jsonOf(event: DurableEvent): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(event);
+  } catch (error) {
+    throw unwritable(event, errorText(error));
+  }
+  if (text === undefined || !isStoredEvent(JSON.parse(text))) throw unwritable(event);
+  return text;
+}
+
+function unwritable(
+  event: unknown,
+  why = "a field is missing, or has a wrong value",
+): SessionError {
+  const type = isObject(event) ? String(event.type) : typeof event;
+  return new SessionError("INVALID_PARAMS", {
+    message: `The event ${type} cannot be stored: ${why}.`,
+    hint: "A model, tool, compactor or store gave rkat a value of a wrong type. Correct it.",
+  });
 }

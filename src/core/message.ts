@@ -76,15 +76,18 @@ export interface ToolResult {
 /** Data that a provider wants back unchanged with a block, such as the signature of reasoning. */
 export type ProviderMeta = { readonly provider: string } & { readonly [key: string]: unknown };
 
-export type StopReason =
-  | "end_turn"
-  | "tool_use"
-  | "max_tokens"
-  | "stop_sequence"
-  | "content_filter"
-  | "cancelled"
+export const STOP_REASONS = [
+  "end_turn",
+  "tool_use",
+  "max_tokens",
+  "stop_sequence",
+  "content_filter",
+  "cancelled",
   /** The provider paused in the middle of an answer. The next call continues it. */
-  | "pause_turn";
+  "pause_turn",
+] as const;
+
+export type StopReason = (typeof STOP_REASONS)[number];
 
 /** The text of a user's content, without images. */
 export function contentText(content: UserMessage["content"]): string {

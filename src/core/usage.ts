@@ -1,3 +1,5 @@
+import { isObject } from "./fields.ts";
+
 /** A `Usage` in the results of a service, whose fields are in camelCase. On the wire both are the same. */
 export interface TokenUsage {
   /** Tokens read, cached ones included. */
@@ -34,6 +36,21 @@ export const NO_USAGE: Usage = {
   cache_creation_tokens: null,
   cache_read_tokens: null,
 };
+
+/** The counts of a provider. What is no count, such as NaN, a text or a negative number, counts as not reported. */
+export function exactUsage(usage: unknown): Usage {
+  const counts = isObject(usage) ? usage : {};
+  const count = (value: unknown) =>
+    typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER
+      ? Math.round(value)
+      : null;
+  return {
+    input_tokens: count(counts.input_tokens) ?? 0,
+    output_tokens: count(counts.output_tokens) ?? 0,
+    cache_creation_tokens: count(counts.cache_creation_tokens),
+    cache_read_tokens: count(counts.cache_read_tokens),
+  };
+}
 
 export function addUsage(a: Usage, b: Usage): Usage {
   return {

@@ -1,4 +1,5 @@
 import type { SessionSettings } from "../core/event.ts";
+import { isUnreadable } from "../core/event-shape.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import type { Projection } from "../core/projection.ts";
 
@@ -21,8 +22,25 @@ export abstract class LogProjection implements Projection {
   async apply(batch: readonly PositionedEvent[]): Promise<void> {
     const last = batch.at(-1);
     if (!last) return;
-    await this.project(batch, last.position);
+    try {
+      await this.project(batch, last.position);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      await this.#projectReadable(batch);
+    }
     await this.reached(last.position);
+  }
+
+  /** One event at a time. What needs an event that cannot be read is left out, so that no session waits for another. */
+  async #projectReadable(batch: readonly PositionedEvent[]): Promise<void> {
+    for (const one of batch) {
+      try {
+        await this.project([one], one.position);
+      } catch (error) {
+        if (!isUnreadable(error)) throw error;
+        await this.project([], one.position);
+      }
+    }
   }
 
   /** Does the work. `position` is that of the last event. */

@@ -1,6 +1,7 @@
 import { readdirSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import type { StoredEvent } from "../core/event.ts";
+import { isUnreadable } from "../core/event-shape.ts";
 import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import type { Projection } from "../core/projection.ts";
 import {
@@ -87,7 +88,7 @@ export class SessionFiles implements Projection {
       for (const [sessionId, added] of Map.groupBy(events, (event) => event.sessionId)) {
         if (!isPlainName(sessionId)) continue;
         const stored = added.map((event) => event.stored);
-        await this.#project(sessionId, stored);
+        await this.#projectIfReadable(sessionId, stored);
       }
       // Another process may have come further meanwhile.
       this.#saveReached(Math.max(last.position, await this.position()));
@@ -133,7 +134,7 @@ export class SessionFiles implements Projection {
     await this.#oneWriter(async () => {
       const isWithoutIndex = isIndexLost();
       // Another process may have deleted a session meanwhile.
-      for (const sessionId of lost()) await this.#project(sessionId, []);
+      for (const sessionId of lost()) await this.#projectIfReadable(sessionId, []);
       if (isWithoutIndex) await this.#indexAgain();
       this.#saveReached(this.#reached);
     });
@@ -182,6 +183,15 @@ export class SessionFiles implements Projection {
 
   #look(name: string): Stats | undefined {
     return lookAtFile(this.#root, join(this.#folder, name));
+  }
+
+  /** The files of a session whose log cannot be read stay as they are. The other sessions go on. */
+  async #projectIfReadable(sessionId: string, added: readonly StoredEvent[]): Promise<void> {
+    try {
+      await this.#project(sessionId, added);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+    }
   }
 
   async #project(sessionId: string, added: readonly StoredEvent[]): Promise<void> {

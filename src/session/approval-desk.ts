@@ -1,16 +1,25 @@
-import { type Approvals, approvalResolved, type GivenAnswer } from "../agent/approvals.ts";
+import {
+  type Approvals,
+  approvalResolved,
+  type GivenAnswer,
+  type Verdict,
+} from "../agent/approvals.ts";
 import { policyOf, stricter, type ToolPolicies } from "../agent/tool-policy.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
 import {
   type AllowedCalls,
   type AllowedFor,
-  type ApprovalAnswer,
   type Approve,
   covers,
+  exactAnswer,
+  exactlyAllowed,
   type PendingApproval,
   type ProjectApprovals,
+  TOOL_POLICIES,
+  type ToolPolicy,
 } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
+import { errorText } from "../core/errors.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import type { ToolUse } from "../core/message.ts";
 import type { Outages } from "../core/outages.ts";
@@ -61,19 +70,20 @@ export class ApprovalDesk {
     const given = new Map<string, AllowedCalls>();
     const isAllowed = (calls: AllowedCalls | undefined) =>
       calls !== undefined &&
-      [...given.values(), ...state.allowed, ...(allowed?.list() ?? [])].some((known) =>
+      [...given.values(), ...state.allowed, ...allowedForGood(allowed)].some((known) =>
         covers(known, calls),
       );
     return {
-      policyOf: (call) => {
+      judge: (call): Verdict => {
         const { name } = call;
         const builtin = tools.isBuiltin(name);
-        const own = tools.get(name)?.policy;
-        const tool = { name, policy: typeof own === "function" ? own(call.args) : own, builtin };
+        const own = ownPolicy(call, tools);
+        const tool = { name, policy: own.policy, builtin };
         const policy = [state.settings.approvals ?? {}, atLeast]
           .map((policies) => policyOf({ name, builtin }, policies))
           .reduce(stricter, policyOf(tool, policies));
-        return policy === "ask" && isAllowed(alwaysOf(call, tools)) ? "allow" : policy;
+        if (policy === "ask") return { policy: isAllowed(alwaysOf(call, tools)) ? "allow" : "ask" };
+        return policy === "deny" ? { ...own, policy } : { policy };
       },
       ask: (approval, signal) => {
         const { tool: name, args } = approval;
@@ -102,7 +112,7 @@ export class ApprovalDesk {
   async takeAnswers(session: LiveSession): Promise<void> {
     const open = session.state.waiting.all.filter(({ answer }) => answer === undefined);
     if (open.length === 0) return;
-    const answers = await this.#store.answers(open.map(({ approvalId }) => approvalId));
+    const answers = await this.#answers(open.map(({ approvalId }) => approvalId));
     if (answers.size === 0) return;
     await session.commit(
       open.flatMap((waiting) => {
@@ -133,10 +143,16 @@ export class ApprovalDesk {
     }
   }
 
+  /** The answers in the store, which may be another program's. */
+  async #answers(approvalIds: readonly string[]): Promise<ReadonlyMap<string, GivenAnswer>> {
+    const found = await this.#store.answers(approvalIds);
+    return new Map([...found].map(([id, answer]) => [id, exactAnswer(answer)]));
+  }
+
   /** Polls for an answer until there is one or `signal` aborts. */
   async #lookOut(approvalId: string, signal: AbortSignal): Promise<GivenAnswer | undefined> {
     for (;;) {
-      const answer = (await this.#store.answers([approvalId])).get(approvalId);
+      const answer = (await this.#answers([approvalId])).get(approvalId);
       if (answer || signal.aborted) return answer;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(done, POLL_MS);
@@ -173,17 +189,17 @@ export class ApprovalDesk {
   ): Promise<GivenAnswer | "later" | "left to others"> {
     if (signal.aborted) return "left to others";
     // The answer to the call before may have allowed this one too.
-    const answer = isAllowed()
+    const answer: unknown = isAllowed()
       ? ({ decision: "allow", by: "settings" } as const)
       : await this.#options.approve?.(approval, { signal, ...(always ? { always } : {}) });
     if (answer === "later") return "later";
-    if (!answer || signal.aborted) return "left to others";
+    if (answer === undefined || signal.aborted) return "left to others";
     const { approvalId, sessionId } = approval;
-    const { always: howLong, ...plain }: ApprovalAnswer = answer;
+    const { always: howLong, ...plain } = exactAnswer(answer);
     if (!(await this.#store.answer(approvalId, sessionId, plain))) {
-      return (await this.#store.answers([approvalId])).get(approvalId) ?? plain;
+      return (await this.#answers([approvalId])).get(approvalId) ?? plain;
     }
-    if (!howLong || !always || plain.decision === "deny") return plain;
+    if (!howLong || !always || plain.decision !== "allow") return plain;
     allow(always);
     return { ...plain, allows: { ...always, for: await this.#remember(always, howLong) } };
   }
@@ -209,9 +225,44 @@ interface Question {
   allow(calls: AllowedCalls): void;
 }
 
-/** The calls that "always" allows after this one. */
+/** The calls that "always" allows after this one. A tool that fails to say so has no "always". */
 function alwaysOf({ name, args }: Pick<ToolUse, "name" | "args">, tools: ToolSet) {
   const tool = tools.get(name);
   if (!tool) return undefined;
-  return tool.always ? tool.always(args) : { tool: name };
+  if (!tool.always) return { tool: name };
+  try {
+    return exactlyAllowed(tool.always(args));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The policy of the tool itself for a call. What is not exactly a policy denies the call. */
+function ownPolicy(
+  { name, args }: Pick<ToolUse, "name" | "args">,
+  tools: ToolSet,
+): { readonly policy?: ToolPolicy; readonly reason?: string } {
+  const own = tools.get(name)?.policy;
+  if (own === undefined) return {};
+  try {
+    const said: unknown = typeof own === "function" ? own(args) : own;
+    if (said === undefined) return {};
+    const policy = TOOL_POLICIES.find((known) => known === said);
+    return policy ? { policy } : { policy: "deny", reason: `Its policy is ${quoted(said)}.` };
+  } catch (error) {
+    return { policy: "deny", reason: `Its policy could not be decided: ${errorText(error)}` };
+  }
+}
+
+function quoted(value: unknown): string {
+  return typeof value === "string" ? `"${value}"` : `a value of type ${typeof value}`;
+}
+
+/** What the user allowed in the project. A list that cannot be read allows nothing. */
+function allowedForGood(allowed: ProjectApprovals | undefined): readonly AllowedCalls[] {
+  try {
+    return [...(allowed?.list() ?? [])].flatMap((calls) => exactlyAllowed(calls) ?? []);
+  } catch {
+    return [];
+  }
 }

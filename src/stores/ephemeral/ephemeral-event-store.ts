@@ -1,5 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
-import type { NewEvent, StoredEvent } from "../../core/event.ts";
+import type { DurableEvent, NewEvent, StoredEvent } from "../../core/event.ts";
+import { eventJson, jsonOf } from "../../core/event-shape.ts";
 import type {
   EventStore,
   HistoryHit,
@@ -24,11 +25,12 @@ export class EphemeralEventStore implements EventStore {
         detail: `Its log ends at ${log.length}, not at ${lastSeq}.`,
       });
     }
-    if (events.length > 0) this.#sessions.set(sessionId, log);
+    const added = events.map((one) => ({ ...one, event: copyOf(eventJson(one)) }));
+    if (added.length > 0) this.#sessions.set(sessionId, log);
     let turns = log.at(-1)?.turns ?? 0;
-    for (const event of events) {
-      if (beginsTurn(event.event)) turns += 1;
-      const stored: StoredEvent = { ...event, seq: log.length + 1, schema_version: 1 };
+    for (const one of added) {
+      if (beginsTurn(one.event)) turns += 1;
+      const stored: StoredEvent = { ...one, seq: log.length + 1, schema_version: 1 };
       const position = this.#all.length + 1;
       const positioned = { position, sessionId, stored, turns };
       log.push(positioned);
@@ -90,8 +92,9 @@ export class EphemeralEventStore implements EventStore {
       if (log[seq - 1]?.stored.event.type === event.type) continue;
       throw new SessionError("SESSION_CONFLICT", { detail: `Event ${seq} is no ${event.type}.` });
     }
+    const written = redactions.map(({ seq, event }) => ({ seq, event: copyOf(jsonOf(event)) }));
     const last = await this.append(sessionId, lastSeq, [told]);
-    for (const { seq, event } of redactions) {
+    for (const { seq, event } of written) {
       const { position, stored: before, turns } = log[seq - 1] as PositionedEvent;
       const stored = { ...before, event };
       const redacted = { position, sessionId, stored, turns };
@@ -102,4 +105,9 @@ export class EphemeralEventStore implements EventStore {
   }
 
   async close(): Promise<void> {}
+}
+
+/** A copy that nobody else changes, as a store on disk would give it back. */
+function copyOf(json: string): DurableEvent {
+  return JSON.parse(json);
 }

@@ -1,6 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, StoredEvent } from "../../core/event.ts";
-import { isStoredEvent } from "../../core/event-shape.ts";
+import { isStoredEvent, isUnreadable, unreadableEvent } from "../../core/event-shape.ts";
 import type { PositionedEvent } from "../../core/event-store.ts";
 import { isTime } from "../../core/instant.ts";
 import { WRAPPED_NESTING_MAX, withinNesting } from "../../core/json-values.ts";
@@ -21,14 +21,26 @@ export interface PositionedEventRow extends EventRow {
 
 /** @throws SessionError `SESSION_STORE_ERROR` when the text is no event any more. */
 export function storedEvent({ seq, event_id, timestamp_ms, event: text }: EventRow): StoredEvent {
-  if (!(Number.isSafeInteger(seq) && seq > 0 && isTime(timestamp_ms))) throw changed(seq);
+  if (!(Number.isSafeInteger(seq) && seq > 0 && isTime(timestamp_ms))) throw unreadableEvent(seq);
   return { seq, event_id, timestamp_ms, schema_version: 1, event: eventIn(text, seq) };
 }
 
-/** @throws SessionError `SESSION_STORE_ERROR` when the text is no event any more. */
-export function positionedEvent(row: PositionedEventRow): PositionedEvent {
-  const { position, session_id: sessionId, turns } = row;
-  return { position, sessionId, stored: storedEvent(row), turns };
+/** The events of a batch for projections. One that cannot be read is left out: the others do not wait for it. */
+export function readableEvents(rows: readonly PositionedEventRow[]): readonly PositionedEvent[] {
+  return rows.flatMap((row) => {
+    const { position, session_id: sessionId, turns } = row;
+    return ifReadable(() => ({ position, sessionId, stored: storedEvent(row), turns })) ?? [];
+  });
+}
+
+/** `undefined` when it meets an event that cannot be read. */
+export function ifReadable<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (isUnreadable(error)) return undefined;
+    throw error;
+  }
 }
 
 /**
@@ -58,12 +70,5 @@ export function eventAsStored(text: string, seq: number): DurableEvent {
     // It has changed, as said below.
   }
   if (isStoredEvent(event)) return event;
-  throw changed(seq);
-}
-
-function changed(seq: number): SessionError {
-  return new SessionError("SESSION_STORE_ERROR", {
-    detail: `${Number.isSafeInteger(seq) ? `Event ${seq}` : "An event"} of a session has changed since it was stored.`,
-    hint: "Restore the store from a backup. `rkat doctor` lists the events that have changed.",
-  });
+  throw unreadableEvent(seq);
 }

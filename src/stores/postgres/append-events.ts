@@ -1,5 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
 import type { NewEvent } from "../../core/event.ts";
+import { eventJson } from "../../core/event-shape.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn } from "../history/event-text.ts";
 import { EVENTS_PER_NUMBER, FIRST_POSITION } from "./event-positions.ts";
@@ -27,7 +28,7 @@ export interface AppendRows {
 }
 
 export function appendRows(append: Append): AppendRows {
-  const texts = append.events.map(({ event }) => JSON.stringify(event));
+  const texts = append.events.map(eventJson);
   let turn = 0;
   return {
     append,

@@ -1,5 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
 import type { NewEvent, StoredEvent } from "../../core/event.ts";
+import { jsonOf } from "../../core/event-shape.ts";
 import type {
   EventStore,
   HistoryHit,
@@ -12,7 +13,7 @@ import {
   type EventRow,
   following,
   type PositionedEventRow,
-  positionedEvent,
+  readableEvents,
   storedEvent,
 } from "../history/stored-event.ts";
 import { appendEvents, lastSeqOf, refuseAppend } from "./append-events.ts";
@@ -113,18 +114,19 @@ export class PostgresEventStore implements EventStore {
   }
 
   async readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]> {
-    const rows = await this.#database.rows<PositionedEventRow>(
-      await this.#inPartition(READ_ALL),
-      this.#namespace,
-      afterPosition,
-      limit,
-      BATCH_MAX,
-    );
-    let last = afterPosition;
-    return rows.map((row) => {
-      last = following(row.position, last);
-      return positionedEvent(row);
-    });
+    const readAll = await this.#inPartition(READ_ALL);
+    for (let last = afterPosition; ; ) {
+      const rows = await this.#database.rows<PositionedEventRow>(
+        readAll,
+        this.#namespace,
+        last,
+        limit,
+        BATCH_MAX,
+      );
+      for (const { position } of rows) last = following(position, last);
+      const events = readableEvents(rows);
+      if (events.length > 0 || rows.length === 0) return events;
+    }
   }
 
   async search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
@@ -193,7 +195,7 @@ export class PostgresEventStore implements EventStore {
         this.#namespace,
         sessionId,
         redactions.map(({ seq }) => seq),
-        redactions.map(({ event }) => JSON.stringify(event)),
+        redactions.map(({ event }) => jsonOf(event)),
         redactions.map(({ event }) => eventWords(event)),
         redactions.map(({ event }) => event.type),
       );

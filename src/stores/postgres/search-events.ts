@@ -6,7 +6,7 @@ import { eventText, shownText } from "../history/event-text.ts";
 import { hasWord, passage } from "../history/passage.ts";
 import { timeRange } from "../history/search-history.ts";
 import { type SearchWord, searchWords } from "../history/search-words.ts";
-import { eventIn, storedEvent } from "../history/stored-event.ts";
+import { eventIn, ifReadable, storedEvent } from "../history/stored-event.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 
 /**
@@ -51,7 +51,7 @@ export async function searchEvents(
     if (seen.has(place)) return hits;
     seen.add(place);
     for (const row of rows) {
-      hits.push(...hitOf(row, words));
+      hits.push(...(ifReadable(() => hitOf(row, words)) ?? []));
       if (hits.length === query.limit) return hits;
     }
     if (rows.length < count) return hits;

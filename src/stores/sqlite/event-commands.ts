@@ -1,10 +1,17 @@
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, NewEvent } from "../../core/event.ts";
+import { eventJson, jsonOf } from "../../core/event-shape.ts";
 import type { Redaction } from "../../core/event-store.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn, eventText } from "../history/event-text.ts";
 import { indexedText } from "../history/search-words.ts";
-import { type EventRow, eventAsStored, type PositionedEventRow } from "../history/stored-event.ts";
+import {
+  type EventRow,
+  eventAsStored,
+  eventIn,
+  ifReadable,
+  type PositionedEventRow,
+} from "../history/stored-event.ts";
 import type { Append } from "../sql/sql.ts";
 import type { Connection } from "./connection.ts";
 
@@ -199,9 +206,10 @@ function insertEvent(
   log: number,
   seq: number,
   turns: number,
-  { event_id, timestamp_ms, event }: NewEvent,
+  added: NewEvent,
 ): void {
-  const text = JSON.stringify(event);
+  const { event_id, timestamp_ms, event } = added;
+  const text = eventJson(added);
   const position = db.insert(
     `INSERT INTO event (log, seq, turns, timestamp_ms, event_id, event, checksum)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -221,15 +229,19 @@ function checksumOf(text: string): number {
   return process.getBuiltinModule("node:zlib").crc32(text);
 }
 
-/** Events whose text is not what was stored, one sentence each. */
+/** Events whose text is not what was stored, or cannot be read, one sentence each. */
 export function changedEvents(db: Pick<Connection, "iterate">, max: number): readonly string[] {
   const problems: string[] = [];
   const rows = db.iterate<{ session_id: string; seq: number; event: string; checksum: number }>(
     "SELECT session_id, seq, event, checksum FROM event JOIN log ON key = log ORDER BY position",
   );
   for (const { session_id, seq, event, checksum } of rows) {
-    if (checksumOf(event) === checksum) continue;
-    problems.push(`Event ${seq} of session ${session_id} has changed since it was stored.`);
+    const isRead = ifReadable(() => eventIn(event, seq)) !== undefined;
+    const isSame = checksumOf(event) === checksum;
+    if (isSame && isRead) continue;
+    const what = isSame ? "cannot be read" : "has changed since it was stored";
+    const repair = isRead ? "" : " `rkat sessions repair` makes it readable.";
+    problems.push(`Event ${seq} of session ${session_id} ${what}.${repair}`);
     if (problems.length === max) break;
   }
   return problems;
@@ -246,7 +258,7 @@ function redactEvent(db: Connection, log: number, { seq, event }: Redaction): vo
     throw new SessionError("SESSION_CONFLICT", { detail: `Event ${seq} is no ${event.type}.` });
   }
   unindexEvent(db, row.position, before);
-  const text = JSON.stringify(event);
+  const text = jsonOf(event);
   db.run(
     "UPDATE event SET event = ?, checksum = ? WHERE position = ?",
     text,

@@ -4,7 +4,7 @@ import { eventText, shownText } from "../history/event-text.ts";
 import { hasWord, passage } from "../history/passage.ts";
 import { timeRange } from "../history/search-history.ts";
 import { type SearchWord, searchWords } from "../history/search-words.ts";
-import { eventIn, storedEvent } from "../history/stored-event.ts";
+import { eventIn, ifReadable, storedEvent } from "../history/stored-event.ts";
 import type { Connection } from "./connection.ts";
 
 /** The search of the log. */
@@ -36,7 +36,7 @@ export const historyCommands = {
       );
       const hits: HistoryHit[] = [];
       for (const { position } of found) {
-        hits.push(...hitAt(db, position, words));
+        hits.push(...(ifReadable(() => hitAt(db, position, words)) ?? []));
         if (hits.length >= query.limit) break;
       }
       return hits;

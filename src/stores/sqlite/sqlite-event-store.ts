@@ -7,7 +7,7 @@ import type {
   Redaction,
 } from "../../core/event-store.ts";
 import type { HeldLease } from "../../core/session-store.ts";
-import { positionedEvent, storedEvent } from "../history/stored-event.ts";
+import { readableEvents, storedEvent } from "../history/stored-event.ts";
 import { type Database, wipe } from "./database.ts";
 
 /** Keeps events in a SQLite file that several processes may have open at once. */
@@ -53,8 +53,12 @@ export class SqliteEventStore implements EventStore {
   }
 
   async readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]> {
-    const rows = await this.#database.run("readAllEvents", this.#namespace, afterPosition, limit);
-    return rows.map(positionedEvent);
+    for (let after = afterPosition; ; ) {
+      const rows = await this.#database.run("readAllEvents", this.#namespace, after, limit);
+      const events = readableEvents(rows);
+      if (events.length > 0 || rows.length === 0) return events;
+      after = rows.at(-1)?.position ?? after;
+    }
   }
 
   search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
