@@ -239,6 +239,7 @@ export type {
   HistoryQuery,
   PositionedEvent,
   Redaction,
+  RepairedEvent,
   SessionChoice,
 } from "./core/event-store.ts";
 export type { ForgottenMarks, ForgottenTexts } from "./core/forgotten-texts.ts";

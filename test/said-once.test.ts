@@ -113,6 +113,7 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   "sessions compact": ["last"],
   "sessions events": ["last"],
   "sessions project": [],
+  "sessions repair": [],
   "history search": ["Hello"],
   "memory search": ["Hello"],
   "memory list": [],

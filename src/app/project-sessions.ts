@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
 import { SessionError } from "../core/errors.ts";
+import type { RepairedEvent } from "../core/event-store.ts";
+import type { Stores } from "../core/stores.ts";
 import { warnedOutages } from "../core/warn.ts";
 import { openStores } from "./open-stores.ts";
 
@@ -40,4 +42,34 @@ export async function projectSessions(
   } finally {
     await stores.close();
   }
+}
+
+/**
+ * Makes events of the log readable that are not. What was left out of memory because of them is added.
+ *
+ * @throws SessionError `SESSION_PERSISTENCE_DISABLED`
+ */
+export async function repairSessions(workspace: Workspace): Promise<readonly RepairedEvent[]> {
+  if (!hasCapability(workspace.config, "session-store")) {
+    throw new SessionError("SESSION_PERSISTENCE_DISABLED");
+  }
+  const stores = await openStores(workspace, "existing");
+  try {
+    if (workspace.user !== undefined) return await repairIn(stores.forUser(workspace.user));
+    const repaired = [...(await repairIn(stores))];
+    for (const user of await stores.users())
+      repaired.push(...(await repairIn(stores.forUser(user))));
+    return repaired;
+  } finally {
+    await stores.close();
+  }
+}
+
+async function repairIn({ events, trash }: Stores): Promise<readonly RepairedEvent[]> {
+  const repaired = (await events.repair?.()) ?? [];
+  const { MEMORY_INDEX } = await import("../projections/memory-behind.ts");
+  // Memory follows the log from its start again, and adds what it lacks.
+  const names = repaired.length > 0 ? Object.values(MEMORY_INDEX) : [];
+  for (const name of names) await events.saveCheckpoint(name, 0);
+  return [...repaired, ...((await trash?.events.repair?.()) ?? [])];
 }

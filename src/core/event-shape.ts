@@ -9,9 +9,11 @@ import {
   isText,
   listOf,
   maybe,
+  mended,
   orNull,
   recordOf,
   type Shape,
+  text,
 } from "./shape.ts";
 
 const block = byField("type", {
@@ -100,7 +102,7 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
   tool_approval_requested: fields({ ...approval, goal: isText }),
   tool_approval_resolved: fields({
     ...approval,
-    decision: isText,
+    decision: text("deny"),
     reason: maybe(isText),
     allows: maybe(fields({ tool: isText, command: maybe(isText), for: isText })),
   }),
@@ -136,6 +138,21 @@ export function isStoredEvent(value: unknown): value is DurableEvent {
   return Object.hasOwn(EVENTS, value.type) ? (EVENTS[value.type]?.(value) ?? false) : true;
 }
 
+/** An event that could not be read, with what can be kept of it. Of others only their place and their type are kept. */
+export function mendedEvent(json: string): DurableEvent {
+  let event: unknown;
+  try {
+    event = JSON.parse(json);
+  } catch {
+    // Nothing of it can be kept.
+  }
+  const type = isObject(event) && typeof event.type === "string" ? event.type : "";
+  const shape = Object.hasOwn(EVENTS, type) ? EVENTS[type] : undefined;
+  const found = shape && mended(shape, event);
+  if (found && isStoredEvent(found.value)) return found.value;
+  return { type: "event_lost", was: shape ? type : "" };
+}
+
 /** Why an event of a log could not be read. What follows the log leaves the event out, and goes on. */
 class UnreadableEvent extends Error {
   override readonly name = "UnreadableEvent";
@@ -166,7 +183,12 @@ export function eventJson({ event_id, timestamp_ms, event }: NewEvent): string {
   return jsonOf(event);
 }
 
-/** The same for an event that keeps its id and its time. */
+/** A copy that nobody else changes, as a log gives it back. */
+export function plainEvent(event: NewEvent): NewEvent {
+  return { ...event, event: JSON.parse(eventJson(event)) };
+}
+
+/** The JSON of an event that keeps its id and its time. */
 export function jsonOf(event: DurableEvent): string {
   let text: string | undefined;
   try {

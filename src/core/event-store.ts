@@ -18,6 +18,8 @@ import type { HeldLease } from "./session-store.ts";
  * - Positions grow with every event of every session, so that a projection can follow all of them.
  * - A search finds text of the whole log, whatever compaction did to the history.
  * - A deleted session leaves nothing to read or find, and its id can be used again.
+ * - An event that could not be read back is refused, and nothing of its batch is stored.
+ * - `readAll` leaves out what cannot be read any more, so that one session never stops the others.
  * - A redacted event keeps its place, its id and its time. Its old text is in no read, no search and no byte.
  */
 export interface EventStore {
@@ -69,6 +71,12 @@ export interface EventStore {
   ): Promise<number>;
 
   /**
+   * Makes the events readable that are not: a wrong value becomes a neutral one, and an event of which nothing can be
+   * kept becomes `event_lost`. A store without it has no such events.
+   */
+  repair?(): Promise<readonly RepairedEvent[]>;
+
+  /**
    * Calls `listener` when another process has appended to the session, until the returned function is called. It
    * may miss some, so readers also look by themselves. A store without it leaves them to that.
    */
@@ -87,6 +95,14 @@ export async function isDeleted(
     return event.type === "session_deleted";
   }
   return true;
+}
+
+/** An event that could not be read, and now can. */
+export interface RepairedEvent {
+  readonly sessionId: string;
+  readonly seq: number;
+  /** What it is now. */
+  readonly type: DurableEvent["type"];
 }
 
 /** An event without its forgotten text. */

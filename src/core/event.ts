@@ -198,6 +198,8 @@ export type DurableEvent =
       /** Used share of the limit. 1 is all of it. */
       readonly percent: number;
     }
+  /** It could not be read, and nothing of it could be kept when its log was repaired. `was` is its type, if that was known. */
+  | { readonly type: "event_lost"; readonly was: string }
   | {
       readonly type: "retrying";
       readonly attempt: number;

@@ -141,6 +141,7 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
   message_pinned: { type: "message_pinned", message: 1 },
   message_unpinned: { type: "message_unpinned", message: 1 },
   budget_warning: { type: "budget_warning", budget_type: "time", used: 1, limit: 2, percent: 0.5 },
+  event_lost: { type: "event_lost", was: "text_complete" },
   retrying: {
     type: "retrying",
     attempt: 1,

@@ -202,6 +202,7 @@ export const FORGETTING: Rows = {
   message_pinned: NO_TEXT,
   message_unpinned: NO_TEXT,
   budget_warning: NO_TEXT,
+  event_lost: NO_TEXT,
   retrying: { copies: errorWithout },
 };
 

@@ -114,6 +114,7 @@ type WithoutText = Extract<
   DurableEvent,
   {
     readonly type:
+      | "event_lost"
       | "session_archived"
       | "session_unarchived"
       | "session_deleted"

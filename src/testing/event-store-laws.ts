@@ -44,6 +44,38 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
     },
   },
   {
+    name: "an event that could not be read back is refused, and nothing of its batch is stored",
+    async holds(open) {
+      const store = await open();
+      const circle: { self?: unknown } = {};
+      circle.self = circle;
+      const usage = { input_tokens: Number.NaN, output_tokens: 1 };
+      const wrong: unknown[] = [
+        { type: "turn_completed", stop_reason: "end_turn", usage },
+        { type: "turn_completed", stop_reason: "end_turn", usage: { ...usage, input_tokens: "5" } },
+        { type: "tool_execution_completed", id: "a", name: "shell", duration_ms: 1 },
+        { type: "tool_approval_resolved", approval_id: "a", id: "a", name: "b", by: "user" },
+        { type: "message_added", message: { role: "user", content: 5 } },
+        { type: "text_complete", content: { toJSON: () => 5 } },
+        { type: "tool_call_requested", id: "a", name: "shell", args: circle },
+        { type: "tool_call_requested", id: "a", name: "shell", args: 5n },
+        { type: 5 },
+        null,
+      ];
+      for (const event of wrong) {
+        const batch = [turn(0), { ...turn(1), event: event as DurableEvent }];
+        await assert.rejects(store.append("s", 0, batch), { code: "INVALID_PARAMS" });
+      }
+      for (const of of [{ event_id: 5 as never }, { timestamp_ms: Number.NaN }]) {
+        const batch = [{ ...turn(0), ...of }];
+        await assert.rejects(store.append("s", 0, batch), { code: "INVALID_PARAMS" });
+      }
+      assert.equal(await store.lastSeq("s"), 0);
+      assert.deepEqual(await store.readAll(0, 10), []);
+      await store.append("s", 0, [turn(0)]);
+    },
+  },
+  {
     name: "a read begins after one place and ends at another",
     async holds(open) {
       const store = await open();

@@ -44,6 +44,8 @@ export function renderEvent(event: SessionEvent): string {
       return `  ! Budget of ${event.budget_type.replace("_", " ")}: ${event.used} of ${event.limit} used\n`;
     case "retrying":
       return `  ↻ Retrying (${event.attempt} of ${event.max_attempts}) in ${event.delay_ms} ms: ${event.error}\n`;
+    case "event_lost":
+      return `  ! An event (${event.was || "unknown"}) could not be read, and was lost in a repair\n`;
     default:
       return "";
   }

@@ -1,6 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, NewEvent, StoredEvent } from "../../core/event.ts";
-import { eventJson, jsonOf } from "../../core/event-shape.ts";
+import { jsonOf, plainEvent } from "../../core/event-shape.ts";
 import type {
   EventStore,
   HistoryHit,
@@ -25,7 +25,7 @@ export class EphemeralEventStore implements EventStore {
         detail: `Its log ends at ${log.length}, not at ${lastSeq}.`,
       });
     }
-    const added = events.map((one) => ({ ...one, event: copyOf(eventJson(one)) }));
+    const added = events.map(plainEvent);
     if (added.length > 0) this.#sessions.set(sessionId, log);
     let turns = log.at(-1)?.turns ?? 0;
     for (const one of added) {
@@ -92,7 +92,10 @@ export class EphemeralEventStore implements EventStore {
       if (log[seq - 1]?.stored.event.type === event.type) continue;
       throw new SessionError("SESSION_CONFLICT", { detail: `Event ${seq} is no ${event.type}.` });
     }
-    const written = redactions.map(({ seq, event }) => ({ seq, event: copyOf(jsonOf(event)) }));
+    const written = redactions.map(({ seq, event }) => ({
+      seq,
+      event: JSON.parse(jsonOf(event)) as DurableEvent,
+    }));
     const last = await this.append(sessionId, lastSeq, [told]);
     for (const { seq, event } of written) {
       const { position, stored: before, turns } = log[seq - 1] as PositionedEvent;
@@ -105,9 +108,4 @@ export class EphemeralEventStore implements EventStore {
   }
 
   async close(): Promise<void> {}
-}
-
-/** A copy that nobody else changes, as a store on disk would give it back. */
-function copyOf(json: string): DurableEvent {
-  return JSON.parse(json);
 }

@@ -1,4 +1,5 @@
 import { SessionError } from "../../core/errors.ts";
+import { ifReadable, type PositionedEventRow, storedEvent } from "../history/stored-event.ts";
 import { CHECKED_COLUMNS, type CheckedEntry, changedEntries } from "../stored-json.ts";
 import { PostgresDatabase } from "./postgres-database.ts";
 import type { PostgresAddress } from "./server-address.ts";
@@ -57,6 +58,7 @@ export async function examinePostgres(
       ...changedEntries(entries, PROBLEMS_MAX).map(
         (detail): ServerFinding => ({ name: "knowledge", state: "wrong", detail }),
       ),
+      ...(await eventFindings(database, namespace)),
     ];
   } catch (error) {
     const { message, hint } = SessionError.from(error, "SESSION_STORE_ERROR");
@@ -119,6 +121,36 @@ function tableFindings({ oldest_s, dead, live, backlog_s }: Tables): readonly Se
 /** Of all namespaces. */
 const ENTRIES = `select ${CHECKED_COLUMNS} from rkat.knowledge_entry order by key`;
 const PROBLEMS_MAX = 10;
+/** Unreadable events that one finding names. */
+const NAMED_MAX = 10;
+
+/** The events of a namespace, and of its users, that cannot be read. */
+async function eventFindings(
+  database: PostgresDatabase,
+  namespace: string,
+): Promise<readonly ServerFinding[]> {
+  const found: string[] = [];
+  for (let after = -1; found.length < NAMED_MAX; ) {
+    const rows = await database.rows<PositionedEventRow>(EVENTS, namespace, after, PAGE);
+    for (const row of rows) {
+      after = row.position;
+      if (ifReadable(() => storedEvent(row))) continue;
+      found.push(`event ${row.seq} of session ${row.session_id}`);
+    }
+    if (rows.length < PAGE) break;
+  }
+  if (found.length === 0) return [];
+  const detail = `${found.join(", ")} cannot be read. \`rkat sessions repair\` makes such events readable`;
+  return [{ name: "events", state: "wrong", detail }];
+}
+
+const PAGE = 1000;
+
+const EVENTS = `
+  select position, session_id, seq, event.turns, event_id, timestamp_ms, event
+  from rkat.event as event join rkat.log on key = log
+  where (log.namespace = $1 or starts_with(log.namespace, $1 || chr(10))) and position > $2
+  order by position limit $3`;
 
 const SERVER = `
   select current_setting('server_version') as version, pg_is_in_recovery() as replica,

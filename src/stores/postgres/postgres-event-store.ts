@@ -1,17 +1,20 @@
 import { SessionError } from "../../core/errors.ts";
 import type { NewEvent, StoredEvent } from "../../core/event.ts";
-import { jsonOf } from "../../core/event-shape.ts";
+import { jsonOf, mendedEvent } from "../../core/event-shape.ts";
 import type {
   EventStore,
   HistoryHit,
   HistoryQuery,
   PositionedEvent,
   Redaction,
+  RepairedEvent,
 } from "../../core/event-store.ts";
+import { isTime } from "../../core/instant.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import {
   type EventRow,
   following,
+  ifReadable,
   type PositionedEventRow,
   readableEvents,
   storedEvent,
@@ -205,6 +208,31 @@ export class PostgresEventStore implements EventStore {
     return lastSeq + 1;
   }
 
+  async repair(): Promise<readonly RepairedEvent[]> {
+    const readAll = await this.#inPartition(READ_ALL);
+    const repair = await this.#inPartition(REPAIR);
+    const all: RepairedEvent[] = [];
+    for (let last = 0; ; ) {
+      const rows = await this.#database.rows<PositionedEventRow>(
+        readAll,
+        this.#namespace,
+        last,
+        ROWS_MAX,
+        BATCH_MAX,
+      );
+      if (rows.length === 0) return all;
+      for (const row of rows) {
+        last = following(row.position, last);
+        if (ifReadable(() => storedEvent(row))) continue;
+        const event = mendedEvent(row.event);
+        const { session_id: sessionId, seq } = row;
+        const changed = [jsonOf(event), eventWords(event), isTime(row.timestamp_ms)];
+        await this.#database.change(repair, this.#namespace, sessionId, seq, row.event, ...changed);
+        all.push({ sessionId, seq, type: event.type });
+      }
+    }
+  }
+
   /** A statement that names the partition of the namespace, if the tables have partitions. */
   async #inPartition(sql: string): Promise<string> {
     return (await this.#partitions.of(this.#namespace))(sql);
@@ -266,6 +294,12 @@ const READ_ALL = `
     ) as page
   ) as sized
   where before < $4 order by position`;
+
+const REPAIR = `
+  update rkat.event as event set event = $5::text, words = $6::text::tsvector,
+    timestamp_ms = case when $7::boolean then timestamp_ms else 0 end
+  where log = (select key from rkat.log where namespace = $1 and session_id = $2)
+    and seq = $3 and event = $4`;
 
 const REDACT = `
   update rkat.event as event set event = redacted.event, words = redacted.words::tsvector

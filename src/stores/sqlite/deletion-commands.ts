@@ -1,6 +1,6 @@
 import type { Connection } from "./connection.ts";
 import { rewriteSmallFile } from "./connection.ts";
-import { deleteWordsAtOnce, page, unindexEvent } from "./event-commands.ts";
+import { deleteWordsAtOnce, page, unindexWhatIsKnown } from "./event-commands.ts";
 
 /** Pages of the word index that one step rewrites. */
 const MERGE_PAGES = 200;
@@ -38,7 +38,7 @@ export const deletionCommands = {
         ),
       );
       for (const { position, event } of events) {
-        unindexEvent(db, position, JSON.parse(event));
+        unindexWhatIsKnown(db, position, event);
         db.run("DELETE FROM event WHERE position = ?", position);
       }
       if (!more) db.run("DELETE FROM log WHERE key = ?", hidden.key);

@@ -1,7 +1,8 @@
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, NewEvent } from "../../core/event.ts";
-import { eventJson, jsonOf } from "../../core/event-shape.ts";
-import type { Redaction } from "../../core/event-store.ts";
+import { eventJson, jsonOf, mendedEvent } from "../../core/event-shape.ts";
+import type { Redaction, RepairedEvent } from "../../core/event-store.ts";
+import { isTime } from "../../core/instant.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn, eventText } from "../history/event-text.ts";
 import { indexedText } from "../history/search-words.ts";
@@ -11,6 +12,7 @@ import {
   eventIn,
   ifReadable,
   type PositionedEventRow,
+  storedEvent,
 } from "../history/stored-event.ts";
 import type { Append } from "../sql/sql.ts";
 import type { Connection } from "./connection.ts";
@@ -87,6 +89,21 @@ export const eventCommands = {
       limit,
     );
     return page(rows, BATCH_MAX).events;
+  },
+
+  /** Makes events readable. Returns those that it changed, and where to go on. */
+  repairEvents(
+    db: Connection,
+    namespace: string,
+    afterPosition: number,
+  ): { readonly repaired: readonly RepairedEvent[]; readonly after: number | undefined } {
+    const rows = eventCommands.readAllEvents(db, namespace, afterPosition, REPAIR_MAX);
+    const broken = rows.filter((row) => !ifReadable(() => storedEvent(row)));
+    const repair = () => broken.map((row) => repairEvent(db, row));
+    return {
+      repaired: broken.length > 0 ? db.write(repair) : [],
+      after: rows.at(-1)?.position,
+    };
   },
 
   checkpoint(db: Connection, namespace: string, projection: string): number {
@@ -266,6 +283,37 @@ function redactEvent(db: Connection, log: number, { seq, event }: Redaction): vo
     row.position,
   );
   indexEvent(db, row.position, event);
+}
+
+/** Events that one step of a repair looks at. */
+const REPAIR_MAX = 1000;
+
+function repairEvent(db: Connection, row: PositionedEventRow): RepairedEvent {
+  const { position, session_id: sessionId, seq, timestamp_ms, event: before } = row;
+  const event = mendedEvent(before);
+  unindexWhatIsKnown(db, position, before);
+  const text = jsonOf(event);
+  db.run(
+    "UPDATE event SET event = ?, checksum = ?, timestamp_ms = ? WHERE position = ?",
+    text,
+    checksumOf(text),
+    isTime(timestamp_ms) ? timestamp_ms : 0,
+    position,
+  );
+  indexEvent(db, position, event);
+  return { sessionId, seq, type: event.type };
+}
+
+/** Takes an event out of the word index that may be none any more. Words that nobody knows stay, and find nothing. */
+export function unindexWhatIsKnown(db: Connection, position: number, json: string): void {
+  let event: DurableEvent | undefined;
+  try {
+    event = JSON.parse(json);
+    if (event) eventText(event);
+  } catch {
+    return;
+  }
+  if (event) unindexEvent(db, position, event);
 }
 
 /** Characters of JSON that one command handles: enough to be fast, and over soon. */

@@ -1,13 +1,16 @@
 import type { NewEvent, StoredEvent } from "../../core/event.ts";
+import { plainEvent } from "../../core/event-shape.ts";
 import type {
   EventStore,
   HistoryHit,
   HistoryQuery,
   PositionedEvent,
   Redaction,
+  RepairedEvent,
 } from "../../core/event-store.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import { readableEvents, storedEvent } from "../history/stored-event.ts";
+import type { CommandResult } from "./commands.ts";
 import { type Database, wipe } from "./database.ts";
 
 /** Keeps events in a SQLite file that several processes may have open at once. */
@@ -26,13 +29,21 @@ export class SqliteEventStore implements EventStore {
     return database === this.#database;
   }
 
-  append(
+  async append(
     sessionId: string,
     lastSeq: number,
     events: readonly NewEvent[],
     held?: HeldLease,
   ): Promise<number> {
-    return this.#database.run("appendEvents", this.#namespace, sessionId, lastSeq, events, held);
+    const plain = events.map(plainEvent);
+    return await this.#database.run(
+      "appendEvents",
+      this.#namespace,
+      sessionId,
+      lastSeq,
+      plain,
+      held,
+    );
   }
 
   lastSeq(sessionId: string): Promise<number> {
@@ -95,6 +106,20 @@ export class SqliteEventStore implements EventStore {
     );
     await this.#wipe();
     return last;
+  }
+
+  async repair(): Promise<readonly RepairedEvent[]> {
+    const all: RepairedEvent[] = [];
+    for (let position: number | undefined = 0; position !== undefined; ) {
+      const { repaired, after }: CommandResult<"repairEvents"> = await this.#database.run(
+        "repairEvents",
+        this.#namespace,
+        position,
+      );
+      all.push(...repaired);
+      position = after;
+    }
+    return all;
   }
 
   close(): Promise<void> {

@@ -31,6 +31,7 @@ import {
   compactCommand,
   deleteCommand,
   projectCommand,
+  repairCommand,
   restoreCommand,
   unarchiveCommand,
 } from "./change-commands.ts";
@@ -58,6 +59,7 @@ export function sessionsCommand(program: Command, context: CliContext): void {
     compactCommand,
     eventsCommand,
     projectCommand,
+    repairCommand,
   ]) {
     register(sessions, context);
   }

@@ -1,0 +1,199 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
+import fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import { isStoredEvent, mendedEvent } from "../../src/core/event-shape.ts";
+import {
+  createSessionService,
+  ephemeralStores,
+  type LanguageModel,
+  type SessionService,
+} from "../../src/index.ts";
+import { type SqliteStores, sqliteStores } from "../../src/sqlite.ts";
+import { examineStore } from "../../src/stores/sqlite/examine-sqlite.ts";
+import { scriptedModel } from "../../src/testing.ts";
+import { temporaryFolder } from "../support/obey.ts";
+import { Project } from "../support/rkat-process.ts";
+import { scriptedProvider } from "../support/scripted-provider.ts";
+
+const OTTER = "The otter sleeps in the harbour.";
+
+/** What another session says is found, whatever the first one has done to the store. */
+async function expectMemoryWorks(service: SessionService): Promise<void> {
+  const { sessionId } = await service.createSession({});
+  await service.startTurn({ sessionId, prompt: OTTER });
+  const found = await service.searchMemory({ query: "Where does the otter sleep?" });
+  expect(found.map(({ content }) => content)).toContain(OTTER);
+}
+
+/** A model that answers with whatever chunks it likes. */
+function modelOf(...chunks: readonly unknown[]): LanguageModel {
+  return {
+    id: "odd/model",
+    async *stream() {
+      yield* chunks as never[];
+    },
+  };
+}
+
+test("a model cannot stop memory with odd counts of tokens", async () => {
+  const block = { type: "block", block: { block_type: "text", data: { text: "Hello." } } };
+  const odd = fc.oneof(
+    fc.constantFrom(Number.NaN, -5, "5", Number.POSITIVE_INFINITY, null),
+    fc.anything(),
+  );
+  const usage = fc.oneof(
+    fc.anything(),
+    fc.record({
+      input_tokens: odd,
+      output_tokens: odd,
+      cache_creation_tokens: odd,
+      cache_read_tokens: odd,
+    }),
+  );
+  await fc.assert(
+    fc.asyncProperty(usage, async (given) => {
+      const finish = { type: "finish", stopReason: "end_turn", usage: given };
+      const stores = ephemeralStores();
+      const service = createSessionService({ model: modelOf(block, finish), stores });
+      const { sessionId } = await service.createSession({});
+      const turn = await service.startTurn({ sessionId, prompt: "Hi." });
+      expect(turn.text).toBe("Hello.");
+      expect(turn.usage.inputTokens).toBeGreaterThanOrEqual(0);
+      expect(turn.usage.outputTokens).toBeGreaterThanOrEqual(0);
+      await expectMemoryWorks(service);
+      await service.close();
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test("whatever a model sends, the turn ends, and memory goes on", async () => {
+  const part = fc.oneof(
+    fc.anything(),
+    fc.record({ type: fc.constantFrom("block", "finish", "text_delta"), block: fc.anything() }),
+    fc.record({
+      type: fc.constant("block"),
+      block: fc.record({
+        block_type: fc.constantFrom("text", "tool_use", "reasoning"),
+        data: fc.anything(),
+      }),
+    }),
+  );
+  const finish = { type: "finish", stopReason: "end_turn", usage: {} };
+  await fc.assert(
+    fc.asyncProperty(fc.array(part, { maxLength: 3 }), async (parts) => {
+      const odd = modelOf(...parts, finish);
+      let calls = 0;
+      const model: LanguageModel = {
+        id: "odd/model",
+        stream: (request) => (calls++ === 0 ? odd : scriptedModel(["ok"])).stream(request),
+      };
+      const service = createSessionService({
+        model,
+        stores: ephemeralStores(),
+        retry: { maxRetries: 0 },
+      });
+      const { sessionId } = await service.createSession({});
+      await service
+        .startTurn({ sessionId, prompt: "Hi." })
+        .catch((error) => expect(error).toMatchObject({ code: "PROVIDER_ERROR" }));
+      await expectMemoryWorks(service);
+      await service.close();
+    }),
+    { numRuns: 60 },
+  );
+});
+
+async function openStores(
+  path: string,
+): Promise<{ stores: SqliteStores; service: SessionService }> {
+  const stores = sqliteStores({ path });
+  const service = createSessionService({ model: scriptedModel([]), stores });
+  onTestFinished(async () => {
+    await service.close();
+    await stores.close();
+  });
+  return { stores, service };
+}
+
+/** Writes over the last event of a type, as an earlier version did, or a disk. */
+function spoil(path: string, type: string, change: (event: string) => string): void {
+  const db = new DatabaseSync(path);
+  const row = db
+    .prepare("SELECT position, event FROM event WHERE event LIKE ? ORDER BY position DESC")
+    .get(`{"type":"${type}"%`) as { position: number; event: string };
+  const text = change(row.event);
+  const update = db.prepare("UPDATE event SET event = ?, checksum = ? WHERE position = ?");
+  update.run(text, crc32(text), row.position);
+  db.close();
+}
+
+const SPOILT: readonly [string, (event: string) => string][] = [
+  ["turn_completed", (event) => event.replace(/"usage":\{[^}]*\}/, '"usage":"many"')],
+  ["run_started", (event) => event.slice(0, 20)],
+  ["text_complete", () => "null"],
+  ["session_created", () => '{"type":"session_created"}'],
+  ["run_completed", (event) => event.replace(/"input_tokens":\d+/, '"input_tokens":null')],
+];
+
+test.each(SPOILT)(
+  "an unreadable %s stops no other session, and is repaired",
+  async (type, change) => {
+    const path = join(await temporaryFolder(), "rkat.db");
+    const before = await openStores(path);
+    const { sessionId } = await before.service.createSession({});
+    await before.service.startTurn({ sessionId, prompt: "The heron fishes at dawn." });
+    await before.service.close();
+    spoil(path, type, change);
+    const { stores, service } = await openStores(path);
+    await stores.events.saveCheckpoint("memory-of-all", 0);
+    await expectMemoryWorks(service);
+    await expect(service.searchHistory({ query: "heron otter" })).resolves.not.toEqual([]);
+    expect(examineStore(path)).toEqual([expect.stringContaining("cannot be read")]);
+    const repaired = await stores.events.repair?.();
+    expect(repaired).toMatchObject([{ sessionId }]);
+    expect(examineStore(path)).toEqual([]);
+    expect(await stores.events.repair?.()).toEqual([]);
+    for await (const { event } of stores.events.read(sessionId, 0)) expect(event.type).toBeTruthy();
+    await service.delete({ sessionId, now: true });
+    expect((await service.list({})).map(({ sessionId }) => sessionId)).not.toContain(sessionId);
+  },
+);
+
+test("doctor names an unreadable event, and a repair brings its session back into memory", async () => {
+  const provider = await scriptedProvider(["Yes.", "Again."], async () => {});
+  const project = await Project.open({ provider });
+  const args = ["run", "--output=json", "The heron fishes at dawn."];
+  const { session_id } = (await project.json(args)) as { session_id: string };
+  const usage = (event: string) => event.replace(/"usage":\{[^}]*\}/, '"usage":"many"');
+  spoil(join(project.folder, ".rkat", "rkat.db"), "turn_completed", usage);
+  const doctor = await project.rkat(["doctor"]);
+  expect(doctor.code).toBe(1);
+  expect(doctor.stdout).toMatch(new RegExp(`Event \\d+ of session ${session_id} cannot be read`));
+  expect(doctor.stdout).toContain("rkat sessions repair");
+  expect(await project.json(["sessions", "repair", "--json"])).toMatchObject([
+    { session_id, type: "turn_completed" },
+  ]);
+  expect((await project.rkat(["sessions", "repair"])).stderr).toBe("Every event can be read.\n");
+  expect((await project.rkat(["resume", session_id, "And now?"])).stdout).toBe("Again.\n");
+  expect((await project.rkat(["memory", "search", "heron"])).stdout).toContain("fishes at dawn");
+});
+
+test("whatever stands in the place of an event, its repair can be read", () => {
+  const types = ["turn_completed", "message_added", "tool_approval_resolved", "text_forgotten"];
+  const event = fc.record({ type: fc.constantFrom(...types) });
+  const extended = fc.tuple(event, fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue());
+  const text = fc.oneof(
+    fc.string(),
+    fc.json(),
+    extended.map(([of, more, usage]) => JSON.stringify({ ...more, usage, message: more, ...of })),
+  );
+  fc.assert(
+    fc.property(text, (json) => {
+      const mended = JSON.parse(JSON.stringify(mendedEvent(json)));
+      expect(isStoredEvent(mended)).toBe(true);
+    }),
+  );
+});
