@@ -3,6 +3,14 @@
 import { openHostService } from "./app/host-service.ts";
 import { chatMemory } from "./app/host-windows.ts";
 import { SessionError } from "./core/errors.ts";
+import {
+  anything,
+  callback,
+  group,
+  requireOptions,
+  stores as storesCheck,
+  WINDOW,
+} from "./core/options.ts";
 import type { Stores } from "./core/stores.ts";
 import type { Tool } from "./core/tool.ts";
 import { type MemoryTools, memoryToolsOf, type Recall } from "./hosts/ai-sdk-memory.ts";
@@ -25,6 +33,11 @@ export {
   fromModelMessages,
   toModelMessages,
 } from "./models/model-messages.ts";
+export {
+  type AiSdkToolLike,
+  type AiSdkToolsOptions,
+  aiSdkTools,
+} from "./models/tools-from-ai-sdk.ts";
 
 export interface RkatPrepareStepOptions extends PrepareStepOptions {
   /** Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`. Needs a `chatId`. */
@@ -41,7 +54,10 @@ export interface RkatPrepareStepOptions extends PrepareStepOptions {
  *
  * @throws SessionError `INVALID_PARAMS`
  */
-export function rkatPrepareStep({ stores, ...options }: RkatPrepareStepOptions = {}): PrepareStep {
+export function rkatPrepareStep(given: RkatPrepareStepOptions = {}): PrepareStep {
+  const more = { stores: storesCheck, chatId: callback, next: callback };
+  requireOptions("rkatPrepareStep", group({ ...WINDOW, ...more }), given);
+  const { stores, ...options } = given;
   if (!stores) return prepareStepWith(options);
   if (!options.chatId) {
     throw new SessionError("INVALID_PARAMS", {
@@ -73,11 +89,10 @@ export interface RkatMiddlewareOptions extends WindowOptions {
  *
  * @throws SessionError `INVALID_PARAMS`
  */
-export function rkatMiddleware({
-  stores,
-  memoryTokens = MEMORY_TOKENS,
-  ...options
-}: RkatMiddlewareOptions = {}) {
+export function rkatMiddleware(given: RkatMiddlewareOptions = {}) {
+  const more = { stores: storesCheck, memoryTokens: anything };
+  requireOptions("rkatMiddleware", group({ ...WINDOW, ...more }), given);
+  const { stores, memoryTokens = MEMORY_TOKENS, ...options } = given;
   if (!Number.isInteger(memoryTokens) || memoryTokens < 0) {
     throw new SessionError("INVALID_PARAMS", {
       message: `memoryTokens is ${memoryTokens}; it has to be a whole number, 0 or more.`,
@@ -109,10 +124,12 @@ function recallWith(tools: readonly Tool[], maxTokens: number): Recall {
  *     const agent = new ToolLoopAgent({ model, tools: { ...tools, ...memory.tools } });
  *     await memory.close(); // before you close the stores
  */
-export function memoryTools({ stores }: { readonly stores: Stores }): {
+export function memoryTools(options: { readonly stores: Stores }): {
   readonly tools: MemoryTools;
   close(): Promise<void>;
 } {
+  requireOptions("memoryTools", group({ stores: storesCheck }, ["stores"]), options);
+  const { stores } = options;
   const { service, close } = openHostService(stores);
   return { tools: memoryToolsOf(service), close };
 }

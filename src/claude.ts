@@ -1,6 +1,15 @@
 /** A session store and a memory for the Claude Agent SDK, in rkat's stores. */
+
 import { createSessionService } from "./app/create-session-service.ts";
 import { openHostService } from "./app/host-service.ts";
+import {
+  group,
+  listOf,
+  oneOf,
+  requireOptions,
+  stores as storesCheck,
+  text,
+} from "./core/options.ts";
 import type { SessionService } from "./core/session-service.ts";
 import type { Stores } from "./core/stores.ts";
 import { type ClaudeEntry, saidInEntry } from "./hosts/claude-entries.ts";
@@ -27,10 +36,10 @@ const HOST = "claude-agent-sdk";
  * A session store for `query({ prompt, options: { sessionStore } })`. What people and the model said is in
  * memory; what was said by subagents is only in the log.
  */
-export function rkatSessionStore({
-  stores,
-  redact = "memory",
-}: RkatSessionStoreOptions): RkatSessionStore {
+export function rkatSessionStore(options: RkatSessionStoreOptions): RkatSessionStore {
+  const checks = { stores: storesCheck, redact: oneOf("memory", "log") };
+  requireOptions("rkatSessionStore", group(checks, ["stores"]), options);
+  const { stores, redact = "memory" } = options;
   const { service, recordOf, close } = openHostService(stores, { redact });
   return new RkatSessionStore({
     recordOf: (key) =>
@@ -56,7 +65,10 @@ export function rkatSessionStore({
  *
  *     mcpServers: { rkat: rkatMcp({ stores }) }, allowedTools: ["mcp__rkat__memory_search"]
  */
-export function rkatMcp({ stores, tools }: RkatMcpOptions): RkatMcpServer {
+export function rkatMcp(options: RkatMcpOptions): RkatMcpServer {
+  const checks = { stores: storesCheck, tools: listOf(text) };
+  requireOptions("rkatMcp", group(checks, ["stores"]), options);
+  const { stores, tools } = options;
   let service: SessionService | undefined;
   const instance: Connectable = {
     // Each query connects, and a server serves one connection.

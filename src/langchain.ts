@@ -3,6 +3,7 @@
 import { openHostService } from "./app/host-service.ts";
 import { type HostMemoryOptions, hostMemory } from "./app/host-windows.ts";
 import { SessionError } from "./core/errors.ts";
+import { group, HOST as OPTIONS, requireOptions, withFields } from "./core/options.ts";
 import type { Stores } from "./core/stores.ts";
 import {
   type LangChainMiddlewareOptions,
@@ -36,7 +37,9 @@ export interface RkatMiddlewareOptions
  *
  * @throws SessionError `INVALID_PARAMS`
  */
-export function rkatMiddleware({ stores, author, ...options }: RkatMiddlewareOptions) {
+export function rkatMiddleware(given: RkatMiddlewareOptions) {
+  requireOptions("rkatMiddleware", group(OPTIONS), given);
+  const { stores, author, ...options } = given;
   const memory = stores && hostMemory("langchain", { stores, ...(author ? { author } : {}) });
   return langChainMiddleware(options, memory);
 }
@@ -57,7 +60,9 @@ const HOST = "langgraph-store";
  *
  * @throws SessionError `INVALID_PARAMS`
  */
-export function rkatStore({ stores }: RkatStoreOptions): RkatStore {
+export function rkatStore(options: RkatStoreOptions): RkatStore {
+  requireOptions("rkatStore", withFields({}), options);
+  const { stores } = options;
   const memory = stores?.memory;
   if (!memory) {
     throw new SessionError("INVALID_PARAMS", {

@@ -1,5 +1,7 @@
 /** rkat in the agents of Mastra. */
+
 import { type HostMemoryOptions, hostMemory } from "./app/host-windows.ts";
+import { group, HOST, requireOptions } from "./core/options.ts";
 import { type MastraProcessorOptions, mastraProcessor } from "./hosts/mastra-processor.ts";
 
 export interface RkatProcessorOptions extends MastraProcessorOptions, Partial<HostMemoryOptions> {}
@@ -15,7 +17,9 @@ export interface RkatProcessorOptions extends MastraProcessorOptions, Partial<Ho
  *
  * @throws SessionError `INVALID_PARAMS`
  */
-export function rkatProcessor({ stores, author, ...options }: RkatProcessorOptions) {
+export function rkatProcessor(given: RkatProcessorOptions) {
+  requireOptions("rkatProcessor", group(HOST), given);
+  const { stores, author, ...options } = given;
   const memory = stores && hostMemory("mastra", { stores, ...(author ? { author } : {}) });
   return mastraProcessor(options, memory);
 }

@@ -1,8 +1,10 @@
 /** Sessions and compaction for the OpenAI Agents SDK. */
+
 import { openHostService } from "./app/host-service.ts";
 import { SessionError } from "./core/errors.ts";
 import type { HostMessage } from "./core/host-record.ts";
 import { newId } from "./core/ids.ts";
+import { anything, group, HOST, oneOf, requireOptions, text, WINDOW } from "./core/options.ts";
 import type { Stores } from "./core/stores.ts";
 import {
   inputFilter,
@@ -23,6 +25,7 @@ export type { RkatSession } from "./hosts/openai-session.ts";
  * Make one filter for each conversation. With an `rkatSession`, take the session's own `filter`.
  */
 export function rkatFilter(options: OpenAICompaction = {}): RkatFilter {
+  requireOptions("rkatFilter", group({ ...WINDOW, model: anything }), options);
   return inputFilter(options);
 }
 
@@ -39,13 +42,12 @@ export interface RkatSessionOptions extends OpenAICompaction {
 }
 
 /** A `Session` for `run(agent, input, { session })`. */
-export function rkatSession<Item extends OpenAIItem = OpenAIItem>({
-  stores,
-  sessionId = newId(),
-  author,
-  redact = "memory",
-  ...compaction
-}: RkatSessionOptions): RkatSession<Item> {
+export function rkatSession<Item extends OpenAIItem = OpenAIItem>(
+  given: RkatSessionOptions,
+): RkatSession<Item> {
+  const more = { sessionId: text, redact: oneOf("memory", "log") };
+  requireOptions("rkatSession", group({ ...HOST, ...more }, ["stores"]), given);
+  const { stores, sessionId = newId(), author, redact = "memory", ...compaction } = given;
   const compacts = Object.keys(compaction).length > 0;
   if (compacts && !summarizerOf(compaction)) throw missingModel();
   const { recordOf, close } = openHostService(stores, { redact });

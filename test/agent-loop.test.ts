@@ -377,7 +377,7 @@ test("an unknown compaction setting and a compactor that lacks a method are refu
   const create = (compaction: object) => () =>
     createSessionService({ model: scriptedModel([]), compaction });
   expect(create({ autoCompactTreshold: 5 })).toThrow(
-    "autoCompactTreshold is not a compaction setting.",
+    "compaction.autoCompactTreshold: this option does not exist. Did you mean autoCompactThreshold?",
   );
   expect(create({ compactor: { shouldCompact: () => true } })).toThrow(
     "compactor lacks compactionPrompt(), maxSummaryTokens(), rebuildHistory().",

@@ -113,7 +113,6 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   "sessions compact": ["last"],
   "sessions events": ["last"],
   "sessions project": [],
-  "sessions repair": [],
   "history search": ["Hello"],
   "memory search": ["Hello"],
   "memory list": [],
@@ -153,6 +152,7 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   help: null,
   completion: null,
   hook: ["SessionStart"],
+  "sessions repair": [],
 };
 
 /** What some commands read. */

@@ -1,6 +1,7 @@
 import type {
   AllowedCalls,
   AllowedFor,
+  Answerer,
   ApprovalAnswer,
   PendingApproval,
   ToolPolicy,
@@ -29,6 +30,8 @@ export interface Verdict {
 
 /** Decides whether a tool call runs, and asks for approval. */
 export interface Approvals {
+  /** Who may answer, which is a part of each request. */
+  readonly mayAnswer: readonly Answerer[];
   judge(call: Pick<ToolUse, "name" | "args">): Verdict;
   /** Resolves with the answer, or with `undefined` when none came in time. Rejects when `signal` aborts. */
   ask(approval: PendingApproval, signal: AbortSignal): Promise<GivenAnswer | undefined>;
@@ -43,9 +46,18 @@ const GOAL_BYTES_MAX = 500;
 export function approvalRequested(
   { id, name, args }: ToolUse,
   state: SessionState,
+  may_answer: readonly Answerer[],
 ): ToolApprovalRequested {
   const goal = goalOf(state);
-  return { type: "tool_approval_requested", approval_id: newId(), id, name, args, goal };
+  return {
+    type: "tool_approval_requested",
+    approval_id: newId(),
+    id,
+    name,
+    args,
+    goal,
+    may_answer,
+  };
 }
 
 export function approvalResolved(

@@ -54,7 +54,7 @@ export function judgeCalls(
 export function announcedCalls(
   calls: readonly ToolUse[],
   verdicts: Verdicts,
-  { log }: Pick<ToolsContext, "log">,
+  { log, approvals }: Pick<ToolsContext, "log" | "approvals">,
 ): DurableEvent[] {
   return calls.map((call) => {
     const { id, name } = call;
@@ -63,7 +63,7 @@ export function announcedCalls(
       case "allow":
         return { type: "tool_execution_started", id, name };
       case "ask":
-        return approvalRequested(call, log.state);
+        return approvalRequested(call, log.state, approvals?.mayAnswer ?? ["user"]);
       default:
         return refusedBySettings(call, verdict?.reason);
     }
@@ -176,9 +176,11 @@ async function execute(call: ToolUse, context: ToolsContext): Promise<DurableEve
 }
 
 function asker({ log, approvals }: ToolsContext): Ask {
-  return async ({ id: toolUseId, name: tool, args }, { approvalId, goal, requestedAt }, signal) => {
+  return async ({ id: toolUseId, name: tool, args }, waiting, signal) => {
+    const { approvalId, goal, requestedAt, mayAnswer } = waiting;
     const sessionId = log.state.id;
-    const pending = { approvalId, sessionId, toolUseId, tool, args, goal, requestedAt };
+    const where = { approvalId, sessionId, toolUseId };
+    const pending = { ...where, tool, args, goal, requestedAt, ...given({ mayAnswer }) };
     const answer = await approvals?.ask(pending, signal);
     return answer && { answer };
   };

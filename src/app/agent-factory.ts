@@ -7,6 +7,7 @@ import { parseRequest } from "../core/operations/parse-request.ts";
 import type { CompactionSettings } from "../core/operations/request-fields.ts";
 import { createSession } from "../core/operations/sessions.ts";
 import type { StartTurn, TurnOptions, TurnResult } from "../core/operations/turns.ts";
+import { requireArgument, text } from "../core/options.ts";
 import type { SessionService } from "../core/session-service.ts";
 import type { Tool } from "../core/tool.ts";
 import type { ApprovalOptions } from "../session/approval-desk.ts";
@@ -85,7 +86,9 @@ export class AgentFactory {
   readonly #storePath: string;
   #settings = DEFAULTS;
 
+  /** @throws SessionError `INVALID_PARAMS` */
   constructor(storePath: string) {
+    requireArgument("the store's path of AgentFactory", text, storePath);
     this.#storePath = storePath;
   }
 

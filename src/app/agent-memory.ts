@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { SessionError } from "../core/errors.ts";
+import { anything, group, requireOptions } from "../core/options.ts";
 import type { SessionService } from "../core/session-service.ts";
 import type { Tool } from "../core/tool.ts";
 import { connectJsonRpc } from "../surfaces/json-rpc/connect-json-rpc.ts";
@@ -23,7 +24,9 @@ export class AgentMemory {
   readonly #imports = new Map<string, boolean>();
 
   /** @throws SessionError `INVALID_PARAMS` */
-  constructor({ command }: AgentMemoryOptions) {
+  constructor(options: AgentMemoryOptions) {
+    requireOptions("rkat in a coding agent", group({ command: anything }), options);
+    const { command } = options;
     if (!Array.isArray(command) || command.length === 0) {
       throw new SessionError("INVALID_PARAMS", {
         message: "`command` has to be the command line of rkat, as a list of words.",

@@ -1,5 +1,6 @@
 import { given } from "../core/fields.ts";
 import type { SessionService } from "../core/session-service.ts";
+import { checkServiceOptions } from "../session/check-service-options.ts";
 import { openService } from "../session/open-service.ts";
 import type {
   ServiceOptions,
@@ -22,8 +23,12 @@ import { importTranscripts } from "./import-transcripts.ts";
  * `memory: false` and `knowledge: false` switch that off. `approvals` asks before a tool runs.
  *
  * Close it when done. The stores stay open, because they are yours.
+ *
+ * @throws SessionError `INVALID_PARAMS`
  */
-export function createSessionService({ stores, ...options }: ServiceOptions): SessionService {
+export function createSessionService(given: ServiceOptions): SessionService {
+  checkServiceOptions("createSessionService", given);
+  const { stores, ...options } = given;
   return stores
     ? new PersistentSessionService({ ...options, stores })
     : new EphemeralSessionService(options);
@@ -41,6 +46,7 @@ const ServiceClass = class {
 /** Sessions that outlive the process, in stores that several processes may share. */
 export class PersistentSessionService extends ServiceClass {
   constructor(options: ServiceOptions & { readonly stores: ServiceStores }) {
+    checkServiceOptions("PersistentSessionService", options, ["stores"]);
     super({
       ...options,
       stores: withApprovals(options.stores),
@@ -74,6 +80,7 @@ function withApprovals(stores: ServiceStores): SessionStores {
 /** Sessions that end with the process. What looks up old ones is `SESSION_PERSISTENCE_DISABLED`. */
 export class EphemeralSessionService extends ServiceClass {
   constructor(options: Omit<ServiceOptions, "stores">) {
+    checkServiceOptions("EphemeralSessionService", options);
     const { events, sessions, approvals, forUser } = ephemeralStores();
     const stores = { events, sessions, approvals, forUser };
     super({ ...options, stores, persistent: false });

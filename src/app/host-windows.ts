@@ -1,5 +1,13 @@
 import { SessionError } from "../core/errors.ts";
 import type { HostMessage } from "../core/host-record.ts";
+import {
+  anything,
+  group,
+  requireOptions,
+  someText,
+  stores as storesCheck,
+  WINDOW,
+} from "../core/options.ts";
 import type { Stores } from "../core/stores.ts";
 import type { HostMemory } from "../hosts/host-chats.ts";
 import { memorySearchTool, searchProjectHistoryTool } from "../tools/memory-search.ts";
@@ -81,11 +89,12 @@ export interface HistoryWindowOptions<HostMessage extends object>
  *
  * @throws SessionError `INVALID_PARAMS`
  */
-export function createHistoryWindow<HostMessage extends object>({
-  stores,
-  chatId,
-  ...options
-}: HistoryWindowOptions<HostMessage>): HistoryWindow<HostMessage> {
+export function createHistoryWindow<HostMessage extends object>(
+  given: HistoryWindowOptions<HostMessage>,
+): HistoryWindow<HostMessage> {
+  const more = { view: anything, model: someText, stores: storesCheck, chatId: someText };
+  requireOptions("createHistoryWindow", group({ ...WINDOW, ...more }), given);
+  const { stores, chatId, ...options } = given;
   if (!stores) return createWindow(options);
   if (!chatId) {
     throw new SessionError("INVALID_PARAMS", {

@@ -6,6 +6,17 @@ import type { ImportStore } from "../core/import-store.ts";
 import type { MemoryScope } from "../core/memory-store.ts";
 import { indexableText } from "../core/message.ts";
 import type { ImportReport } from "../core/operations/imports.ts";
+import {
+  callback,
+  flag,
+  group,
+  is,
+  oneOf,
+  requireOptions,
+  someText,
+  stores,
+  text,
+} from "../core/options.ts";
 import { warnedOutages } from "../core/warn.ts";
 import { withSpooled } from "../import/disk-file.ts";
 import { type FoundTranscripts, findTranscripts } from "../import/find-transcripts.ts";
@@ -50,6 +61,25 @@ export interface ImportTranscriptsOptions {
   readonly onProgress?: (progress: ImportProgress) => void;
 }
 
+const OPTIONS = group(
+  {
+    stores,
+    agent: text,
+    path: text,
+    bytes: is("a stream of bytes", (value) => Object(value)[Symbol.asyncIterator] !== undefined),
+    name: someText,
+    since: someText,
+    project: text,
+    subagents: flag,
+    dryRun: flag,
+    model: text,
+    memoryScope: oneOf("all", "discarded"),
+    signal: is("an AbortSignal", (value) => value instanceof AbortSignal),
+    onProgress: callback,
+  },
+  ["stores"],
+);
+
 /** Memory gets events in batches of so many. */
 const MEMORY_BATCH = 3000;
 
@@ -64,6 +94,7 @@ const MEMORY_BATCH = 3000;
  * @throws SessionError `INVALID_PARAMS` when the path cannot be read or the time is none
  */
 export async function importTranscripts(options: ImportTranscriptsOptions): Promise<ImportReport> {
+  requireOptions("importTranscripts", OPTIONS, options);
   const { bytes, name = "transcript", ...rest } = options;
   if (bytes === undefined) return (await importIntoPlaces(rest)).report();
   if (rest.path !== undefined) {

@@ -12,7 +12,7 @@ import {
 import type { PROJECT_TOOLS, SearchScope } from "../config/settings.ts";
 import { switchedOffSettings } from "../config/unused-settings.ts";
 import { hasCapability, type Workspace } from "../config/workspace.ts";
-import type { Approve, ToolPolicy } from "../core/approval.ts";
+import type { Answerer, Approve, ToolPolicy } from "../core/approval.ts";
 import { SessionError } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
 import type { LanguageModel } from "../core/language-model.ts";
@@ -31,6 +31,8 @@ import { closeAll, type Opened, openScope, type StoreAccess } from "./opened.ts"
 /** The approver of a turn's tool calls, and the tools that its model has in the project's folder. */
 export interface Asking {
   readonly approve?: Approve;
+  /** Who may answer the waiting calls. Default: a user. */
+  readonly answerers?: readonly Answerer[];
   /** The time that a turn waits for an answer. Default: as the settings say. */
   readonly timeoutMs?: number;
   /** The tools for the project's folder. Default: none, so that a server gives none to its clients. */
@@ -92,8 +94,9 @@ export function openServiceOf(
   scope: SearchScope,
   workspace: Workspace,
   access: StoreAccess,
+  asking?: Asking,
 ): Promise<Opened<SessionService>> {
-  return openScope(scope, workspace, (one) => openService(one, access), withLibrary);
+  return openScope(scope, workspace, (one) => openService(one, access, asking), withLibrary);
 }
 
 /** A service over stores, with the settings of the project. */

@@ -403,7 +403,7 @@ describe("a value that is not a history", () => {
     [{ targetTokens: 0 }, "targetTokens is 0"],
     [{ contextWindow: Number.NaN }, "contextWindow is NaN"],
     [{ autoCompactThreshold: -1 }, "autoCompactThreshold is -1"],
-    [{ autoCompactTreshold: 5 }, "autoCompactTreshold is not a compaction setting"],
+    [{ autoCompactTreshold: 5 }, "Did you mean autoCompactThreshold?"],
     [{ summarize: "gpt" }, "summarize has to be a function"],
   ])("is refused by name: %j", async (options, detail) => {
     const refused = compact("S", options as unknown as Partial<CompactHistoryOptions>);

@@ -7,6 +7,16 @@ import {
 } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import { isSummary, type Message } from "../core/message.ts";
+import {
+  amount,
+  anything,
+  COMPACTION,
+  flag,
+  group,
+  is,
+  requireOptions,
+  someText,
+} from "../core/options.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
 import { checkMeasured, describeViolation } from "./check-rebuild.ts";
@@ -98,6 +108,27 @@ export interface CompactHistoryOptions extends HistoryCompaction {
   readonly signal?: AbortSignal;
 }
 
+/** Lists and limits have checks of their own, which know the history. */
+const OPTIONS = group({
+  ...COMPACTION,
+  messages: anything,
+  summarize: anything,
+  contextWindow: anything,
+  injected: anything,
+  pins: anything,
+  due: flag,
+  force: flag,
+  instructions: someText,
+  targetTokens: anything,
+  outgrown: flag,
+  lastInputTokens: amount,
+  model: someText,
+  superseded: anything,
+  opaqueTokens: is("a Map", (value) => value instanceof Map),
+  bare: flag,
+  signal: is("an AbortSignal", (value) => value instanceof AbortSignal),
+});
+
 /**
  * Compacts a history before it outgrows the context window.
  *
@@ -114,6 +145,7 @@ export interface CompactHistoryOptions extends HistoryCompaction {
 export async function compactHistory(
   options: CompactHistoryOptions,
 ): Promise<CompactHistoryResult> {
+  requireOptions("compactHistory", OPTIONS, options);
   const { signal, force = false, bare = false, model, opaqueTokens } = options;
   signal?.throwIfAborted();
   requireHistory(options.messages);

@@ -9,6 +9,7 @@ import {
 } from "../core/compactor.ts";
 import { SessionError } from "../core/errors.ts";
 import { isSummary, type Message } from "../core/message.ts";
+import { anything, recordOf, requireOptions } from "../core/options.ts";
 import { startsTurn } from "../core/turn.ts";
 import { applyPlan } from "./apply-plan.ts";
 import { planRebuild } from "./plan-rebuild.ts";
@@ -21,6 +22,7 @@ export class DefaultCompactor implements EngineCompactor {
 
   /** @throws SessionError `INVALID_PARAMS` */
   constructor(config: Partial<CompactionConfig> = {}) {
+    requireOptions("DefaultCompactor", recordOf(anything), config);
     const given = Object.entries(config).filter(([, value]) => value !== undefined);
     this.config = Object.freeze({ ...DEFAULT_COMPACTION_CONFIG, ...Object.fromEntries(given) });
     requireSettings(this.config);

@@ -7,6 +7,11 @@ export const TOOL_POLICIES = ["allow", "ask", "deny"] as const;
 
 export type ToolPolicy = (typeof TOOL_POLICIES)[number];
 
+/** Who may answer a request for approval. A user always may; `model`: a client that is a model, too. */
+export const ANSWERERS = ["user", "model"] as const;
+
+export type Answerer = (typeof ANSWERERS)[number];
+
 /** A tool call that waits for approval. */
 export interface PendingApproval {
   readonly approvalId: string;
@@ -20,6 +25,8 @@ export interface PendingApproval {
   readonly goal: string;
   /** ISO 8601. */
   readonly requestedAt: string;
+  /** Who may answer. Missing in requests of earlier versions: a user. */
+  readonly mayAnswer?: readonly Answerer[];
 }
 
 /** Calls that run without another question: every call of a tool, or only those with this command. */
@@ -59,7 +66,7 @@ export interface ApprovalAnswer {
   readonly decision: "allow" | "deny";
   /** The model reads it. The project learns the reason of a denial. */
   readonly reason?: string;
-  /** `settings`: a program decided. `model`: a model did. The project learns from a user only. Default `user`. */
+  /** Who answered. `settings`: a program decided. `model`: a model did. The project learns from a user only. Default `user`. */
   readonly by?: "user" | "model" | "settings";
   /** Allows the calls that the callback was told of (`always`) from now on. */
   readonly always?: AllowedFor;

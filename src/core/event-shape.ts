@@ -99,7 +99,11 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
   tool_call_requested: call,
   turn_completed: fields({ usage, origin, model: maybe(isText) }),
   context_overflow: fields({ model: isText }),
-  tool_approval_requested: fields({ ...approval, goal: isText }),
+  tool_approval_requested: fields({
+    ...approval,
+    goal: isText,
+    may_answer: maybe(listOf(isText)),
+  }),
   tool_approval_resolved: fields({
     ...approval,
     decision: text("deny"),

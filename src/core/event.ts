@@ -1,4 +1,4 @@
-import type { AllowedCalls, AllowedFor, ToolPolicy } from "./approval.ts";
+import type { AllowedCalls, AllowedFor, Answerer, ToolPolicy } from "./approval.ts";
 import type { ErrorCode } from "./errors.ts";
 import { newId } from "./ids.ts";
 import type { ContentBlock, Message, ProviderMeta, StopReason } from "./message.ts";
@@ -294,6 +294,8 @@ export interface ToolApprovalRequested {
   readonly args: unknown;
   /** The user's goal, shortened. */
   readonly goal: string;
+  /** Who may answer. Missing in logs of earlier versions: a user. */
+  readonly may_answer?: readonly Answerer[];
 }
 
 export interface ToolApprovalResolved {

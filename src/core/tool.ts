@@ -1,7 +1,18 @@
 import { z } from "zod";
 import type { AllowedCalls, ToolPolicy } from "./approval.ts";
+import { isObject } from "./fields.ts";
 import { issuesOf, issuesText } from "./issues.ts";
 import { jsonText } from "./json-values.ts";
+import {
+  callback,
+  duration,
+  group,
+  is,
+  policy,
+  requireOptions,
+  someText,
+  text,
+} from "./options.ts";
 
 /** A JSON Schema of a tool's arguments; its `type` is `object`. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -70,6 +81,8 @@ export class ToolError extends Error {
 /**
  * Makes a tool from a zod schema of its arguments. When the schema refuses the arguments, the model
  * reads `invalid_arguments` and what was wrong.
+ *
+ * @throws SessionError `INVALID_PARAMS`
  */
 export function defineTool<Input extends z.ZodType>(options: {
   readonly name: string;
@@ -81,6 +94,7 @@ export function defineTool<Input extends z.ZodType>(options: {
   /** `args` are what `policy` was given. */
   execute(input: z.output<Input>, context: ToolContext, args: unknown): Promise<unknown> | unknown;
 }): Tool {
+  requireOptions("defineTool", OPTIONS, options);
   const { name, description, input } = options;
   return {
     definition: { name, description, input_schema: jsonSchemaOf(input) },
@@ -98,10 +112,28 @@ export function defineTool<Input extends z.ZodType>(options: {
   };
 }
 
+/** Whether a value is a schema of zod 4. */
+export function isSchema(value: unknown): value is z.ZodType {
+  return isObject(value) && isObject(value._zod) && typeof value.safeParse === "function";
+}
+
+const OPTIONS = group(
+  {
+    name: text,
+    description: someText,
+    input: is("a schema of zod 4", isSchema),
+    timeoutMs: duration,
+    policy: (value) => (typeof value === "function" ? [] : policy(value)),
+    always: callback,
+    execute: callback,
+  },
+  ["name", "description", "input", "execute"],
+);
+
 const JSON_SCHEMAS = new WeakMap<z.ZodType, JsonSchema>();
 
 /** Made once for each schema: making it takes longer than all else that opens a service. */
-function jsonSchemaOf(input: z.ZodType): JsonSchema {
+export function jsonSchemaOf(input: z.ZodType): JsonSchema {
   const known = JSON_SCHEMAS.get(input);
   if (known) return known;
   const { $schema: _, ...made } = z.toJSONSchema(input, { io: "input" });

@@ -1,5 +1,6 @@
-import type { ApprovalAnswer } from "./approval.ts";
+import type { Answerer, ApprovalAnswer } from "./approval.ts";
 import type { StoredEvent } from "./event.ts";
+import { given } from "./fields.ts";
 
 /** A tool call that needed approval and has not begun. */
 export interface WaitingCall {
@@ -12,6 +13,7 @@ export interface WaitingCall {
   readonly goal: string;
   /** ISO 8601. */
   readonly requestedAt: string;
+  readonly mayAnswer?: readonly Answerer[];
   /** Set when the log has the answer. */
   readonly answer?: ApprovalAnswer;
 }
@@ -38,6 +40,7 @@ export class WaitingCalls {
           request: seq,
           goal: event.goal,
           requestedAt: new Date(timestamp_ms).toISOString(),
+          ...given({ mayAnswer: event.may_answer }),
         });
         return;
       case "tool_approval_resolved": {

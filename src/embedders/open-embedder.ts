@@ -1,5 +1,6 @@
 import type { Embedder } from "../core/embedder.ts";
 import { SessionError } from "../core/errors.ts";
+import { flag, group, record, requireOptions, someText, text, whole } from "../core/options.ts";
 
 export type EmbedderProvider = "local" | "fast" | "openai" | "ollama";
 
@@ -24,6 +25,18 @@ export interface EmbedderSettings {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
+const OPTIONS = group({
+  provider: someText,
+  model: text,
+  dimensions: whole(1),
+  baseUrl: someText,
+  apiKey: someText,
+  sendsKey: flag,
+  batchSize: whole(1),
+  maxRetries: whole(0),
+  env: record,
+});
+
 /**
  * Opens an embedder by the name of its provider. Package and model are loaded lazily,
  * with the first text.
@@ -31,6 +44,7 @@ export interface EmbedderSettings {
  * @throws SessionError `MODEL_UNAVAILABLE` when a model or a key is missing. The hint says how to get it.
  */
 export async function openEmbedder(settings: EmbedderSettings = {}): Promise<Embedder> {
+  requireOptions("openEmbedder", OPTIONS, settings);
   const { provider = "local" } = settings;
   // A caller without types may name any provider.
   if (Object.hasOwn(OPEN, provider)) return await OPEN[provider](settings);

@@ -1,4 +1,5 @@
 import type { Embedder } from "../core/embedder.ts";
+import { group, requireOptions, whole } from "../core/options.ts";
 
 /**
  * Counts the words of a text in 128 buckets, chosen by the hash djb2. It needs no
@@ -13,6 +14,7 @@ export class LocalEmbedder implements Embedder {
   readonly trained = false;
 
   constructor(options: { readonly dimensions?: number } = {}) {
+    requireOptions("an embedder of words", group({ dimensions: whole(1) }), options);
     this.dimensions = options.dimensions ?? 128;
     this.id = `local/djb2/${this.dimensions}`;
   }
@@ -38,6 +40,7 @@ export class BagOfWordsEmbedder implements Embedder {
   readonly trained = false;
 
   constructor(options: { readonly dimensions?: number } = {}) {
+    requireOptions("an embedder of words", group({ dimensions: whole(1) }), options);
     this.dimensions = options.dimensions ?? 4096;
     this.id = `local/bag-of-words/${this.dimensions}`;
   }

@@ -1,4 +1,5 @@
 import type { Contradiction, KnowledgeEntry, NewKnowledge } from "../core/knowledge.ts";
+import { group, requireOptions, whole } from "../core/options.ts";
 import { shapeOfTags } from "./call-shape.ts";
 import { contradicts, statementOf } from "./contradicts.ts";
 import { hashOf } from "./hash-of.ts";
@@ -44,7 +45,11 @@ export class KnowledgeDistiller {
   readonly #maxRules: number;
   readonly #minEntries: number;
 
-  constructor({ maxRules = 20, minEntries = 1 }: DistillerOptions = {}) {
+  /** @throws SessionError `INVALID_PARAMS` */
+  constructor(options: DistillerOptions = {}) {
+    const checks = { maxRules: whole(0), minEntries: whole(0) };
+    requireOptions("KnowledgeDistiller", group(checks), options);
+    const { maxRules = 20, minEntries = 1 } = options;
     this.#maxRules = maxRules;
     this.#minEntries = minEntries;
   }

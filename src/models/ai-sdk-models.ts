@@ -1,6 +1,16 @@
 import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
 import { SessionError } from "../core/errors.ts";
 import type { LanguageModel } from "../core/language-model.ts";
+import {
+  callback,
+  group,
+  listOf,
+  positive,
+  record,
+  recordOf,
+  requireOptions,
+  someText,
+} from "../core/options.ts";
 import { allowed, type FindProviderOptions, findProvider, providerNamed } from "./find-provider.ts";
 import { makeModel } from "./from-ai-sdk.ts";
 import { contextWindowOf } from "./model-family.ts";
@@ -12,6 +22,16 @@ export interface AiSdkModelsOptions extends FindProviderOptions {
   readonly providerOptions?: SharedV4ProviderOptions;
 }
 
+const OPTIONS = group({
+  contextWindows: recordOf(positive),
+  providerOptions: record,
+  keys: recordOf(someText),
+  env: record,
+  baseUrls: recordOf(someText),
+  withoutKey: listOf(someText),
+  fetch: callback,
+});
+
 /**
  * Finds models by name: `anthropic/…`, `openai/…`, `google/…`, `ollama/…`,
  * `openai-compatible/…`. You can leave out the provider of a well-known model.
@@ -22,6 +42,7 @@ export interface AiSdkModelsOptions extends FindProviderOptions {
 export function aiSdkModels(
   options: AiSdkModelsOptions = {},
 ): (name: string) => Promise<LanguageModel> {
+  requireOptions("aiSdkModels", OPTIONS, options);
   return async (name) => {
     const { providerName, modelId } = splitName(name, options);
     const { load, ...key } = findProvider(providerName, options);

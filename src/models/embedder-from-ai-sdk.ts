@@ -3,7 +3,9 @@ import type { EmbeddingModelV4 } from "@ai-sdk/provider";
 import type { Embedder } from "../core/embedder.ts";
 import { SessionError } from "../core/errors.ts";
 import { joinSignals } from "../core/join-signals.ts";
+import { duration, group, requireArgument, requireOptions, text, whole } from "../core/options.ts";
 import { headWithin } from "../core/tokens.ts";
+import { aiSdkModel } from "./from-ai-sdk.ts";
 import { type FailureContext, providerFailure } from "./provider-failure.ts";
 
 export interface AiSdkEmbedderOptions {
@@ -34,9 +36,20 @@ export function embedderFromAiSdk(
   model: EmbeddingModelV4,
   options: AiSdkEmbedderOptions = {},
 ): Embedder {
+  requireArgument("the model of embedderFromAiSdk", aiSdkModel("doEmbed"), model);
+  requireOptions("embedderFromAiSdk", OPTIONS, options);
   const id = options.id ?? `${model.provider.split(".")[0]}/${model.modelId}`;
   return makeEmbedder(model.modelId, async () => model, { ...options, id });
 }
+
+const OPTIONS = group({
+  id: text,
+  dimensions: whole(1),
+  batchSize: whole(1),
+  timeoutMs: duration,
+  maxRetries: whole(0),
+  initialDelayMs: duration,
+});
 
 /** Like `embedderFromAiSdk`, for a caller that knows the provider's key. The model is loaded lazily. */
 export function makeEmbedder(

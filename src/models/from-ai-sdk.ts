@@ -5,6 +5,17 @@ import type {
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
+import {
+  type Check,
+  callback,
+  group,
+  positive,
+  record,
+  requireArgument,
+  requireOptions,
+  text,
+  withFields,
+} from "../core/options.ts";
 import type { ToolDefinition } from "../core/tool.ts";
 import { contextWindowOf, familyOf } from "./model-family.ts";
 import { type FailureContext, providerFailure } from "./provider-failure.ts";
@@ -20,10 +31,27 @@ export interface AiSdkModelOptions {
   readonly providerOptions?: SharedV4ProviderOptions;
 }
 
-/** Makes a model from a model of the AI SDK, such as `anthropic("claude-sonnet-5-5")`. */
+/**
+ * Makes a model from a model of the AI SDK, such as `anthropic("claude-sonnet-5-5")`.
+ *
+ * @throws SessionError `INVALID_PARAMS`
+ */
 export function fromAiSdk(model: LanguageModelV4, options: AiSdkModelOptions = {}): LanguageModel {
+  requireArgument("the model of fromAiSdk", aiSdkModel("doStream"), model);
+  requireOptions("fromAiSdk", OPTIONS_OF_MODEL, options);
   const id = options.id ?? `${model.provider.split(".")[0]}/${model.modelId}`;
   return makeModel(model, { ...options, id });
+}
+
+const OPTIONS_OF_MODEL = group({ id: text, contextWindow: positive, providerOptions: record });
+
+/** A model of the AI SDK, which can do this. */
+export function aiSdkModel(method: "doStream" | "doEmbed"): Check {
+  return withFields({ provider: text, modelId: text, [method]: callback }, [
+    "provider",
+    "modelId",
+    method,
+  ]);
 }
 
 /** Like `fromAiSdk`, for a caller that knows the model's key. */

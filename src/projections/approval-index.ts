@@ -2,6 +2,7 @@ import type { PendingApproval } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
 import type { ToolApprovalRequested } from "../core/event.ts";
 import { type EventStore, isDeleted, type PositionedEvent } from "../core/event-store.ts";
+import { given } from "../core/fields.ts";
 import { LogProjection } from "./log-projection.ts";
 
 /**
@@ -54,7 +55,7 @@ export class ApprovalIndex extends LogProjection {
 /** The call as the list shows it. */
 export function pendingApproval(
   sessionId: string,
-  { approval_id, id, name, args, goal }: ToolApprovalRequested,
+  { approval_id, id, name, args, goal, may_answer }: ToolApprovalRequested,
   timestampMs: number,
 ): PendingApproval {
   return {
@@ -65,5 +66,6 @@ export function pendingApproval(
     args,
     goal,
     requestedAt: new Date(timestampMs).toISOString(),
+    ...given({ mayAnswer: may_answer }),
   };
 }

@@ -9,6 +9,8 @@ import type { ToolSet } from "../agent/tool-set.ts";
 import {
   type AllowedCalls,
   type AllowedFor,
+  ANSWERERS,
+  type Answerer,
   type Approve,
   covers,
   exactAnswer,
@@ -38,6 +40,11 @@ export interface ApprovalOptions {
   readonly allowed?: ProjectApprovals;
   /** Callback that asks the user. Any process may answer first, through `answerApproval`. */
   readonly approve?: Approve;
+  /**
+   * Who may answer a waiting call through `answerApproval`. A user always may. `["user", "model"]`: so may a client
+   * that is a model, such as a coding agent over MCP. Default `["user"]`.
+   */
+  readonly answerers?: readonly Answerer[];
   /** How long a turn waits for an answer before it ends with `approval_required`. Default 600 000. */
   readonly timeoutMs?: number;
 }
@@ -74,6 +81,7 @@ export class ApprovalDesk {
         covers(known, calls),
       );
     return {
+      mayAnswer: answerersOf(this.#options),
       judge: (call): Verdict => {
         const { name } = call;
         const builtin = tools.isBuiltin(name);
@@ -214,6 +222,11 @@ export class ApprovalDesk {
     });
     return kept ?? "session";
   }
+}
+
+/** Those who may answer: a user, and whoever the options name. */
+export function answerersOf({ answerers = [] }: ApprovalOptions): readonly Answerer[] {
+  return ANSWERERS.filter((who) => who === "user" || answerers.includes(who));
 }
 
 interface Question {

@@ -1,9 +1,11 @@
-import { covers } from "../core/approval.ts";
+import { covers, type PendingApproval } from "../core/approval.ts";
 import { SessionError } from "../core/errors.ts";
-import { isUsersWord } from "../core/event.ts";
+import { isUsersWord, type Origin } from "../core/event.ts";
 import type { ApprovalOperations } from "../core/operations/approvals.ts";
+import { answerersOf } from "./approval-desk.ts";
 import type { Part } from "./checked-operations.ts";
 import type { ServiceCore } from "./service-core.ts";
+import type { SessionOptions } from "./service-options.ts";
 import type { SessionWork } from "./session-work.ts";
 
 /** Lists the tool calls that wait for approval, takes answers, and takes back what an answer allowed. */
@@ -24,9 +26,11 @@ export function approvalOperations({
       return await store.list(request);
     },
     async answerApproval({ sessionId, approvalId, origin, ...given }) {
-      const answer = isUsersWord(origin) ? given : { ...given, by: "model" as const };
       await live.open(sessionId);
       await projected();
+      const by = answererOf(origin);
+      if (by === "model") requireModel(approvalId, await store.list({ sessionId }), options);
+      const answer = by === "user" ? given : { ...given, by };
       if (!(await store.answer(approvalId, sessionId, answer))) {
         throw new SessionError("APPROVAL_NOT_FOUND", {
           message: `No pending approval has the id "${approvalId}".`,
@@ -50,6 +54,31 @@ export function approvalOperations({
       return { allowed };
     },
   };
+}
+
+/** Who gives an answer. What a program or a file says is no user's word. */
+function answererOf(origin: Origin | undefined): "user" | "model" | "settings" {
+  if (isUsersWord(origin)) return "user";
+  return origin?.author === undefined || origin.author === "model" ? "model" : "settings";
+}
+
+/**
+ * A model may not answer what waits for a person, unless the request or this service says so.
+ *
+ * @throws SessionError `NOT_POSSIBLE`
+ */
+function requireModel(
+  approvalId: string,
+  waiting: readonly PendingApproval[],
+  { approvals = {} }: Pick<SessionOptions, "approvals">,
+): void {
+  const pending = waiting.find((one) => one.approvalId === approvalId);
+  if (!pending || pending.mayAnswer?.includes("model")) return;
+  if (answerersOf(approvals).includes("model")) return;
+  throw new SessionError("NOT_POSSIBLE", {
+    message: `The call of ${pending.tool} waits for a person's approval. A model may not answer it.`,
+    hint: 'Answer it yourself: `rkat approvals list`. To let this client answer, start it with `rkat mcp --may-approve`, or pass `approvals: { answerers: ["user", "model"] }`.',
+  });
 }
 
 /** Whether a running turn takes the answer. When no turn runs, the answer goes into the log now. */

@@ -8,6 +8,7 @@ import type { SessionSettings } from "../core/event.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { type CompactionSettings, compactionSettings } from "../core/operations/request-fields.ts";
 import type { Budget } from "../core/operations/turns.ts";
+import { model as modelCheck, requireArgument } from "../core/options.ts";
 import { TASK_LIMITS } from "../core/task.ts";
 import { fromWire, toWire } from "../core/wire.ts";
 import type { ServiceOptions } from "./service-options.ts";
@@ -67,7 +68,9 @@ export class TurnSettings {
         hint: "Pass `models` to createSessionService(), for example aiSdkModels().",
       });
     }
-    return await models(name);
+    const found = await models(name);
+    requireArgument(`the model that \`models\` found for "${name}"`, modelCheck, found);
+    return found;
   }
 
   async forTurn({ settings }: { readonly settings: SessionSettings }, request: TurnRequest) {

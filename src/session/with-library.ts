@@ -12,6 +12,7 @@ import type {
 } from "../core/operations/memory.ts";
 import type { Given } from "../core/operations/parse-request.ts";
 import type { SessionSummary } from "../core/operations/sessions.ts";
+import { group, requireArgument, requireOptions, service, text, whole } from "../core/options.ts";
 import type { SessionService } from "../core/session-service.ts";
 import { warn, warnedOutages } from "../core/warn.ts";
 import { withinTokens } from "../core/within-tokens.ts";
@@ -47,6 +48,9 @@ export function withLibrary(
   library: SessionService,
   options: LibraryOptions = {},
 ): SessionService {
+  requireArgument("the service of withLibrary", service, own);
+  requireArgument("the library of withLibrary", service, library);
+  requireOptions("withLibrary", group({ project: text, memoryResults: whole(1) }), options);
   const memory = memoryReads(own, library, options);
   const ofEither = async <Result>(
     sessionId: string,

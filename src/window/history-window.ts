@@ -12,6 +12,7 @@ import { engineCompactor } from "../compaction/engine-compactor.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import type { HostRecord } from "../core/host-record.ts";
+import { anything, group, requireOptions, someText, WINDOW } from "../core/options.ts";
 import { WorkQueue } from "../core/work-queue.ts";
 import { CountedTokens } from "./counted-tokens.ts";
 import { FollowedHistory, type NewCut } from "./followed-history.ts";
@@ -116,8 +117,11 @@ export interface HistoryWindow<HostMessage> {
 export function createHistoryWindow<HostMessage extends object>(
   options: HistoryWindowOptions<HostMessage>,
 ): HistoryWindow<HostMessage> {
+  requireOptions("createHistoryWindow", OPTIONS, options);
   return new LocalHistoryWindow(options);
 }
+
+const OPTIONS = group({ ...WINDOW, view: anything, model: someText, record: anything });
 
 /** The target size of a history that a provider refused, as a part of its estimate. */
 const OVERFLOW_SHARE = 0.6;

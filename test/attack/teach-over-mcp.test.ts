@@ -114,7 +114,7 @@ test("messages that a model appends are the model's, whoever it says wrote them"
 test("a denial by a model counts, and teaches nothing", async () => {
   const call = { id: "a", name: "datetime", args: {} };
   const { service, model } = await victim({
-    approvals: { policies: { datetime: "ask" }, timeoutMs: 1 },
+    approvals: { policies: { datetime: "ask" }, answerers: ["user", "model"], timeoutMs: 1 },
     replies: [{ toolCalls: [call] }, "I see"],
   });
   const { sessionId } = await service.createSession({});

@@ -60,14 +60,14 @@ export async function overHttp(
   setup: ServiceSetup,
   era: "legacy" | "modern",
 ): Promise<SessionService> {
-  if (!LONG) return await overMcp(scriptedService(place, setup), era);
+  if (!LONG) return await overMcp(scriptedService(place, answerable(setup)), era);
   const server = await startHttp(place, setup);
   return closingWith(await connectMcp({ url: server.url, era }), () => server.stop());
 }
 
 /** Serves the first client that connects to a port of this machine. */
 async function serveSocket(place: string, { mcpTools = ["all"], ...setup }: McpSetup) {
-  const { service, close } = scriptedService(place, setup);
+  const { service, close } = scriptedService(place, answerable(setup));
   const listener = createServer().listen(0, "127.0.0.1");
   await once(listener, "listening");
   const { port } = listener.address() as AddressInfo;
@@ -110,4 +110,10 @@ export async function startHttp(
   onTestFinished(() => stop("SIGKILL"));
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   return { url: String(line).trim(), stop };
+}
+
+/** Over MCP a client answers as a model, which it may only where the service says so. */
+function answerable(setup: ServiceSetup): ServiceSetup {
+  if (!setup.approvals) return setup;
+  return { ...setup, approvals: { answerers: ["user", "model"], ...setup.approvals } };
 }

@@ -135,6 +135,7 @@ function render(call: PendingApproval, style: Style): string {
     `${style.bold(approvalId)}  ${style.dim(`session ${sessionId} · ${age}`)}`,
     `  ${renderCall(call, style)}`,
     ...(goal === "" ? [] : [`  ${style.dim(`for: ${oneLine(goal, 200)}`)}`]),
+    ...(call.mayAnswer?.includes("model") ? [`  ${style.dim("a model may answer it, too")}`] : []),
   ];
   return lines.map((line) => `${line}\n`).join("");
 }

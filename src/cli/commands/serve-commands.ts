@@ -18,6 +18,7 @@ interface HttpFlags {
 }
 
 interface McpFlags {
+  readonly mayApprove?: true;
   readonly http?: true;
   readonly tools?: readonly string[];
   readonly scope?: SearchScope;
@@ -96,9 +97,13 @@ export function mcpCommand(program: Command, context: CliContext): void {
         "what clients can search: this project, the user-wide store ~/.rkat, or all (default: mcp.scope)",
       ),
     )
+    .option(
+      "--may-approve",
+      "let the clients' models answer tool calls that wait for your approval (default: only you)",
+    )
     .option("--http", "serve over HTTP instead of standard input and output");
   addHttpFlags(mcp, 8081).action(
-    async ({ http, port, host, allowHost, ...flags }: HttpFlags & McpFlags) => {
+    async ({ http, port, host, allowHost, mayApprove, ...flags }: HttpFlags & McpFlags) => {
       await withService(
         context,
         mcp,
@@ -132,6 +137,7 @@ export function mcpCommand(program: Command, context: CliContext): void {
           // A coding agent starts it in every folder that it works in.
           makesStore: http ? "at once" : "when changed",
           scope: ({ config }) => flags.scope ?? config.get("mcp.scope"),
+          asking: () => (mayApprove ? { answerers: ["user", "model"] } : {}),
         },
       );
     },

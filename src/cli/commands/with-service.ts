@@ -61,7 +61,7 @@ export async function withService<Result>(
   requireFolder(workspace, access);
   if (scope !== undefined) {
     const which = typeof scope === "function" ? scope(workspace) : scope;
-    const open = (how: StoreAccess) => openServiceOf(which, workspace, how);
+    const open = (how: StoreAccess) => openServiceOf(which, workspace, how, asking?.(workspace));
     const isLazy = makesStore === "when changed" && !existsSync(workspace.storePlace.dataFolder);
     const opened = isLazy ? await storedWhenChanged(open) : await open(access);
     return await useOpened(opened, (value) => work(value, workspace));

@@ -1,4 +1,4 @@
-import type { SessionEvent, StandingInstruction } from "../../core/event.ts";
+import type { SessionEvent, StandingInstruction, ToolApprovalResolved } from "../../core/event.ts";
 import { headWithin } from "../../core/tokens.ts";
 import { printable } from "./printable.ts";
 
@@ -19,7 +19,7 @@ export function renderEvent(event: SessionEvent): string {
     case "tool_approval_requested":
       return `  ? ${event.name} waits for approval\n`;
     case "tool_approval_resolved":
-      return `  ${event.decision === "allow" ? "allowed" : "denied"}: ${event.name}${event.reason === undefined ? "" : ` (${cut(event.reason, SHOWN.result)})`}\n`;
+      return `  ${event.decision === "allow" ? "allowed" : "denied"} ${BY[event.by] ?? ""}: ${event.name}${event.reason === undefined ? "" : ` (${cut(event.reason, SHOWN.result)})`}\n`;
     case "knowledge_applied":
       return `  rules in the prompt: ${event.rules.length}\n`;
     case "tool_execution_completed":
@@ -50,6 +50,14 @@ export function renderEvent(event: SessionEvent): string {
       return "";
   }
 }
+
+/** Who answered a request for approval. */
+const BY: Readonly<Record<ToolApprovalResolved["by"], string>> = {
+  user: "by you",
+  model: "by a model",
+  settings: "by the settings",
+  superseded: "because another prompt came first",
+};
 
 /** The same without the events that a chat shows with `--verbose` only. */
 export function renderWork(event: SessionEvent): string {

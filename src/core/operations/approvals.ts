@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AllowedCalls, PendingApproval } from "../approval.ts";
+import { type AllowedCalls, ANSWERERS, type PendingApproval } from "../approval.ts";
 import type { Operation } from "./operation.ts";
 import { origin, type SessionRequest, sessionId, sessionRequest } from "./request-fields.ts";
 import { count, shape } from "./result-schema.ts";
@@ -45,6 +45,7 @@ export const pendingApproval = shape<PendingApproval>()({
   args: z.unknown(),
   goal: z.string(),
   requestedAt: z.string(),
+  mayAnswer: z.array(z.enum(ANSWERERS)).optional(),
 });
 
 export const approvalAnswered = shape<ApprovalAnswered>()({
@@ -69,6 +70,8 @@ export interface ApprovalOperations {
   /**
    * Allows or denies a tool call. A running turn continues at once. When its process is gone,
    * `resume` continues it. The first answer counts.
+   *
+   * @throws SessionError `NOT_POSSIBLE` when a model answers (`origin.author`), and may not
    */
   answerApproval(request: AnswerApproval): Promise<ApprovalAnswered>;
   /** The calls that the user allowed for the rest of a session. */

@@ -13,6 +13,15 @@ import type {
   MemoryStore,
   Watch,
 } from "../../core/memory-store.ts";
+import {
+  callback,
+  embedder as embedderCheck,
+  group,
+  is,
+  memoryStore,
+  requireOptions,
+  text,
+} from "../../core/options.ts";
 import { Outages } from "../../core/outages.ts";
 import { warnedOutages } from "../../core/warn.ts";
 import { WorkQueue } from "../../core/work-queue.ts";
@@ -48,6 +57,18 @@ export interface HnswMemoryStoreOptions {
   readonly onBackgroundError?: (error: unknown) => void;
 }
 
+const OPTIONS = group(
+  {
+    entries: memoryStore,
+    file: text,
+    key: is("bytes", (value) => value instanceof Uint8Array),
+    root: text,
+    embedder: embedderCheck,
+    onBackgroundError: callback,
+  },
+  ["entries"],
+);
+
 /** The time that a search waits for entries to get their vectors. */
 const SEARCH_WAITS_MS = 1000;
 /** Maximum entries of other processes that `add` embeds besides its own. */
@@ -74,7 +95,9 @@ export class HnswMemoryStore implements MemoryStore {
   readonly #work = new WorkQueue();
   readonly #closing = new AbortController();
 
+  /** @throws SessionError `INVALID_PARAMS` */
   constructor(options: HnswMemoryStoreOptions) {
+    requireOptions("HnswMemoryStore", OPTIONS, options);
     this.#entries = options.entries;
     const { file, key = new Uint8Array(), root = file && dirname(file) } = options;
     this.#place = file === undefined || root === undefined ? undefined : { file, key, root };

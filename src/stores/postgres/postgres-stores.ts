@@ -1,4 +1,14 @@
 import { given } from "../../core/fields.ts";
+import {
+  anything,
+  duration,
+  embedder as embedderCheck,
+  flag,
+  group,
+  positive,
+  requireOptions,
+  someText,
+} from "../../core/options.ts";
 import type { AgeLimits, Stores } from "../../core/stores.ts";
 import type { IndexedMemory, IndexedMemoryOptions } from "../indexed-memory.ts";
 import { requireNamespace, trashOf, withUsers } from "../namespaces.ts";
@@ -29,6 +39,20 @@ export interface PostgresStores extends Stores {
   forUser(user: string): PostgresStores;
 }
 
+/** Where the database is, and its partitions, are checked with it. */
+const OPTIONS = group({
+  connectionString: anything,
+  pool: anything,
+  schema: anything,
+  partitions: anything,
+  retryMs: duration,
+  answerMs: duration,
+  namespace: someText,
+  notify: flag,
+  embedder: embedderCheck,
+  cacheBytes: positive,
+});
+
 /**
  * Sessions, events, memory and what the project has learned, in PostgreSQL 15 or newer. Any number of
  * processes on any number of machines may use them at the same time.
@@ -37,6 +61,7 @@ export interface PostgresStores extends Stores {
  * closes all, and the pool too if they opened it.
  */
 export function postgresStores(options: PostgresStoresOptions): PostgresStores {
+  requireOptions("postgresStores", OPTIONS, options);
   const { namespace = "default", embedder, cacheBytes, notify, ...databaseOptions } = options;
   requireNamespace(namespace);
   const database = new PostgresDatabase(databaseOptions);

@@ -353,7 +353,7 @@ export function deleteWordsAtOnce(db: Connection): void {
 }
 
 /** The opposite; the index has no text of its own and must be told the words again. */
-export function unindexEvent(db: Connection, position: number, event: DurableEvent): void {
+function unindexEvent(db: Connection, position: number, event: DurableEvent): void {
   const said = eventText(event);
   if (!said) return;
   db.run(

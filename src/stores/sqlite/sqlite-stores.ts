@@ -1,4 +1,14 @@
 import { given } from "../../core/fields.ts";
+import {
+  duration,
+  embedder as embedderCheck,
+  group,
+  oneOf,
+  positive,
+  requireOptions,
+  someText,
+  text,
+} from "../../core/options.ts";
 import type { Stores } from "../../core/stores.ts";
 import type { IndexedMemory, IndexedMemoryOptions } from "../indexed-memory.ts";
 import { requireNamespace, trashOf, withUsers } from "../namespaces.ts";
@@ -25,8 +35,11 @@ export interface SqliteStores extends Stores {
  * keeps everything in this process until you close the stores.
  * The stores share one connection: closing one of them closes all. The stores of a user are a
  * namespace of the same file. They share the connection too.
+ *
+ * @throws SessionError `INVALID_PARAMS`
  */
 export function sqliteStores(options: SqliteStoresOptions): SqliteStores {
+  requireOptions("sqliteStores", OPTIONS, options);
   const { namespace = "default", embedder, cacheBytes, ...databaseOptions } = options;
   requireNamespace(namespace);
   const database = openDatabase(databaseOptions);
@@ -40,6 +53,18 @@ export function sqliteStores(options: SqliteStoresOptions): SqliteStores {
     { all: (start) => database.run("namespacesBelow", start) },
   );
 }
+
+const OPTIONS = group(
+  {
+    path: text,
+    thread: oneOf("main", "worker"),
+    busyTimeoutMs: duration,
+    namespace: someText,
+    embedder: embedderCheck,
+    cacheBytes: positive,
+  },
+  ["path"],
+);
 
 function storesIn(
   database: Database,

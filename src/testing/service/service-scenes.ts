@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ToolPolicy } from "../../core/approval.ts";
+import type { Answerer, ToolPolicy } from "../../core/approval.ts";
 import type { CompactionConfig } from "../../core/compactor.ts";
 import { type ErrorCode, SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
@@ -18,6 +18,7 @@ export interface ServiceSetup {
   /** Which tools need approval, and how long a turn waits for it. */
   readonly approvals?: {
     readonly policies?: Readonly<Record<string, ToolPolicy>>;
+    readonly answerers?: readonly Answerer[];
     readonly timeoutMs?: number;
   };
 }

@@ -1,0 +1,248 @@
+import { nearestName } from "../text/nearest-name.ts";
+import { TOOL_POLICIES } from "./approval.ts";
+import { errorText, SessionError } from "./errors.ts";
+import { isObject } from "./fields.ts";
+import type { Issue } from "./issues.ts";
+
+/** What is wrong with a value; empty when nothing is. */
+export type Check = (value: unknown) => readonly Issue[];
+
+export type Checks = Readonly<Record<string, Check>>;
+
+/** A value that a sentence describes: `is("a number above 0", (value) => …)`. */
+export function is(what: string, test: (value: unknown) => boolean): Check {
+  return (value) => (test(value) ? [] : wrong(`it has to be ${what}, and is ${shown(value)}`));
+}
+
+export const anything: Check = () => [];
+export const text = is(
+  "a text that is not empty",
+  (value) => typeof value === "string" && value !== "",
+);
+export const someText = is("a text", (value) => typeof value === "string");
+export const flag = is("true or false", (value) => typeof value === "boolean");
+export const callback = is("a function", (value) => typeof value === "function");
+export const record = is("an object", isObject);
+export const duration = is("a number of milliseconds, 0 or more", atLeast(0));
+export const amount = is("a number, 0 or more", atLeast(0));
+export const positive = is("a number above 0", (value) => typeof value === "number" && value > 0);
+export const policy = oneOf(...TOOL_POLICIES);
+
+function atLeast(least: number): (value: unknown) => boolean {
+  return (value) => typeof value === "number" && value >= least;
+}
+
+export function whole(least: number): Check {
+  return is(
+    `a whole number from ${least}`,
+    (value) => Number.isSafeInteger(value) && Number(value) >= least,
+  );
+}
+
+export function oneOf(...values: readonly (string | boolean)[]): Check {
+  const allowed = values.map((value) => JSON.stringify(value)).join(", ");
+  return is(`one of ${allowed}`, (value) => values.some((known) => known === value));
+}
+
+export function listOf(item: Check): Check {
+  return (value) =>
+    Array.isArray(value)
+      ? Array.from(value, (each, at) => under(at, item(each))).flat()
+      : wrong(`it has to be a list, and is ${shown(value)}`);
+}
+
+export function recordOf(item: Check): Check {
+  return (value) =>
+    isObject(value)
+      ? Object.entries(value).flatMap(([name, each]) => under(name, item(each)))
+      : wrong(`it has to be an object, and is ${shown(value)}`);
+}
+
+/** The first check, unless the value is the other one. */
+export function unless(other: unknown, check: Check): Check {
+  return (value) => (value === other ? [] : check(value));
+}
+
+/** An object that can do something: a store, a compactor. */
+export function having(...methods: readonly string[]): Check {
+  return (value) => {
+    if (typeof value !== "object" || value === null) {
+      return wrong(`it has to be an object, and is ${shown(value)}`);
+    }
+    const own = value as Readonly<Record<string, unknown>>;
+    const missing = methods.filter((name) => typeof own[name] !== "function");
+    return missing.length === 0
+      ? []
+      : wrong(`it lacks ${missing.map((name) => `${name}()`).join(", ")}`);
+  };
+}
+
+/** An object with these fields and no others. `required` must be there; the others may. */
+export function group(fields: Checks, required: readonly string[] = []): Check {
+  return (value) => {
+    if (!isObject(value)) return wrong(`it has to be an object, and is ${shown(value)}`);
+    const names = Object.keys(fields);
+    const unknown = Object.keys(value)
+      .filter((name) => !Object.hasOwn(fields, name) && value[name] !== undefined)
+      .flatMap((name) => under(name, wrong(unknownName(name, names))));
+    return [...unknown, ...fieldsOf(fields, required, value)];
+  };
+}
+
+/** The same for objects that may have other fields too, such as those of a class. */
+export function withFields(fields: Checks, required: readonly string[] = []): Check {
+  return (value) =>
+    typeof value === "object" && value !== null
+      ? fieldsOf(fields, required, value as Readonly<Record<string, unknown>>)
+      : wrong(`it has to be an object, and is ${shown(value)}`);
+}
+
+function fieldsOf(
+  fields: Checks,
+  required: readonly string[],
+  value: Readonly<Record<string, unknown>>,
+): readonly Issue[] {
+  return Object.entries(fields).flatMap(([name, check]) => {
+    const field = value[name];
+    if (field !== undefined) return under(name, check(field));
+    return required.includes(name) ? under(name, wrong("it is missing")) : [];
+  });
+}
+
+/**
+ * Refuses options that are not what a function takes, before anything is done with them.
+ *
+ * @throws SessionError `INVALID_PARAMS`, which names each option and what is allowed
+ */
+export function requireOptions(of: string, check: Check, given: unknown): void {
+  let issues: readonly Issue[];
+  try {
+    issues = check(given);
+  } catch (error) {
+    issues = wrong(`they cannot be read: ${errorText(error)}`);
+  }
+  if (issues.length === 0) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `The options of ${of} are not valid.`,
+    issues,
+    hint: "Correct the options. The message names each one, and what is allowed.",
+  });
+}
+
+/** Refuses an argument that is not what a function takes. @throws SessionError `INVALID_PARAMS` */
+export function requireArgument(name: string, check: Check, given: unknown): void {
+  requireOptions(name, (value) => check(value), given);
+}
+
+function wrong(message: string): readonly Issue[] {
+  return [{ path: [], message }];
+}
+
+function under(name: string | number, issues: readonly Issue[]): readonly Issue[] {
+  return issues.map(({ path, message }) => ({ path: [name, ...path], message }));
+}
+
+function unknownName(name: string, names: readonly string[]): string {
+  const near = nearestName(name, names);
+  const meant =
+    near === undefined ? `The options are ${names.join(", ")}` : `Did you mean ${near}?`;
+  return `this option does not exist. ${meant}`;
+}
+
+const SHOWN_MAX = 40;
+
+/** Short, and never the fields of an object: they may have a key. */
+function shown(value: unknown): string {
+  if (value === undefined || value === null || typeof value === "boolean") return String(value);
+  if (typeof value === "number") return String(value);
+  if (Array.isArray(value)) return "a list";
+  if (typeof value !== "string") return `a value of the type ${typeof value}`;
+  return JSON.stringify(value.length > SHOWN_MAX ? `${value.slice(0, SHOWN_MAX)}…` : value);
+}
+
+/** A model of rkat, or the name of one. */
+export const model: Check = (value) => {
+  if (typeof value === "string") return text(value);
+  const given = isObject(value) || typeof value === "function" ? Object(value) : {};
+  if (typeof given.doStream === "function" || typeof given.modelId === "string") {
+    return wrong("it is a model of the AI SDK. Give it as fromAiSdk(model), of rkat/ai-sdk");
+  }
+  return withFields({ id: text, contextWindow: positive, stream: callback }, ["id", "stream"])(
+    value,
+  );
+};
+
+const definition = withFields({ name: text, description: someText, input_schema: record }, [
+  "name",
+  "description",
+  "input_schema",
+]);
+
+const TOOL: Checks = {
+  definition,
+  timeoutMs: duration,
+  policy: (value) => (typeof value === "function" ? [] : policy(value)),
+  always: callback,
+  execute: callback,
+};
+
+/** A tool of rkat. One that is no instance of a class has no other fields: a misspelt policy would allow its calls. */
+const tool: Check = (value) => {
+  if (isOfAiSdk(value)) return wrong(FROM_AI_SDK);
+  const needed = ["definition", "execute"];
+  const isPlain = isObject(value) && Object.getPrototypeOf(value) === Object.prototype;
+  return (isPlain ? group(TOOL, needed) : withFields(TOOL, needed))(value);
+};
+
+export const tools: Check = (value) => {
+  const given = isObject(value) ? Object.values(value) : [];
+  if (!Array.isArray(value) && given.length > 0) return wrong(FROM_AI_SDK);
+  return listOf(tool)(value);
+};
+
+const FROM_AI_SDK =
+  "rkat takes a list of its own tools, such as those of defineTool(). Give tools of the AI SDK as aiSdkTools({ name: tool }), of rkat/ai-sdk";
+
+function isOfAiSdk(value: unknown): boolean {
+  return (
+    isObject(value) && !("definition" in value) && ("inputSchema" in value || "parameters" in value)
+  );
+}
+
+/** The stores of a service, as far as every service needs them. */
+const eventStore = having("append", "lastSeq", "read", "readAll", "search");
+const sessionStore = having("save", "load", "list", "delete", "acquire", "release");
+export const memoryStore = having("add", "search", "read", "list", "stats", "delete");
+export const stores = withFields(
+  { events: eventStore, sessions: sessionStore, memory: memoryStore, forUser: callback },
+  ["events", "sessions"],
+);
+
+/** Compaction, beside its numbers, which its own table checks. */
+export const COMPACTION: Checks = {
+  autoCompactThreshold: anything,
+  recentTurnBudget: anything,
+  maxSummaryTokens: anything,
+  minTurnsBetweenCompactions: anything,
+  windowSize: anything,
+  compactor: anything,
+  onSummaryFailure: oneOf("keep", "fallback"),
+  pruneToolOutput: flag,
+  keepAnchors: flag,
+  userWordsTokens: amount,
+  summaryTimeoutMs: duration,
+};
+
+/** The options of a window over the loop of another package. */
+export const WINDOW: Checks = {
+  ...COMPACTION,
+  contextWindow: positive,
+  summarize: anything,
+};
+
+/** The options of a host whose chats are kept. */
+export const HOST: Checks = { ...WINDOW, model: anything, stores, author: oneOf("user") };
+
+/** A service of rkat, or a client of one. */
+export const service = having("createSession", "startTurn", "read", "capabilities", "close");
+export const embedder = withFields({ id: text, dimensions: whole(1), embed: callback }, ["embed"]);

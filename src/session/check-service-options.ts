@@ -1,0 +1,87 @@
+import { ANSWERERS } from "../core/approval.ts";
+import {
+  amount,
+  type Checks,
+  COMPACTION,
+  callback,
+  duration,
+  flag,
+  group,
+  having,
+  listOf,
+  memoryStore,
+  model,
+  oneOf,
+  policy,
+  positive,
+  recordOf,
+  requireOptions,
+  someText,
+  stores,
+  text,
+  tools,
+  unless,
+  whole,
+} from "../core/options.ts";
+import type { ServiceOptions } from "./service-options.ts";
+
+const knowledgeStore = having("position", "record", "forget");
+
+const approvals: Checks = {
+  policies: recordOf(policy),
+  atLeast: recordOf(policy),
+  allowed: having("list", "add"),
+  approve: callback,
+  answerers: listOf(oneOf(...ANSWERERS)),
+  timeoutMs: duration,
+};
+
+const knowledge: Checks = {
+  store: knowledgeStore,
+  model,
+  maxFacts: whole(1),
+  maxCorrections: whole(1),
+  maxRules: whole(0),
+  minEntries: whole(0),
+  eviction: oneOf("fifo", "spare_used"),
+};
+
+/** The options of a session service. Numbers and methods of a compaction have a check of their own. */
+const SERVICE: Checks = {
+  model,
+  models: callback,
+  stores,
+  memory: unless(false, memoryStore),
+  memoryScope: oneOf("all", "discarded"),
+  searchableMemory: flag,
+  memoryResults: whole(1),
+  compaction: group({ ...COMPACTION, summarizer: unless("fallback", model), pinBudget: amount }),
+  knowledge: unless(false, group(knowledge)),
+  approvals: group(approvals),
+  tools,
+  builtinTools: flag,
+  systemPrompt: someText,
+  maxTokens: whole(1),
+  project: text,
+  sessionFiles: text,
+  redact: oneOf("memory", "log"),
+  keepDeletedDays: amount,
+  keepDays: group({ archived: amount, compacted: amount }),
+  retry: group({
+    maxRetries: whole(0),
+    initialDelayMs: duration,
+    maxDelayMs: duration,
+    multiplier: positive,
+  }),
+  toolTimeoutMs: duration,
+  onBackgroundError: callback,
+};
+
+/** @throws SessionError `INVALID_PARAMS`, which names each wrong or unknown option and what is allowed */
+export function checkServiceOptions(
+  of: string,
+  options: unknown,
+  required: readonly (keyof ServiceOptions)[] = [],
+): void {
+  requireOptions(of, group(SERVICE, ["model", ...required]), options);
+}

@@ -1,0 +1,189 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import * as aiSdk from "../../src/ai-sdk.ts";
+import * as claude from "../../src/claude.ts";
+import { HnswMemoryStore } from "../../src/hnsw.ts";
+import * as rkat from "../../src/index.ts";
+import * as langchain from "../../src/langchain.ts";
+import * as mastra from "../../src/mastra.ts";
+import * as openai from "../../src/openai-agents.ts";
+import { rkatPlugin } from "../../src/opencode.ts";
+import { rkatExtension } from "../../src/pi.ts";
+import { postgresStores } from "../../src/postgres.ts";
+import { sqliteStores } from "../../src/sqlite.ts";
+import { scriptedModel } from "../../src/testing.ts";
+import { allowWarning } from "../support/expect-warning.ts";
+
+const ran: unknown[] = [];
+const refund = rkat.defineTool({
+  name: "refund",
+  description: "Pays money back.",
+  input: z.object({}),
+  execute: () => void ran.push("refund"),
+});
+const model = scriptedModel([{ toolCalls: [{ id: "a", name: "refund", args: {} }] }, "done"]);
+
+/** The message of the refusal, which is `INVALID_PARAMS`. */
+function refusal(make: () => unknown): string {
+  try {
+    make();
+  } catch (error) {
+    expect(error).toMatchObject({ code: "INVALID_PARAMS" });
+    return (error as Error).message;
+  }
+  return expect.fail("it was taken");
+}
+
+const ofService = (options: object) => refusal(() => rkat.createSessionService(options as never));
+
+test.each([
+  [
+    { policies: { refund: "aks" } },
+    'approvals.policies.refund: it has to be one of "allow", "ask", "deny", and is "aks"',
+  ],
+  [{ policies: { refund: "Ask" } }, "approvals.policies.refund"],
+  [{ policies: { refund: ["deny"] } }, "approvals.policies.refund"],
+  [{ policies: "ask" }, "approvals.policies: it has to be an object"],
+  [{ default: "aks" }, "approvals.default: this option does not exist"],
+  [{ policy: { refund: "ask" } }, "The options are policies, atLeast"],
+  [{ atLeast: { "*": "Deny" } }, "approvals.atLeast"],
+  [{ approve: "yes" }, "approvals.approve: it has to be a function"],
+  [{ allowed: [] }, "approvals.allowed"],
+  [{ timeoutMs: "5" }, "approvals.timeoutMs"],
+])("the approvals %j are refused by name", (approvals, message) => {
+  expect(ofService({ model, tools: [refund], approvals })).toContain(message);
+});
+
+test.each<[object, string]>([
+  [{}, "model: it is missing"],
+  [{ model, compactoin: {} }, "compactoin: this option does not exist. Did you mean compaction?"],
+  [{ model, approval: {} }, "Did you mean approvals?"],
+  [{ model, polices: {} }, "polices: this option does not exist"],
+  [{ model: "" }, "model: it has to be a text that is not empty"],
+  [{ model: { modelId: "gpt", doStream() {} } }, "fromAiSdk(model)"],
+  [{ model: () => {} }, "model: it has to be an object"],
+  [{ model, tools: { refund } }, "aiSdkTools({ name: tool })"],
+  [{ model, tools: [{ description: "", inputSchema: z.object({}), execute() {} }] }, "aiSdkTools"],
+  [{ model, tools: [{ ...refund, policy: "aks" }] }, "tools[0].policy: it has to be one of"],
+  [{ model, tools: [{ ...refund, polcy: "ask" }] }, "Did you mean policy?"],
+  [{ model, tools: [{ ...refund, needsApproval: true }] }, "tools[0].needsApproval"],
+  [{ model, tools: [null] }, "tools[0]: it has to be an object, and is null"],
+  [{ model, stores: {} }, "stores.events: it is missing"],
+  [{ model, stores: sqliteStores }, "stores"],
+  [{ model, memory: true }, "memory"],
+  [{ model, redact: "logs" }, 'redact: it has to be one of "memory", "log"'],
+  [{ model, memoryScope: "everything" }, "memoryScope"],
+  [{ model, retry: { retries: 5 } }, "retry.retries: this option does not exist"],
+  [{ model, keepDays: { archived: -1 } }, "keepDays.archived"],
+  [{ model, keepDeletedDays: "7" }, "keepDeletedDays"],
+  [{ model, knowledge: { maxRule: 5 } }, "Did you mean maxRules?"],
+  [{ model, compaction: { keepAnchor: false } }, "Did you mean keepAnchors?"],
+  [{ model, toolTimeoutMs: Number.NaN }, "toolTimeoutMs"],
+  [{ model, maxTokens: 0 }, "maxTokens: it has to be a whole number from 1, and is 0"],
+])("the options of a service %# are refused by name", (options, message) => {
+  expect(ofService(options)).toContain(message);
+});
+
+test("a tool is checked when it is defined, and one of the AI SDK becomes a tool with its approval", async () => {
+  const of = { name: "refund", description: "", input: z.object({}), execute() {} };
+  const define = (more: object) => refusal(() => rkat.defineTool({ ...of, ...more } as never));
+  expect(define({ policy: "aks" })).toContain("policy: it has to be one of");
+  expect(define({ polcy: "ask" })).toContain("Did you mean policy?");
+  expect(define({ input: { type: "object" } })).toContain("a schema of zod");
+  expect(refusal(() => aiSdk.aiSdkTools({ refund: {} }))).toContain(
+    "refund.execute: it is missing",
+  );
+  const [tool] = aiSdk.aiSdkTools({
+    refund: {
+      description: "Pays money back.",
+      inputSchema: z.object({ cents: z.number() }),
+      needsApproval: true,
+      execute: async ({ cents }: { cents: number }) => ({ paid: cents }),
+    },
+  });
+  expect(tool?.policy).toBe("ask");
+  const context = { sessionId: "s", toolUseId: "a", signal: new AbortController().signal };
+  expect(await tool?.execute({ cents: 5 }, context)).toBe('{"paid":5}');
+  await expect(tool?.execute({ cents: "5" }, context)).rejects.toThrow(/cents|number/);
+});
+
+type Door = (value: never) => unknown;
+
+/** Every public function that takes options. */
+const DOORS: Readonly<Record<string, Door>> = {
+  createSessionService: rkat.createSessionService,
+  EphemeralSessionService: (value) => new rkat.EphemeralSessionService(value),
+  PersistentSessionService: (value) => new rkat.PersistentSessionService(value),
+  AgentFactory: (value) => new rkat.AgentFactory(value),
+  defineTool: rkat.defineTool,
+  compactHistory: rkat.compactHistory,
+  createHistoryWindow: rkat.createHistoryWindow,
+  DefaultCompactor: (value) => new rkat.DefaultCompactor(value),
+  KnowledgeDistiller: (value) => new rkat.KnowledgeDistiller(value),
+  LocalEmbedder: (value) => new rkat.LocalEmbedder(value),
+  BagOfWordsEmbedder: (value) => new rkat.BagOfWordsEmbedder(value),
+  openEmbedder: rkat.openEmbedder,
+  importTranscripts: rkat.importTranscripts,
+  withLibrary: (value) => rkat.withLibrary(value, value, value),
+  sqliteStores,
+  postgresStores,
+  HnswMemoryStore: (value) => new HnswMemoryStore(value),
+  fromAiSdk: aiSdk.fromAiSdk,
+  aiSdkModels: aiSdk.aiSdkModels,
+  aiSdkTools: aiSdk.aiSdkTools,
+  embedderFromAiSdk: aiSdk.embedderFromAiSdk,
+  rkatPrepareStep: aiSdk.rkatPrepareStep,
+  "ai-sdk rkatMiddleware": aiSdk.rkatMiddleware,
+  memoryTools: aiSdk.memoryTools,
+  "langchain rkatMiddleware": langchain.rkatMiddleware,
+  rkatStore: langchain.rkatStore,
+  rkatProcessor: mastra.rkatProcessor,
+  rkatFilter: openai.rkatFilter,
+  rkatSession: openai.rkatSession,
+  rkatSessionStore: claude.rkatSessionStore,
+  rkatMcp: claude.rkatMcp,
+  rkatExtension,
+  rkatPlugin,
+};
+
+/** The names that the doors know, and some that they do not. */
+const NAMES = ["model", "stores", "tools", "approvals", "memory", "knowledge", "compaction", "path"]
+  .concat(["command", "chatId", "summarize", "view", "contextWindow", "messages", "retry", "name"])
+  .concat(["embedder", "entries", "author", "redact", "policies", "compactoin", "__proto__"]);
+
+const shape = fc.oneof(
+  fc.anything({ withBigInt: true, withNullPrototype: true, withSparseArray: true }),
+  fc.dictionary(fc.constantFrom(...NAMES), fc.oneof(fc.anything(), fc.constant([refund]))),
+  fc.func(fc.anything()),
+  fc.constant({
+    get model() {
+      throw new Error("no");
+    },
+  }),
+);
+
+test.each(Object.entries(DOORS))(
+  "%s refuses wrong shapes with INVALID_PARAMS only",
+  async (_, door) => {
+    allowWarning(/has no effect/);
+    await fc.assert(
+      fc.asyncProperty(shape, async (value) => {
+        try {
+          const made = await door(value as never);
+          await (made as { close?: () => unknown } | undefined)?.close?.();
+        } catch (error) {
+          if (isNameless(error)) return;
+          expect(error).toMatchObject({ code: "INVALID_PARAMS" });
+        }
+        expect(ran).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  },
+);
+
+/** A right request for a model or an embedder that is not there. */
+function isNameless(error: unknown): boolean {
+  return rkat.SessionError.is(error) && error.code === "MODEL_UNAVAILABLE";
+}
