@@ -177,10 +177,13 @@ export class Chat implements Conversation {
       ...given({ model: this.model, maxTokens: this.#flags.maxTokens }),
     };
     const result = await terminal
-      .interruptible((interrupted) => {
-        const { signal, release } = joinSignals([interrupted, stop.signal]);
-        return this.#run(prompt, request, { signal, onEvent }).finally(release);
-      })
+      .interruptible(
+        (interrupted) => {
+          const { signal, release } = joinSignals([interrupted, stop.signal]);
+          return this.#run(prompt, request, { signal, onEvent }).finally(release);
+        },
+        { goesOn: true },
+      )
       .finally(() => display.end());
     await display.finish(result.text);
     if (result.stopReason !== "end_turn") {

@@ -238,7 +238,7 @@ async function compact(chat: Conversation, argument: string): Promise<void> {
   };
   screen.working("compacting the history");
   const outcome = await terminal
-    .interruptible((signal) => chat.service.compact(request, { signal }))
+    .interruptible((signal) => chat.service.compact(request, { signal }), { goesOn: true })
     .finally(() => screen.working());
   await screen.note(renderCompaction(outcome));
 }

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { textList, wholeNumber } from "../../config/setting-kind.ts";
+import { duration, formatDuration, textList, wholeNumber } from "../../config/setting-kind.ts";
 import type { SearchScope } from "../../config/settings.ts";
 import { errorText, SessionError } from "../../core/errors.ts";
 import { given, isObject } from "../../core/fields.ts";
@@ -29,9 +29,10 @@ interface ServeFlags extends HttpFlags {
   readonly token?: string;
   readonly cors?: readonly string[];
   readonly maxTurns?: number;
+  readonly drain?: number;
 }
 
-/** `rkat serve`. The first Ctrl-C lets running turns end; the second one does not. */
+/** `rkat serve`. Ctrl-C interrupts running turns, unless they have time to end. A second Ctrl-C does in any case. */
 export function serveCommand(program: Command, context: CliContext): void {
   const { terminal, version } = context;
   const serve = program
@@ -45,8 +46,14 @@ export function serveCommand(program: Command, context: CliContext): void {
       origins,
     )
     .option("--max-turns <n>", "limit of turns that run at once", flagOf(wholeNumber))
+    .option(
+      "--drain <duration>",
+      "time for running turns to end when it is stopped (default: none)",
+      flagOf(duration),
+    )
     .addOption(scopeFlag(READABLE))
     .action(async ({ port, host, allowHost, cors, maxTurns, scope, ...flags }: ServeFlags) => {
+      const { drain: graceMs = 0 } = flags;
       const userTokens = await userTokensIn(flags.userTokens);
       const { serveRest } = await import("../../surfaces/rest/serve-rest.ts");
       const token = flags.token ?? (terminal.env.RKAT_TOKEN || undefined);
@@ -54,25 +61,30 @@ export function serveCommand(program: Command, context: CliContext): void {
         context,
         serve,
         (service, { folder }) =>
-          terminal.interruptible(async (signal) => {
-            const server = await serveRest({
-              service,
-              version,
-              port,
-              host,
-              limits: given({ turnsMax: maxTurns }),
-              ...given({ token, userTokens, hosts: allowHost, cors }),
-              onError: (error) => void printFailure(terminal, SessionError.from(error)),
-            });
-            context.warnings.goOn();
-            const guarded = (token ?? userTokens) === undefined ? "no token" : "with a token";
-            await terminal.stderr.write(
-              `Serving ${oneLine(folder, 200)} at ${server.url} (${guarded}). Press Ctrl-C to stop.\n`,
-            );
-            await aborted(signal);
-            await terminal.stderr.write("Stopping. Running turns have 10 seconds to end.\n");
-            await server.close({ graceMs: 10_000 });
-          }),
+          terminal.interruptible(
+            async (signal) => {
+              const server = await serveRest({
+                service,
+                version,
+                port,
+                host,
+                limits: given({ turnsMax: maxTurns }),
+                ...given({ token, userTokens, hosts: allowHost, cors }),
+                onError: (error) => void printFailure(terminal, SessionError.from(error)),
+              });
+              context.warnings.goOn();
+              const guarded = (token ?? userTokens) === undefined ? "no token" : "with a token";
+              await terminal.stderr.write(
+                `Serving ${oneLine(folder, 200)} at ${server.url} (${guarded}). Press Ctrl-C to stop.\n`,
+              );
+              await aborted(signal);
+              const time =
+                graceMs > 0 ? ` Running turns have ${formatDuration(graceMs)} to end.` : "";
+              await terminal.stderr.write(`Stopping.${time}\n`);
+              await server.close({ graceMs });
+            },
+            { graceMs },
+          ),
         { access: "serve", ...given({ scope }) },
       );
     });

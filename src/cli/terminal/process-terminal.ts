@@ -1,12 +1,17 @@
 import { once } from "node:events";
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ERRORS } from "../../core/errors.ts";
 import { type RkatWarning, WARNING_NAME, warnedOutages } from "../../core/warn.ts";
 import { printable, withOwnControls } from "../render/printable.ts";
 import { wrapText } from "../render/wrap-text.ts";
 import { HeldWarnings } from "./held-warnings.ts";
-import type { Output, ScreenOwner, TakenScreen, Terminal } from "./terminal.ts";
+import type {
+  InterruptibleOptions,
+  Output,
+  ScreenOwner,
+  TakenScreen,
+  Terminal,
+} from "./terminal.ts";
 
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
@@ -107,21 +112,43 @@ function exitOnError(error: NodeJS.ErrnoException): void {
   process.exit(error.code === "EPIPE" ? 0 : 1);
 }
 
+/** After this time a command that was asked to end is ended. What it has stored by then is whole: see crash.test.ts. */
+const END_MS = 700;
+
+type Ending = "SIGINT" | "SIGTERM";
+
 async function interruptible<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
+  { graceMs = 0, goesOn = false }: InterruptibleOptions = {},
 ): Promise<Result> {
   const controller = new AbortController();
-  const interrupt = () => {
-    if (controller.signal.aborted) process.exit(ERRORS.TURN_INTERRUPTED.exitCode);
-    controller.abort();
-  };
   const signals = ["SIGINT", "SIGTERM"] as const;
-  for (const signal of signals) process.on(signal, interrupt);
+  const endings = signals.map((signal) => {
+    const listener = () => {
+      if (controller.signal.aborted) end(signal);
+      controller.abort();
+      if (goesOn && signal === "SIGINT") return;
+      // It may also hang when this work is done: in what it closes, or in a call of the system.
+      setTimeout(end, graceMs + END_MS, signal).unref();
+    };
+    return { signal, listener };
+  });
+  for (const { signal, listener } of endings) process.on(signal, listener);
   try {
     return await work(controller.signal);
   } finally {
-    for (const signal of signals) process.off(signal, interrupt);
+    for (const { signal, listener } of endings) process.off(signal, listener);
   }
+}
+
+/**
+ * Ends the process by the signal's own action, after what has to be done at an exit. `process.exit` would wait for
+ * calls of the system that may never return, such as the opening of a pipe that has no other end.
+ */
+function end(signal: Ending): void {
+  process.emit("exit", 128 + constants.signals[signal]);
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 }
 
 /**

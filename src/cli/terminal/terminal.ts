@@ -7,14 +7,27 @@ export interface Terminal {
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Runs work that Ctrl-C interrupts. A second Ctrl-C ends the process at once. */
-  interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+  /**
+   * Runs work that Ctrl-C and SIGTERM interrupt. The process ends within a second, whatever the work does. A second
+   * Ctrl-C ends it at once.
+   */
+  interruptible<Result>(
+    work: (signal: AbortSignal) => Promise<Result>,
+    options?: InterruptibleOptions,
+  ): Promise<Result>;
   /** The raw streams, for a protocol. From then on nothing else writes to standard output. */
   takeStreams(): ProtocolStreams;
   /** Standard input and output for a person who types line by line. */
   takeChat(): ChatStreams;
   /** Gives the whole terminal to one program that draws on it. */
   takeScreen(screen: ScreenOwner): TakenScreen;
+}
+
+export interface InterruptibleOptions {
+  /** More time to end, which the user has given. */
+  readonly graceMs?: number;
+  /** Ctrl-C ends the work and not the process, as in a chat. */
+  readonly goesOn?: boolean;
 }
 
 export interface ScreenOwner {

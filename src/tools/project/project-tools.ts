@@ -4,6 +4,7 @@ import { z } from "zod";
 import { headWithin, utf8Bytes } from "../../core/tokens.ts";
 import { defineTool, type Tool, ToolError } from "../../core/tool.ts";
 import { systemHome } from "../../files/system-home.ts";
+import { TextFinder } from "../../text/find-text.ts";
 import { commandEnvironment } from "./command-environment.ts";
 import { hasCredentials, mayHoldCredentials } from "./credential-files.ts";
 import { findTools } from "./find-files.ts";
@@ -66,7 +67,7 @@ function editTools(folder: ProjectFolder): readonly Tool[] {
         const [old, fresh] = [old_text, new_text].map((text) =>
           usesCrLf ? text.replaceAll("\n", "\r\n") : text,
         ) as [string, string];
-        const parts = before.split(old);
+        const parts = new TextFinder(old).split(before);
         const places = parts.length - 1;
         if (places === 0) {
           throw new ToolError(
