@@ -273,13 +273,56 @@ test("a byte order mark and Windows line ends do no harm", async () => {
 test("the template of `rkat init` names every setting that a project may have, and is valid with and without its comments", async () => {
   const template = configTemplate();
   expect((await load({ project: template })).problem).toBeUndefined();
-  const bare = template.replace(/^# (?=[\w".]+ = )/gm, "");
+  const bare = template.replace(/^# (?=[\w".]+ = |\[)/gm, "");
   const { config, problem } = await load({ project: bare });
   expect(problem).toBeUndefined();
   const notSet = config.effective().filter(({ origin }) => origin === "default");
   const forbidden = SETTING_KEYS.filter((key) => SETTINGS[key].project === "never");
   expect(notSet.map(({ key }) => key)).toEqual(forbidden);
   expect(Object.keys(parse(bare)).length).toBeGreaterThan(0);
+});
+
+/** The example of the specification, and what a user would paste from a page. */
+const PASTED = `
+[memory]
+window_size = 12
+enable_persistence = true
+[search]
+index_path = ".rustant/search_index"
+max_results = 10
+[embeddings]
+provider = "local"
+dimensions = 384
+[compaction]
+auto_compact_threshold = 60_000
+[providers.ollama]
+base_url = "http://127.0.0.1:11434/v1"
+[tools.shell]
+policy = "ask"
+[context_windows]
+"ollama/llama3.2" = 8192
+`;
+
+test("sections that are pasted below or above the template of `rkat init` are read", async () => {
+  const template = configTemplate();
+  for (const text of [template + PASTED, `${PASTED}\n${template}`]) {
+    const { config, problem } = await load({ project: text });
+    expect(problem).toBeUndefined();
+    expect(config.get("memory.window_size")).toBe(12);
+  }
+  // Whatever section it is, and whichever of the template's settings are used with it.
+  const sections = [...new Set(SETTING_KEYS.filter((key) => key.includes(".")))].map((key) =>
+    key.replaceAll("*", "own").split(".").slice(0, -1),
+  );
+  for (const path of sections) {
+    const { problem } = await load({ project: `${template}\n[${path.join(".")}]\n` });
+    expect(problem).toBeUndefined();
+  }
+});
+
+test("a section that is there twice is an error with the way out", async () => {
+  const { problem } = await load({ project: "[memory]\nwindow_size = 3\n[memory]\n" });
+  expect(problem?.message).toContain("A section can be there only once, so put its settings under");
 });
 
 test("docs/configuration.md has the table of all settings", () => {

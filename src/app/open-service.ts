@@ -2,7 +2,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { policyOf, stricter } from "../agent/tool-policy.ts";
 import type { Config } from "../config/config.ts";
+import { dotted } from "../config/config-source.ts";
 import { checkoutAround } from "../config/git-checkout.ts";
+import { untrustedNote } from "../config/load-config.ts";
 import { projectApprovals } from "../config/project-approvals.ts";
 import {
   compactionSettings,
@@ -64,7 +66,7 @@ export async function openService(
   const tools = which === undefined ? [] : await toolsOf(workspace, which);
   const service = await createService(workspace, stores, {
     tools,
-    model: config.get("model") ?? NO_MODEL,
+    model: config.get("model") ?? noModel(config),
     models: modelsOf(config),
     compaction: compactionSettings(config),
     approvals: {
@@ -153,26 +155,49 @@ function toolsNote(tools: readonly Tool[], which: string, config: Config): strin
 /** The models that the settings and the environment give access to, by their names. */
 function modelsOf(config: Config): NonNullable<ServiceOptions["models"]> {
   return async (name) => {
-    requireProviderKey(name.split("/")[0] ?? "", config, process.env);
+    const provider = name.split("/")[0] ?? "";
+    requireProviderKey(provider, config, process.env);
     const { aiSdkModels } = await import("../models/ai-sdk-models.ts");
-    return await aiSdkModels(providerSettings(config, process.env))(name);
+    try {
+      return await aiSdkModels(providerSettings(config, process.env))(name);
+    } catch (error) {
+      throw withUntrusted(error, config, provider);
+    }
   };
 }
 
 /** @throws SessionError `INVALID_PARAMS` or `MODEL_UNAVAILABLE` when the name of a model names no known provider. */
 export async function requireModelOf(config: Config, model: string): Promise<void> {
   const { requireKnownProvider } = await import("../models/ai-sdk-models.ts");
-  requireKnownProvider(model, providerSettings(config, process.env));
+  try {
+    requireKnownProvider(model, providerSettings(config, process.env));
+  } catch (error) {
+    throw withUntrusted(error, config, model.split("/")[0] ?? "");
+  }
+}
+
+/** The same error. If the project's file has what is missing, the way out is to trust it. */
+function withUntrusted(error: unknown, config: Config, provider: string): unknown {
+  const hint = untrustedNote(config, dotted(["providers", provider]));
+  if (hint === undefined || !SessionError.is(error) || error.code !== "MODEL_UNAVAILABLE") {
+    return error;
+  }
+  return new SessionError(error.code, { message: error.message, hint, cause: error });
 }
 
 /** The model when none is configured. Everything except a turn works without one. */
-const NO_MODEL: LanguageModel = {
-  id: "none",
-  // biome-ignore lint/correctness/useYield: it only throws.
-  async *stream() {
-    throw new SessionError("MODEL_UNAVAILABLE", { message: "No model is configured." });
-  },
-};
+function noModel(config: Config): LanguageModel {
+  return {
+    id: "none",
+    // biome-ignore lint/correctness/useYield: it only throws.
+    async *stream() {
+      throw new SessionError("MODEL_UNAVAILABLE", {
+        message: "No model is configured.",
+        ...given({ hint: untrustedNote(config, "model") }),
+      });
+    },
+  };
+}
 
 /**
  * Opens a service over the project's stores in which a recording gives the

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Config } from "../config/config.ts";
 import { shortPath } from "../config/config-places.ts";
+import { untrustedNote } from "../config/load-config.ts";
 import { embedderSettings } from "../config/service-settings.ts";
 import { hasCapability, hasStore, makeStore, type Workspace } from "../config/workspace.ts";
 import type { Embedder } from "../core/embedder.ts";
@@ -42,7 +43,11 @@ async function storesAt(
 
 export async function openStores(workspace: Workspace, access: StoreAccess): Promise<Stores> {
   const { config, leftStore } = workspace;
-  if (leftStore !== undefined) warn(leftStore);
+  // What only reads depends on the settings of memory alone.
+  const read = access === "existing" ? ["embeddings", "memory", "search"] : [];
+  for (const text of [leftStore, untrustedNote(config, ...read)]) {
+    if (text !== undefined) warn(text);
+  }
   const hasMemory = hasCapability(config, "memory-store");
   const isKept = hasMemory || hasCapability(config, "session-store");
   if (!isKept || (access === "existing" && !hasStore(workspace))) {

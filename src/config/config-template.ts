@@ -4,13 +4,14 @@ import { SETTING_KEYS, SETTINGS, type SettingKey } from "./settings.ts";
 export function configTemplate(): string {
   const lines = [
     "# Settings of this project. All are optional. The values here are defaults and examples.",
+    "# To set one, remove the # before it and before the [section] above it, or write both below.",
     "# `rkat config` shows the values in force, and where each comes from.",
   ];
   let section = "";
   for (const key of SETTING_KEYS) {
     if (SETTINGS[key].project === "never") continue;
     const place = placeOf(key);
-    if (place.section !== section) lines.push("", `[${place.section}]`);
+    if (place.section !== section) lines.push("", `# [${place.section}]`);
     else if (section === "") lines.push("");
     section = place.section;
     lines.push(`# ${SETTINGS[key].description}`, `# ${place.name} = ${example(key)}`);

@@ -33,6 +33,14 @@ export interface ProviderSettings {
   readonly api_key_env?: string;
 }
 
+/** What the files themselves do not say. */
+export interface ConfigFacts {
+  /** The address of a database that a flag named. */
+  readonly store?: string | undefined;
+  /** Whether the user trusted another file in the place of the project's. */
+  readonly wasTrusted?: boolean | undefined;
+}
+
 /**
  * The settings in force. Later sources win, key by key. For a project that you do not trust,
  * the setting's `project` rule decides. In a store that projects share, a project's file, trusted or not, decides
@@ -46,8 +54,14 @@ export class Config {
   /** Settings in force that a project's file made. */
   readonly #ofProject = new Set<string>();
 
-  /** `store` is the address of a database that a flag named. */
-  constructor(sources: readonly ConfigSource[], store?: string) {
+  /** Whether the user trusted another file in the place of the project's. */
+  readonly wasTrusted: boolean;
+  /** Whether the user trusts the project's file. */
+  readonly isTrusted: boolean;
+
+  constructor(sources: readonly ConfigSource[], { store, wasTrusted = false }: ConfigFacts = {}) {
+    this.wasTrusted = wasTrusted;
+    this.isTrusted = sources.some(({ owner }) => owner === "trusted project");
     const isStore = ({ key }: FoundSetting) => key === "store";
     const sharesStore =
       store !== undefined ||
@@ -75,7 +89,7 @@ export class Config {
     else (rule === "tightens" ? this.#atLeast : this.#found).set(name, found);
   }
 
-  /** The settings of a project's file that were not allowed. */
+  /** The settings of a project's file that were not allowed. `untrustedNote` has a sentence about them. */
   get ignored(): readonly FoundSetting[] {
     return this.#ignored;
   }

@@ -1,5 +1,5 @@
 import { SessionError } from "../core/errors.ts";
-import { Config } from "./config.ts";
+import { Config, type ConfigFacts } from "./config.ts";
 import { type ConfigSource, dotted } from "./config-source.ts";
 import { readConfigFile } from "./read-config-file.ts";
 import { type Environment, readVariables } from "./read-variables.ts";
@@ -15,6 +15,8 @@ export interface ConfigPlaces {
   readonly isTrusted: boolean;
   /** The address of a database that a flag named. */
   readonly store?: string;
+  /** Whether the user trusted another file in its place. */
+  readonly wasTrusted?: boolean | undefined;
   readonly env: Environment;
 }
 
@@ -33,29 +35,22 @@ export async function loadConfig(places: ConfigPlaces): Promise<LoadedConfig> {
     await readConfigFile(places.projectFile, places.isTrusted ? "trusted project" : "project"),
     readVariables(places.env),
   ];
-  return configOf(sources, places.store);
+  return configOf(sources, places);
 }
 
 /** The settings of all sources, of which later ones win. */
-export function configOf(sources: readonly ConfigSource[], store?: string): LoadedConfig {
+export function configOf(sources: readonly ConfigSource[], facts?: ConfigFacts): LoadedConfig {
   const problems = sources.flatMap((source) => source.problems);
   const notes = sources.flatMap((source) => source.notes ?? []);
-  const config = new Config(sources, store);
+  const config = new Config(sources, facts);
   return {
     config,
     problem: problemOf(problems),
-    notes: [
-      ...notes,
-      ...ignoredNotes(
-        config,
-        sources.some(({ owner }) => owner === "trusted project"),
-      ),
-      ...unusedSettings(config),
-    ],
+    notes: [...notes, ...ignoredNotes(config), ...unusedSettings(config)],
   };
 }
 
-function ignoredNotes({ ignored }: Config, isTrusted: boolean): readonly string[] {
+function ignoredNotes({ ignored, isTrusted, wasTrusted }: Config): readonly string[] {
   const note = (some: Config["ignored"], why: string) => {
     const keys = [...new Set(some.map(({ path }) => dotted(path)))];
     return some.length === 0 ? [] : [`${some[0]?.origin}: ignored ${listed(keys)}, because ${why}`];
@@ -65,7 +60,9 @@ function ignoredNotes({ ignored }: Config, isTrusted: boolean): readonly string[
   return [
     ...note(
       ignored.filter((setting) => !isNever(setting)),
-      "you do not trust this file. If you wrote it or have read it, run `rkat trust`.",
+      wasTrusted
+        ? "another file was trusted in its place. An editor may have replaced it, or `git pull`. If you wrote it or have read it, run `rkat trust`."
+        : "you do not trust this file. If you wrote it or have read it, run `rkat trust`.",
     ),
     ...note(
       ignored.filter(isNever),
@@ -81,4 +78,24 @@ function problemOf(problems: readonly string[]): SessionError | undefined {
   if (problems.length === 0) return undefined;
   const list = problems.length === 1 ? problems : [`${problems.length} problems:`, ...problems];
   return new SessionError("INVALID_CONFIG", { detail: list.join("\n") });
+}
+
+/**
+ * What a project's file sets and you have not trusted, in a sentence with the way out. With `names`, only
+ * these keys and sections count. Undefined if it sets nothing of the kind.
+ */
+export function untrustedNote(
+  { ignored, isTrusted, wasTrusted }: Config,
+  ...names: readonly string[]
+): string | undefined {
+  if (isTrusted) return undefined;
+  const keys = ignored
+    .filter(({ key }) => SETTINGS[key].project !== "never")
+    .map(({ path }) => dotted(path))
+    .filter((key) => names.length === 0 || names.some((name) => `${key}.`.startsWith(`${name}.`)));
+  if (keys.length === 0) return undefined;
+  const file = `\`.rkat/config.toml\` sets ${listed([...new Set(keys)])}`;
+  return wasTrusted
+    ? `${file}. You trusted that file, and it was replaced since, as an editor or \`git pull\` does. If you wrote it or have read it, run \`rkat trust\`.`
+    : `${file}, and you have not trusted that file. If you wrote it or have read it, run \`rkat trust\`.`;
 }

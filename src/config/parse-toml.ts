@@ -17,6 +17,13 @@ export async function parseToml(
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const [reason = ""] = error.message.replace(/^Invalid TOML document: /, "").split("\n");
-    return { line: error.line, column: error.column, reason };
+    return { line: error.line, column: error.column, reason: explained(reason) };
   }
+}
+
+/** The usual mistake of someone who adds a text from elsewhere to a file. */
+function explained(reason: string): string {
+  return reason.includes("redefine an already defined table")
+    ? "this section is there already. A section can be there only once, so put its settings under the first one"
+    : reason;
 }

@@ -41,6 +41,8 @@ export interface Trust {
   readonly settings: boolean;
   /** You made the store in it here, or you said that you trust it. */
   readonly store: boolean;
+  /** You trusted another `config.toml` in the place of the one that is there. */
+  readonly wasReplaced?: boolean;
 }
 
 /** The places in a project that can be trusted. */
@@ -53,15 +55,24 @@ export interface TrustedPlaces {
 export function trustIn(places: TrustedPlaces, env: Environment): Trust {
   if (env[TRUST_VARIABLE] === "true") return { settings: true, store: true };
   const file = settingsFile(places);
+  const settings =
+    isTrusted("folder", places.dataFolder, places, env) &&
+    (identityOf(file) === undefined || isTrusted("settings", file, places, env));
   return {
-    settings:
-      isTrusted("folder", places.dataFolder, places, env) &&
-      (identityOf(file) === undefined || isTrusted("settings", file, places, env)),
+    settings,
+    ...(!settings && wasReplaced(places, env) ? { wasReplaced: true } : {}),
     store:
       isTrusted("store", places.storeFile, places, env) ||
       isOwnStore(places, env) ||
       isMadeHere(places, () => keepingProblem(env) !== undefined),
   };
+}
+
+/** Whether another `config.toml` in this folder was trusted than the one that is there. */
+function wasReplaced(places: TrustedPlaces, env: Environment): boolean {
+  const kept = trustFolder(places, env);
+  if (kept === undefined || !isTrusted("folder", places.dataFolder, places, env)) return false;
+  return readdirSync(kept).some((name) => name.startsWith("settings-"));
 }
 
 /**

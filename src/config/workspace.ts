@@ -101,12 +101,13 @@ export async function examineWorkspace(
     project: settingsFile({ dataFolder }),
   };
   const own = placesIn(folder);
-  const { settings } = trustIn(own, env);
+  const { settings, wasReplaced } = trustIn(own, env);
   const { config, problem, notes } = await loadConfig({
     ...given({ userFile: files.user }),
     projectFile: files.project,
     isTrusted: settings,
     ...given({ store }),
+    wasTrusted: wasReplaced,
     env,
   });
   const checkout = checkoutAround(folder);

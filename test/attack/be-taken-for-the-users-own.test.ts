@@ -59,7 +59,12 @@ test("a config.toml that a pull puts in the place of the one you trust decides n
   const { stdout, stderr } = await rkat("config");
   expect(stdout).not.toContain("ollama/theirs");
   expect(`${stdout}${stderr}`).toMatch(
-    /ignored model.*because you do not trust this file.*`rkat trust`/,
+    /ignored model.*because another file was trusted in its place.*`rkat trust`/,
+  );
+  const { code, stderr: said } = await rkat("run", "hello");
+  expect(code).toBe(22);
+  expect(said).toMatch(
+    /sets model.* it was replaced since, as an editor or `git pull` does.*`rkat trust`/s,
   );
   await rkat("trust");
   expect(await inForce()).toContain("ollama/theirs");

@@ -22,7 +22,7 @@ function extremesOf(key: SettingKey): readonly unknown[] {
 function configured(key: SettingKey, value: unknown, owner: ConfigOwner, store?: string): Config {
   const path = key.replaceAll("*", "any").split(".");
   const found = { key, path, value: SETTINGS[key].kind.read(value), origin: "a file" };
-  return new Config([{ owner, name: "a file", settings: [found], problems: [] }], store);
+  return new Config([{ owner, name: "a file", settings: [found], problems: [] }], { store });
 }
 
 const ANSWER = /^(?:nothing|its own \S.*|everyone's \S.*)$/;

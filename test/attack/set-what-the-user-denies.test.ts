@@ -12,6 +12,7 @@ import {
 } from "../../src/config/settings.ts";
 import { TOOL_POLICIES, type ToolPolicy } from "../../src/core/approval.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import { Project } from "../support/rkat-process.ts";
 
 /** Values that each setting takes, by its key. */
 const VALUES: Readonly<Partial<Record<SettingKey, readonly unknown[]>>> = {
@@ -149,4 +150,42 @@ test("however policies and patterns meet, no call is less restricted than withou
       },
     ),
   );
+});
+
+test("whatever misses a setting of a file that is not trusted names the file and `rkat trust`", async () => {
+  const project = await Project.open({
+    config: [
+      'model = "fake/model"',
+      'system_prompt = "Be brief."',
+      "[providers.fake]",
+      'base_url = "http://127.0.0.1:9/v1"',
+      "[embeddings]",
+      'provider = "ollama"',
+      "",
+    ].join("\n"),
+  });
+  const rkat = (...args: string[]) => project.rkat(args, "", { RKAT_TRUST: "", RKAT_TOKEN: "" });
+  const none = await rkat("run", "hello");
+  expect(none.stderr).toMatch(
+    /No model is configured\.\nhint: `\.rkat\/config\.toml` sets model, and you have not trusted that file\..*`rkat trust`/,
+  );
+  for (const args of [["run"], ["chat"], ["sessions", "create"]]) {
+    const { code, stderr } = await rkat(
+      ...args,
+      "-m",
+      "fake/model",
+      ...(args[0] === "run" ? ["hi"] : []),
+    );
+    expect(code).toBe(22);
+    expect(stderr).toMatch(/"fake" is not a known provider.*sets providers\.fake\.base_url, and/s);
+  }
+  expect((await rkat("memory", "search", "hello")).stderr).toMatch(
+    /sets embeddings\.provider, and/,
+  );
+  const created = await rkat("sessions", "create", "-m", "ollama/a");
+  expect([created.code, created.stderr]).toEqual([
+    0,
+    expect.stringMatching(/sets model, system_prompt,.* `rkat trust`/s),
+  ]);
+  expect((await rkat("doctor")).stdout).toMatch(/model +none is set\. .*`rkat trust`/);
 });

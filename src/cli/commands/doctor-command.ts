@@ -11,6 +11,7 @@ import {
   type Finding,
 } from "../../app/examine.ts";
 import { keepingProblem, namedBy, ownFolder, SET_HOME } from "../../config/config-places.ts";
+import { untrustedNote } from "../../config/load-config.ts";
 import { storeNotTrusted, type Workspace } from "../../config/workspace.ts";
 import { SessionError } from "../../core/errors.ts";
 import { writingProblem } from "../../files/make-folders.ts";
@@ -164,7 +165,11 @@ function placeProblem({
 function modelFinding({ config }: Workspace): Finding {
   const model = config.get("model");
   return model === undefined
-    ? { name: "model", state: "note", detail: "none is set. Name one with -m, or set `model`" }
+    ? {
+        name: "model",
+        state: "note",
+        detail: `none is set. ${untrustedNote(config, "model") ?? "Name one with -m, or set `model`"}`,
+      }
     : { name: "model", state: "good", detail: model };
 }
 

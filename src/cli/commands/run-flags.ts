@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import type { Asking } from "../../app/open-service.ts";
 import type { Config } from "../../config/config.ts";
+import { untrustedNote } from "../../config/load-config.ts";
 import { duration, text, wholeNumber } from "../../config/setting-kind.ts";
 import { PROJECT_TOOLS } from "../../config/settings.ts";
 import { hasCapability, type Workspace } from "../../config/workspace.ts";
@@ -151,7 +152,9 @@ export function sessionOf(flags: SessionFlags, { config, files }: Workspace): Cr
   if (!model) {
     throw new SessionError("MODEL_UNAVAILABLE", {
       message: "No model is configured.",
-      hint: `Name one: -m anthropic/claude-sonnet-4-5 (needs ANTHROPIC_API_KEY), or -m ollama/llama3.2 (needs no key). To keep it, set RKAT_MODEL, or model = "…" in ${files.user ?? files.project}. \`rkat config\` shows what is set.`,
+      hint:
+        untrustedNote(config, "model") ??
+        `Name one: -m anthropic/claude-sonnet-4-5 (needs ANTHROPIC_API_KEY), or -m ollama/llama3.2 (needs no key). To keep it, set RKAT_MODEL, or model = "…" in ${files.user ?? files.project}. \`rkat config\` shows what is set.`,
     });
   }
   return given({
