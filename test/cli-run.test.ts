@@ -137,7 +137,7 @@ test("without a prompt no model is called and nothing is created", async () => {
     {
       "code": 2,
       "stderr": "error: There is no prompt.
-    hint: Type one: rkat "your prompt". Or pipe one in.
+    hint: Type one: \`rkat "your prompt"\`. Or pipe one in.
     ",
     }
   `);
@@ -366,7 +366,7 @@ test("a typo of a command is not sent to a model", async () => {
     {
       "code": 2,
       "stderr": "error: "sesions" is not a command.
-    hint: Did you mean \`rkat sessions\`? To send it as a prompt: rkat run "sesions list".
+    hint: Did you mean \`rkat sessions\`? To send it as a prompt: \`rkat run "sesions list"\`.
     ",
     }
   `);

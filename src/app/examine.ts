@@ -1,5 +1,8 @@
+import type { Config } from "../config/config.ts";
+import { untrustedNote } from "../config/load-config.ts";
+import { embedderSettings, providerSettings } from "../config/service-settings.ts";
 import { hasCapability, hasStore, lookAtStore, type Workspace } from "../config/workspace.ts";
-import { errorText, SessionError } from "../core/errors.ts";
+import { errorText, SessionError, shownAddress } from "../core/errors.ts";
 import { MEMORY_STORES } from "./memory-stores.ts";
 import { actingFor, openEmbedderOf, openStores } from "./open-stores.ts";
 
@@ -72,6 +75,43 @@ export async function examineProviders({ config }: Workspace) {
   return providerStates(config.providers, process.env);
 }
 
+/**
+ * Whether the server of the model answers. A server of this machine is asked, another one only `online`: the request costs
+ * nothing, but the key goes there.
+ */
+export async function examineModel({ config }: Workspace, { online }: Online): Promise<Finding> {
+  const model = config.get("model");
+  if (model === undefined) {
+    const way = untrustedNote(config, "model") ?? "Name one with -m, or set `model`";
+    return { name: "model", state: "note", detail: `none is set. ${way}` };
+  }
+  const { contactOf } = await import("../models/find-provider.ts");
+  try {
+    const contact = contactOf(model, providerSettings(config, process.env));
+    const address = shownAddress(contact.address);
+    if (!online && !contact.isLocal) {
+      return { name: "model", state: "good", detail: `${model}. ${notContacted(address)}` };
+    }
+    const said = await contact.ask(AbortSignal.timeout(CONTACT_TIMEOUT_MS));
+    return { name: "model", state: "good", detail: `${model} at ${address}: ${said}` };
+  } catch (error) {
+    const { code, message, hint } = SessionError.from(error);
+    // What the provider lacks is told in its own line.
+    if (code === "MODEL_UNAVAILABLE")
+      return { name: "model", state: "wrong", detail: `${model}: ${message}` };
+    return { name: "model", state: "wrong", detail: `${model}: ${message} ${hint}` };
+  }
+}
+
+interface Online {
+  /** Whether servers of other machines are asked too. */
+  readonly online: boolean;
+}
+
+function notContacted(address: string): string {
+  return `${address} was not contacted: \`rkat doctor --online\` asks it`;
+}
+
 /** Whether the memory store of the settings has everything that it needs; undefined when memory is off. */
 export async function examineMemory({
   config,
@@ -87,11 +127,14 @@ export async function examineMemory({
   }
 }
 
-/** Tries the embedder of the settings; undefined when they name none. */
-export async function examineEmbedder({
-  config,
-}: Workspace): Promise<{ readonly id: string } | { readonly problem: string } | undefined> {
+/** Tries the embedder of the settings; undefined when they name none. A server of another machine may cost something. */
+export async function examineEmbedder(
+  { config }: Workspace,
+  { online }: Online,
+): Promise<{ readonly id: string } | { readonly problem: string } | undefined> {
   try {
+    const remote = online ? undefined : await remoteEmbedder(config);
+    if (remote !== undefined) return remote;
     const embedder = await openEmbedderOf(config, { maxRetries: 0 });
     // A wrong key, address or model shows only when the embedder is used.
     await embedder?.embed(["Hello."], { signal: AbortSignal.timeout(EMBEDDER_TIMEOUT_MS) });
@@ -101,6 +144,23 @@ export async function examineEmbedder({
     return { problem: `${message} ${hint}` };
   }
 }
+
+/** The embedder, if its server is another machine's. */
+async function remoteEmbedder(config: Config): Promise<{ readonly id: string } | undefined> {
+  const settings = embedderSettings(config, process.env);
+  const { provider, baseUrl, apiKey } = settings ?? {};
+  if (provider !== "openai" && provider !== "ollama") return undefined;
+  const { contactOf } = await import("../models/find-provider.ts");
+  const { address, isLocal } = contactOf(provider, {
+    ...(baseUrl === undefined ? {} : { baseUrls: { [provider]: baseUrl } }),
+    ...(apiKey === undefined ? {} : { keys: { [provider]: apiKey } }),
+  });
+  if (isLocal) return undefined;
+  const id = (await openEmbedderOf(config))?.id ?? provider;
+  return { id: `${id}. ${notContacted(shownAddress(address))}` };
+}
+
+const CONTACT_TIMEOUT_MS = 5_000;
 
 /** The time that `rkat doctor` waits for an embedder. */
 const EMBEDDER_TIMEOUT_MS = 10_000;

@@ -48,12 +48,22 @@ function scriptForm(args: readonly string[]): "json" | "jsonl" | undefined {
   return values.json === true ? "json" : undefined;
 }
 
-/** The commands in the hint get the flags of this command line, unless the hint names the project itself. */
+/** The commands in the hint get the flags of this command line. */
 function withCalls(error: SessionError, rkat: string): SessionError {
   const { code, message, hint, retry } = error;
-  if (rkat === "rkat" || hint === undefined || hint.includes(" --dir ")) return error;
-  const called = hint.replaceAll("`rkat ", () => `\`${rkat} `);
+  if (rkat === "rkat" || hint === undefined) return error;
+  const called = calledIn(hint, rkat);
   return new SessionError(code, { message, hint: called, cause: error, ...given({ retry }) });
+}
+
+const DIR_FLAG = / --dir (?:'[^']*'|\\'|[^\s'])+/;
+
+/** A text whose commands have the flags of `rkat`. A command that names a folder itself keeps it. */
+function calledIn(text: string, rkat: string): string {
+  return text.replaceAll(/`rkat (?=[^`]*`)[^`]*/g, (command) => {
+    const flags = DIR_FLAG.test(command) ? rkat.replace(DIR_FLAG, "") : rkat;
+    return command.replace("rkat", () => flags);
+  });
 }
 
 /** The command line that calls rkat again, with the flags that came before the command: `rkat --dir 'my notes' --user ada`. */
@@ -165,6 +175,7 @@ async function createProgram(args: readonly string[], context: CliContext): Prom
     })
     .hook("preAction", (called) => {
       context.rkat = calledAs(called);
+      context.warnings.shown = (text) => calledIn(text, context.rkat);
     })
     .exitOverride();
   for (const register of await commandsFor(args)) register(program, context);

@@ -30,12 +30,14 @@ export interface LoadedConfig {
 }
 
 export async function loadConfig(places: ConfigPlaces): Promise<LoadedConfig> {
-  const sources = [
+  const files = [
     ...(places.userFile === undefined ? [] : [await readConfigFile(places.userFile, "user")]),
     await readConfigFile(places.projectFile, places.isTrusted ? "trusted project" : "project"),
-    readVariables(places.env),
   ];
-  return configOf(sources, places);
+  // A stranger's file does not decide what your variables mean.
+  const settings = files.flatMap(({ owner, settings: own }) => (owner === "project" ? [] : own));
+  const names = settings.flatMap(({ key, path }) => path[key.split(".").indexOf("*")] ?? []);
+  return configOf([...files, readVariables(places.env, names)], places);
 }
 
 /** The settings of all sources, of which later ones win. */

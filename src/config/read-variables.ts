@@ -23,24 +23,38 @@ export const NOT_SETTINGS: Readonly<Record<string, string>> = {
   RKAT_TOKEN: "The token that a server asks for.",
 };
 
-/** Reads `RKAT_MODEL`, `RKAT_COMPACTION__RECENT_TURN_BUDGET` and so on. Empty variables are ignored. */
-export function readVariables(env: Environment): ConfigSource {
+/**
+ * Reads `RKAT_MODEL`, `RKAT_COMPACTION__RECENT_TURN_BUDGET` and so on. Empty variables are ignored. A variable cannot have
+ * a hyphen: `RKAT_PROVIDERS__OPENAI_COMPATIBLE__BASE_URL` means the provider `openai-compatible`, and any of `names`, which the
+ * files have, is meant in the same way.
+ */
+export function readVariables(env: Environment, names: readonly string[] = []): ConfigSource {
   const settings: FoundSetting[] = [];
   const problems: string[] = [];
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith(PREFIX) || value === undefined || value === "") continue;
     if (name in NOT_SETTINGS) continue;
-    const path = name.slice(PREFIX.length).toLowerCase().split("__");
-    const key = settingAt(path);
+    const written = name.slice(PREFIX.length).toLowerCase().split("__");
+    const key = settingAt(written);
     if (key === undefined) {
       problems.push(`environment: ${unknownSetting(name, VARIABLES)}`);
       continue;
     }
+    const path = written.map((part, at) =>
+      key.split(".")[at] === "*" ? nameMeant(part, names) : part,
+    );
     const read = SETTINGS[key].kind.readText(value);
     if (read === undefined) problems.push(`environment: ${badValue(name, key, value)}`);
     else settings.push({ key, path, value: read, origin: name });
   }
   return { owner: "user", name: "environment", settings, problems };
+}
+
+/** A name of the user's choice, as a variable can write it. */
+function nameMeant(part: string, names: readonly string[]): string {
+  const known = [...names, "openai-compatible"];
+  if (known.includes(part)) return part;
+  return known.find((name) => name.toLowerCase().replaceAll(/\W/g, "_") === part) ?? part;
 }
 
 /** The variable that sets a key. */

@@ -1,7 +1,8 @@
 import type { ProviderV4 } from "@ai-sdk/provider";
-import { bypassProxy } from "../core/bypass-proxy.ts";
+import { bypassProxy, LOOPBACK_NAME } from "../core/bypass-proxy.ts";
 import { SessionError, shownAddress } from "../core/errors.ts";
 import { nearestName } from "../text/nearest-name.ts";
+import { providerFailure } from "./provider-failure.ts";
 import { openAiCompatible, PROVIDERS, type Provider, type ProviderSettings } from "./providers.ts";
 
 export interface FindProviderOptions {
@@ -22,6 +23,9 @@ export interface FindProviderOptions {
 
 /** A provider with its address and key. */
 export interface FoundProvider {
+  readonly address: string;
+  /** The variable or the setting that names the address. Undefined for the provider's own. */
+  readonly addressFrom?: string;
   readonly secrets?: readonly [string];
   readonly keyVariable?: string;
   /** Loads the AI SDK's provider. @throws SessionError `MODEL_UNAVAILABLE` when its package is not installed. */
@@ -36,7 +40,8 @@ export interface FoundProvider {
 export function findProvider(name: string, options: FindProviderOptions): FoundProvider {
   const provider = providerNamed(name, options);
   const key = findKey(provider, name, options);
-  const baseURL = findBaseUrl(provider, name, options);
+  const { address, addressFrom } = findBaseUrl(provider, name, options);
+  const baseURL = address;
   if (options.fetch === undefined) bypassProxy(baseURL);
   const settings = {
     name,
@@ -44,7 +49,48 @@ export function findProvider(name: string, options: FindProviderOptions): FoundP
     ...(key.secrets ? { apiKey: key.secrets[0] } : {}),
     fetch: withoutRedirects(options.fetch ?? globalThis.fetch),
   };
-  return { ...key, load: () => load(provider, settings) };
+  const place = addressFrom === undefined ? { address } : { address, addressFrom };
+  return { ...key, ...place, load: () => load(provider, settings) };
+}
+
+/** What a provider's server said to a request that costs nothing, in a few words. */
+export interface Contact {
+  readonly address: string;
+  readonly isLocal: boolean;
+  /** Asks for the list of models. @throws SessionError `PROVIDER_ERROR` when there is no connection, or the key is refused. */
+  ask(signal: AbortSignal): Promise<string>;
+}
+
+/**
+ * How to see whether the server of a model answers, without paying for it.
+ *
+ * @throws SessionError `MODEL_UNAVAILABLE` like `findProvider`
+ */
+export function contactOf(id: string, options: FindProviderOptions): Contact {
+  const [name = ""] = id.split("/");
+  const { address, secrets: [key] = [], ...found } = findProvider(name, options);
+  const send = withoutRedirects(options.fetch ?? globalThis.fetch);
+  const { headers = (key: string) => ({ authorization: `Bearer ${key}` }) } = providerNamed(
+    name,
+    options,
+  );
+  return {
+    address,
+    isLocal: LOOPBACK_NAME.test(URL.parse(address)?.hostname ?? ""),
+    async ask(signal) {
+      try {
+        const request = { signal, headers: key === undefined ? {} : headers(key) };
+        const answer = await send(`${address}/models`, request);
+        await answer.body?.cancel();
+        const statusCode = answer.status;
+        if (statusCode !== 401 && statusCode !== 403 && statusCode < 500) return "it answers";
+        throw Object.assign(new Error(answer.statusText || "refused"), { statusCode });
+      } catch (error) {
+        signal.throwIfAborted();
+        throw providerFailure(error, { id, address, ...found, ...(key ? { secrets: [key] } : {}) });
+      }
+    },
+  };
 }
 
 async function load(provider: Provider, settings: ProviderSettings): Promise<ProviderV4> {
@@ -63,13 +109,19 @@ async function load(provider: Provider, settings: ProviderSettings): Promise<Pro
 export function providerNamed(name: string, options: FindProviderOptions): Provider {
   if (Object.hasOwn(PROVIDERS, name)) return PROVIDERS[name] as Provider;
   if (options.baseUrls && Object.hasOwn(options.baseUrls, name)) {
-    return openAiCompatible(`${name.toUpperCase().replace(/\W/g, "_")}_API_KEY`);
+    return openAiCompatible(keyVariableOf(name));
   }
   const near = nearestName(name, namesOf(options));
+  const meant = near === undefined ? "" : `Did you mean ${near}? `;
+  const section = /^[\w-]+$/.test(name) ? name : JSON.stringify(name);
   throw unavailable(
     `"${name}" is not a known provider. ${allowed(options)}`,
-    near && `Did you mean ${near}?`,
+    `${meant}To add a server with OpenAI's protocol, set base_url under [providers.${section}] in your own config.toml (\`rkat config\` says where), and its key in ${keyVariableOf(name)}.`,
   );
+}
+
+function keyVariableOf(name: string): string {
+  return `${name.toUpperCase().replace(/\W/g, "_")}_API_KEY`;
 }
 
 /** A sentence with the allowed starts of a model's name. */
@@ -110,14 +162,19 @@ function findBaseUrl(
   provider: Provider,
   providerName: string,
   { baseUrls = {}, env = process.env }: FindProviderOptions,
-): string {
+): Pick<FoundProvider, "address" | "addressFrom"> {
   const { baseUrlVariable, baseUrl } = provider;
-  const own = baseUrls[providerName] || (baseUrlVariable && env[baseUrlVariable]);
-  if (own) return plainAddress(normalizeBaseUrl(own, baseUrl), providerName);
-  if (baseUrl) return baseUrl;
+  const given = baseUrls[providerName];
+  const own = given || (baseUrlVariable && env[baseUrlVariable]);
+  const addressFrom = given ? `base_url under [providers.${providerName}]` : baseUrlVariable;
+  if (own) {
+    const address = plainAddress(normalizeBaseUrl(own, baseUrl), providerName);
+    return addressFrom === undefined ? { address } : { address, addressFrom };
+  }
+  if (baseUrl) return { address: baseUrl };
   throw unavailable(
     `${providerName} needs the base URL of a server.`,
-    `Set ${baseUrlVariable} in the environment, such as http://localhost:8080/v1.`,
+    `Set ${baseUrlVariable} in the environment, or base_url under [providers.${providerName}], such as http://localhost:8080/v1.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { errorText, SessionError } from "../core/errors.ts";
+import { errorText, SessionError, shownAddress } from "../core/errors.ts";
 
 /** The names in the message of a failure, and the secrets that it must not contain. */
 export interface FailureContext {
@@ -6,6 +6,10 @@ export interface FailureContext {
   readonly id: string;
   /** The environment variable of the key, for the hint when the key is refused. */
   readonly keyVariable?: string;
+  /** The base URL, which the message names when it cannot be reached. */
+  readonly address?: string;
+  /** The variable or the setting that names the address. */
+  readonly addressFrom?: string;
   /** Texts that are removed from messages. */
   readonly secrets?: readonly string[];
 }
@@ -13,6 +17,8 @@ export interface FailureContext {
 /** A provider's failure as a `SessionError`, with the provider's own message. */
 export function providerFailure(error: unknown, context: FailureContext): SessionError {
   if (SessionError.is(error)) return error;
+  const broken = connectionFailure(error, context);
+  if (broken) return broken;
   const facts = failureFacts(error);
   const status = facts.status === undefined ? "" : `HTTP ${facts.status}: `;
   const message = endsOf(facts.message);
@@ -27,6 +33,60 @@ export function providerFailure(error: unknown, context: FailureContext): Sessio
     ...hintOf(facts, context),
     ...(mayRetry(facts) ? { retry: afterMs === undefined ? {} : { afterMs } } : {}),
   });
+}
+
+/** What the system says when there is no connection, and what to check then. */
+const CONNECTION: readonly (readonly [RegExp, string])[] = [
+  [/ECONNREFUSED/, "Check that the server runs and listens on this port"],
+  [/ENOTFOUND|EAI_AGAIN/, "Check the name in the address, and your network"],
+  [/bad port/, "Browsers and `fetch` refuse this port: check it, or let the server use another"],
+  [
+    /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO/,
+    "Check the server's certificate, and whether it is http or https",
+  ],
+  [
+    /ECONNRESET|EPIPE|UND_ERR_SOCKET|other side closed/,
+    "The server closed the connection: check its log",
+  ],
+  [/E[A-Z]+|UND_ERR_\w+|fetch failed/, "Check your network, and that the server can be reached"],
+];
+
+/** A failure before there was an answer, with the address that was asked. */
+function connectionFailure(error: unknown, context: FailureContext): SessionError | undefined {
+  const { address, addressFrom } = context;
+  const { status, body } = failureFacts(error);
+  if (address === undefined || status !== undefined || body !== "") return undefined;
+  const chain = causesOf(error);
+  const isNetwork = chain.some(
+    ({ message, code }) =>
+      /^fetch failed$|^bad port$|^Cannot connect to API/.test(message) ||
+      /^(?:E[A-Z]{3,}|UND_ERR_\w+)$/.test(code),
+  );
+  if (!isNetwork) return undefined;
+  const reason =
+    chain
+      .map(({ message, code }) => (message.includes(code) ? message : `${message} (${code})`))
+      .findLast((text) => text !== "") ?? "";
+  const said = chain.map(({ message, code }) => `${code} ${message}`).join(" ");
+  const check = CONNECTION.find(([pattern]) => pattern.test(said))?.[1] ?? "Check your network";
+  const place = addressFrom === undefined ? "" : ` The address is from ${addressFrom}.`;
+  return new SessionError("PROVIDER_ERROR", {
+    detail: `${context.id}: no connection to ${shownAddress(address)}: ${bounded(redacted(reason, context))}.`,
+    hint: `${check}.${place}`,
+    ...(/bad port/.test(said) ? {} : { retry: {} }),
+    ...causeOf(error, context),
+  });
+}
+
+/** An error and its causes. A failed connection may have tried several addresses. */
+function causesOf(error: unknown, depth = 0): readonly { message: string; code: string }[] {
+  if (!(error instanceof Error) || depth > 5) return [];
+  const { code } = error as NodeJS.ErrnoException;
+  const first = error instanceof AggregateError ? error.errors[0] : undefined;
+  return [
+    { message: error.message, code: typeof code === "string" ? code : "" },
+    ...causesOf(first ?? error.cause, depth + 1),
+  ];
 }
 
 const TEMPORARY = new Set([408, 409, 425, 429]);

@@ -18,6 +18,8 @@ export interface Provider {
   readonly baseUrlVariable?: string;
   /** Undefined when every user has their own server. */
   readonly baseUrl?: string;
+  /** The headers of a plain request. Default: the key as a bearer token. */
+  headers?(key: string): Readonly<Record<string, string>>;
   load(settings: ProviderSettings): Promise<ProviderV4>;
 }
 
@@ -28,6 +30,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyVariables: ["ANTHROPIC_API_KEY"],
     baseUrlVariable: "ANTHROPIC_BASE_URL",
     baseUrl: "https://api.anthropic.com/v1",
+    headers: (key) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
     load: async ({ name: _, ...settings }) =>
       (await import("@ai-sdk/anthropic")).createAnthropic(settings),
   },
@@ -44,6 +47,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyVariables: ["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY"],
     baseUrlVariable: "GOOGLE_GENERATIVE_AI_BASE_URL",
     baseUrl: "https://generativelanguage.googleapis.com/v1beta",
+    headers: (key) => ({ "x-goog-api-key": key }),
     load: async ({ name: _, ...settings }) =>
       (await import("@ai-sdk/google")).createGoogle(settings),
   },
@@ -81,23 +85,28 @@ export interface ProviderState {
   /** The variable that holds its key. Left out where no key is needed. */
   readonly keyVariable?: string;
   readonly hasKey: boolean;
+  /** The variable that has to name its server, where none is known. */
+  readonly lacksAddress?: string;
 }
 
 /** The state of every provider. `settings` may name another variable for its key. */
 export function providerStates(
-  settings: Readonly<Record<string, { readonly api_key_env?: string }>>,
+  settings: Readonly<Record<string, { readonly api_key_env?: string; readonly base_url?: string }>>,
   env: Readonly<Record<string, string | undefined>>,
 ): readonly ProviderState[] {
   return Object.entries(PROVIDERS).map(([name, provider]) => {
     const own = settings[name]?.api_key_env;
     const variables = own === undefined ? provider.keyVariables : [own];
     const set = variables.find((variable) => env[variable]?.trim());
+    const { baseUrl = settings[name]?.base_url, baseUrlVariable = "" } = provider;
+    const lacksAddress = baseUrl === undefined && !env[baseUrlVariable];
     const keyVariable = set ?? (provider.keyOptional ? undefined : variables[0]);
     return {
       name,
       package: provider.package,
       installed: isInstalled(provider.package),
       hasKey: set !== undefined,
+      ...(lacksAddress ? { lacksAddress: baseUrlVariable } : {}),
       ...(keyVariable === undefined ? {} : { keyVariable }),
     };
   });

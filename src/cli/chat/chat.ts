@@ -189,7 +189,8 @@ export class Chat implements Conversation {
     if (result.stopReason !== "end_turn") {
       await this.screen.note(`(${result.stopReason.replaceAll("_", " ")})`);
     }
-    for (const line of await learned.notes(this.service)) await this.screen.note(line);
+    for (const line of await learned.notes(this.service, this.#context))
+      await this.screen.note(line);
   }
 
   #run(

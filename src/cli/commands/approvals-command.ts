@@ -81,7 +81,8 @@ export function approvalsCommand(program: Command, context: CliContext): void {
           if (answered.continues) return;
           const known = new Set(before.map(({ id }) => id));
           const learned = (await rulesOf(service)).filter(({ id }) => !known.has(id));
-          for (const rule of learned) await terminal.stderr.write(`${learnedNote(rule)}\n`);
+          for (const rule of learned)
+            await terminal.stderr.write(`${learnedNote(rule, context.rkat)}\n`);
         }),
       );
   }

@@ -4,6 +4,7 @@ import {
   examineEmbedder,
   examineMemory,
   examineMemoryOfLog,
+  examineModel,
   examineProviders,
   examineServer,
   examineSqlite,
@@ -11,7 +12,6 @@ import {
   type Finding,
 } from "../../app/examine.ts";
 import { keepingProblem, namedBy, ownFolder, SET_HOME } from "../../config/config-places.ts";
-import { untrustedNote } from "../../config/load-config.ts";
 import { storeNotTrusted, type Workspace } from "../../config/workspace.ts";
 import { SessionError } from "../../core/errors.ts";
 import { writingProblem } from "../../files/make-folders.ts";
@@ -31,14 +31,15 @@ export function doctorCommand(program: Command, context: CliContext): void {
   const command = program
     .command("doctor")
     .description("check that rkat can work here")
+    .option("--online", "ask the servers of the model and of the embedder, also on other machines")
     .option("--json", "for scripts")
-    .action(async ({ json }: { json?: true }) => {
+    .action(async ({ json, online = false }: { json?: true; online?: boolean }) => {
       const progress = new ProgressLine(terminal.stderr);
       progress.show("checking");
       const findings = [
         { name: "node", state: "good", detail: process.version } as const,
         await sqliteFinding(),
-        ...(await projectFindings(context, command)),
+        ...(await projectFindings(context, command, online)),
       ];
       progress.clear();
       const ok = findings.every(({ state }) => state !== "wrong");
@@ -64,7 +65,11 @@ function hookFindings({ terminal }: CliContext): readonly Finding[] {
   return [{ name: "hooks", state: "wrong", detail }];
 }
 
-async function projectFindings(context: CliContext, command: Command): Promise<Finding[]> {
+async function projectFindings(
+  context: CliContext,
+  command: Command,
+  online: boolean,
+): Promise<Finding[]> {
   const { env } = context.terminal;
   const home: Finding[] = [];
   let workspace: Workspace;
@@ -79,10 +84,10 @@ async function projectFindings(context: CliContext, command: Command): Promise<F
     { name: "config", state: "good", detail: givenFiles(workspace) },
     ...workspace.notes.map((detail): Finding => ({ name: "config", state: "note", detail })),
     ...(await storesFindings(workspace, env)),
-    modelFinding(workspace),
+    await examineModel(workspace, { online }),
     ...(await providerFindings(workspace)),
     ...(await memoryFindings(workspace)),
-    ...(await embedderFindings(workspace)),
+    ...(await embedderFindings(workspace, online)),
   ];
 }
 
@@ -162,24 +167,15 @@ function placeProblem({
   }
 }
 
-function modelFinding({ config }: Workspace): Finding {
-  const model = config.get("model");
-  return model === undefined
-    ? {
-        name: "model",
-        state: "note",
-        detail: `none is set. ${untrustedNote(config, "model") ?? "Name one with -m, or set `model`"}`,
-      }
-    : { name: "model", state: "good", detail: model };
-}
-
 /** Names variables, never their values. */
 async function providerFindings(workspace: Workspace): Promise<Finding[]> {
   const model = workspace.config.get("model");
   const providers = await examineProviders(workspace);
-  return providers.map(({ name, package: packageName, installed, keyVariable, hasKey }) => {
+  return providers.map((provider) => {
+    const { name, package: packageName, installed, keyVariable, hasKey, lacksAddress } = provider;
     const lacks = [
       ...(installed ? [] : [`npm install ${packageName}`]),
+      ...(lacksAddress === undefined ? [] : [`set ${lacksAddress}`]),
       ...(hasKey || keyVariable === undefined ? [] : [`set ${keyVariable}`]),
     ];
     const wanted = model?.startsWith(`${name}/`) === true;
@@ -200,8 +196,8 @@ async function memoryFindings(workspace: Workspace): Promise<Finding[]> {
     : [{ name: "memory", state: "wrong", detail: found.problem }];
 }
 
-async function embedderFindings(workspace: Workspace): Promise<Finding[]> {
-  const found = await examineEmbedder(workspace);
+async function embedderFindings(workspace: Workspace, online: boolean): Promise<Finding[]> {
+  const found = await examineEmbedder(workspace, { online });
   if (!found) return [];
   return "id" in found
     ? [{ name: "embeddings", state: "good", detail: found.id }]

@@ -4,7 +4,7 @@ import { useOpened } from "../../app/opened.ts";
 import type { Config } from "../../config/config.ts";
 import { hasCapability } from "../../config/workspace.ts";
 import { ERRORS, SessionError } from "../../core/errors.ts";
-import type { EventEnvelope } from "../../core/event.ts";
+import type { EventEnvelope, SessionEvent } from "../../core/event.ts";
 import { given } from "../../core/fields.ts";
 import {
   type ResumeTurn,
@@ -136,8 +136,13 @@ function refuseTypo(program: Command, words: readonly string[]): void {
   if (asked || !isName || words.length > 3 || near === undefined || near === first) return;
   throw new SessionError("INVALID_PARAMS", {
     message: `"${first}" is not a command.`,
-    hint: `Did you mean \`rkat ${near}\`? To send it as a prompt: rkat run "${words.join(" ")}".`,
+    hint: `Did you mean \`rkat ${near}\`? To send it as a prompt: \`rkat run "${words.join(" ")}"\`.`,
   });
+}
+
+/** A provider that fails is tried again for seconds, which is told also where no line shows the progress. */
+function waitingLine(event: SessionEvent): string {
+  return event.type === "retrying" ? renderEvent(event) : "";
 }
 
 /** Runs one turn and shows how it goes and how it ended. Ctrl-C interrupts it. */
@@ -152,7 +157,7 @@ async function showTurn<Request extends ResumeTurn>(
   const { terminal, rkat } = context;
   const isKept = hasCapability(config, "session-store");
   const stream = flags.output === "text" && (flags.stream ?? terminal.stdout.isTerminal);
-  const view = new TurnView(terminal, { stream, shown: flags.verbose ? renderEvent : () => "" });
+  const view = new TurnView(terminal, { stream, shown: flags.verbose ? renderEvent : waitingLine });
   const learned = new LearnedRules(request.sessionId);
   const onEvent = (event: EventEnvelope) => {
     learned.onEvent(event);
@@ -176,7 +181,8 @@ async function showTurn<Request extends ResumeTurn>(
     }
     await terminal.stderr.write(styleFor(terminal.stderr, terminal.env).dim(footer(result)));
   }
-  for (const line of await learned.notes(service)) await terminal.stderr.write(`${line}\n`);
+  for (const line of await learned.notes(service, context))
+    await terminal.stderr.write(`${line}\n`);
   const note = NOTES[result.stopReason];
   const way = isKept ? ` To continue: \`${rkat} continue\`.` : "";
   if (note) await terminal.stderr.write(`note: ${note}${way}\n`);

@@ -24,7 +24,8 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { workspaceOf } from "./with-service.ts";
 
 /** `rkat init`: creates `.rkat` and never changes existing files. */
-export function initCommand(program: Command, { terminal }: CliContext): void {
+export function initCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
   const init = program
     .command("init")
     .description("create .rkat here, with a commented config.toml")
@@ -45,7 +46,9 @@ export function initCommand(program: Command, { terminal }: CliContext): void {
           : [`${shown(dataFolder)} exists already. Nothing was changed.\n`];
       await terminal.stdout.write(lines.join(""));
       if (made.includes(config)) {
-        await terminal.stderr.write(`Set \`model\` in ${shown(config)}, then: rkat "hello"\n`);
+        await terminal.stderr.write(
+          `Set \`model\` in ${shown(config)}, then: ${context.rkat} "hello"\n`,
+        );
       }
     });
 }

@@ -63,10 +63,11 @@ export function renderNothingFound(
   { entries, sessions, vectors }: MemoryStats,
   asked: Omit<Given<SearchMemory>, "query">,
   style: Style,
+  rkat: string,
 ): string {
   if (entries === 0) {
-    const hint = "What sessions say comes into it by itself, and `rkat memory add` adds to it.";
-    return `Memory is empty.\n${style.dim("hint:")} ${hint} \`rkat history search\` searches complete logs.\n`;
+    const hint = `What sessions say comes into it by itself, and \`${rkat} memory add\` adds to it.`;
+    return `Memory is empty.\n${style.dim("hint:")} ${hint} \`${rkat} history search\` searches complete logs.\n`;
   }
   const { sessionId, minScore, role, kind, agent, project, branch, since, until } = asked;
   const conditions = { session: sessionId, role, kind, agent, project, branch, since, until };
@@ -78,7 +79,7 @@ export function renderNothingFound(
     "try other words",
     ...(minScore === 0 ? [] : [minScore === undefined ? "add --min-score 0" : "lower --min-score"]),
     ...(filters.length === 0 ? [] : ["drop the filters"]),
-    "or search complete logs with `rkat history search`",
+    `or search complete logs with \`${rkat} history search\``,
   ].join(", ");
   const all = `${plural(entries, "entry", "entries")} of ${plural(sessions, "session")}`;
   const how = vectors ? "words and meaning" : "words";

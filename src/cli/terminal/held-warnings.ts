@@ -12,6 +12,8 @@ export type HeldWarning = Pick<RkatWarning, "message" | "consequence" | "causeTe
  *            ──► it goes on: a server   prints all, and what comes later at once
  */
 export class HeldWarnings {
+  /** How a text is shown, with the flags of the command line in the commands that it names. */
+  shown: (text: string) => string = (text) => text;
   readonly #print: (text: string) => void;
   #waiting: HeldWarning[] | undefined = [];
   /** The causes and sentences that were told; undefined when each warning is news. */
@@ -60,7 +62,7 @@ export class HeldWarnings {
     if (news === "" || told.has(consequence)) return;
     told.add(causeText);
     if (consequence !== "") told.add(consequence);
-    this.#print(news);
+    this.#print(this.shown(news));
   }
 }
 

@@ -1,6 +1,7 @@
 import type { EventEnvelope, SessionEvent } from "../../core/event.ts";
 import type { KnowledgeEntry } from "../../core/knowledge.ts";
 import type { SessionService } from "../../core/session-service.ts";
+import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 
 export const RULES_SEARCHED = 100;
@@ -21,7 +22,10 @@ export class LearnedRules {
   };
 
   /** One line for each rule that the turn made, with the command that refuses it. */
-  async notes(service: Pick<SessionService, "listKnowledge">): Promise<readonly string[]> {
+  async notes(
+    service: Pick<SessionService, "listKnowledge">,
+    { rkat }: Pick<CliContext, "rkat">,
+  ): Promise<readonly string[]> {
     const from = this.#from;
     if (from === undefined) return [];
     // The turn has succeeded. That nothing can be said of its rules must not make it fail.
@@ -36,13 +40,16 @@ export class LearnedRules {
           restsOn.some(({ sessionId, seq = 0 }) => sessionId === this.#sessionId && seq >= from)
         );
       })
-      .map(learnedNote);
+      .map((rule) => learnedNote(rule, rkat));
   }
 }
 
 /** Tells the user of a new rule, and how to refuse it. */
-export function learnedNote({ id, content }: Pick<KnowledgeEntry, "id" | "content">): string {
-  return `learned for new sessions: ${oneLine(content, TEXT_SHOWN)} To refuse it: rkat knowledge forget ${id}`;
+export function learnedNote(
+  { id, content }: Pick<KnowledgeEntry, "id" | "content">,
+  rkat: string,
+): string {
+  return `learned for new sessions: ${oneLine(content, TEXT_SHOWN)} To refuse it: ${rkat} knowledge forget ${id}`;
 }
 
 function mayTeach(event: SessionEvent): boolean {

@@ -44,7 +44,7 @@ export async function readPrompt(
   if (piped === "" && asked === "") {
     throw new SessionError("INVALID_PARAMS", {
       message: "There is no prompt.",
-      hint: 'Type one: rkat "your prompt". Or pipe one in.',
+      hint: 'Type one: `rkat "your prompt"`. Or pipe one in.',
     });
   }
   if (piped === "") return { prompt: asked };

@@ -68,7 +68,7 @@ export function addCommand(memory: Command, context: CliContext): void {
 function oneOrTheOther(): SessionError {
   return new SessionError("INVALID_PARAMS", {
     message: "Give either a text or --jsonl FILE.",
-    hint: 'For example: rkat memory add "The staging port is 4310."',
+    hint: 'For example: `rkat memory add "The staging port is 4310."`',
   });
 }
 

@@ -82,7 +82,7 @@ Words are compared, so try the words that were used. For texts in other words, s
 `;
 
 async function searchOnce(
-  { terminal }: CliContext,
+  { terminal, rkat }: CliContext,
   memory: OpenMemory,
   queries: string[],
   options: SearchOptions,
@@ -99,7 +99,7 @@ async function searchOnce(
     return await printPlaces(stdout, renderMemoryHits(hits, styleFor(stdout, env), stdout.columns));
   }
   const style = styleFor(stderr, env);
-  await printText(stderr, renderNothingFound(await memory.memoryStats({}), options, style));
+  await printText(stderr, renderNothingFound(await memory.memoryStats({}), options, style, rkat));
 }
 
 /** Searches for each line of a file. All lines are read first, so that a bad line stops everything. */
@@ -144,7 +144,7 @@ function requireQuery(queries: readonly string[], file: string | undefined): voi
   if (problem === undefined) return;
   throw new SessionError("INVALID_PARAMS", {
     message: problem,
-    hint: 'Type what you look for: rkat memory search "your words". Or name a file with --queries.',
+    hint: 'Type what you look for: `rkat memory search "your words"`. Or name a file with --queries.',
   });
 }
 

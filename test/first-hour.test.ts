@@ -1,0 +1,142 @@
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { providerForTest } from "./support/provider-for-test.ts";
+import { Project } from "./support/rkat-process.ts";
+
+/** An address of this machine at which nothing listens. */
+async function closedAddress(): Promise<string> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return `http://127.0.0.1:${port}/v1`;
+}
+
+/** A server of models that notes what it was asked. */
+async function modelServer(status = 200) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? ""}`);
+    response.writeHead(status).end("{}");
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { asked, url: `http://127.0.0.1:${port}/v1` };
+}
+
+test("an address that cannot be reached is named, with what to check and where it is set", async () => {
+  const project = await Project.open();
+  const closed = await closedAddress();
+  for (const [url, env, why] of [
+    [closed, "OPENAI_COMPATIBLE_BASE_URL", "ECONNREFUSED"],
+    ["http://127.0.0.1:9/v1", "OPENAI_COMPATIBLE_BASE_URL", "bad port"],
+    [closed, "RKAT_PROVIDERS__OPENAI_COMPATIBLE__BASE_URL", "ECONNREFUSED"],
+  ] as const) {
+    const given = { [env]: url, RKAT_MODEL: "openai-compatible/x" };
+    const place = env.startsWith("RKAT") ? "base_url under [providers.openai-compatible]" : env;
+    const doctor = await project.rkat(["doctor"], "", given);
+    expect(doctor.code).toBe(1);
+    expect(doctor.stdout).toMatch(/^✗ model .*no connection to/m);
+    expect(doctor.stdout).toContain(`The address is from ${place}.`);
+    if (place !== env) continue;
+    const { code, stderr } = await project.rkat(["run", "hello"], "", given);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(`no connection to ${url}: `);
+    expect(stderr).toContain(why);
+    expect(stderr).toContain(`The address is from ${place}.`);
+    expect(stderr).not.toContain("comes from the provider");
+    // What is tried again says so meanwhile; a port that is never allowed is not tried again.
+    expect(stderr.includes("Retrying (1 of 3)")).toBe(why !== "bad port");
+  }
+}, 60_000);
+
+test("`doctor` asks a server of this machine, and no other before --online", async () => {
+  const project = await Project.open();
+  const local = await modelServer();
+  const env = {
+    OPENAI_COMPATIBLE_BASE_URL: local.url,
+    OPENAI_COMPATIBLE_API_KEY: "sk-mine",
+    RKAT_MODEL: "openai-compatible/x",
+  };
+  const found = await project.rkat(["doctor"], "", env);
+  expect(found.stdout).toContain(`openai-compatible/x at ${local.url}: it answers`);
+  expect(local.asked).toEqual(["GET /v1/models Bearer sk-mine"]);
+  const refusing = await modelServer(401);
+  const refused = await project.rkat(["doctor"], "", {
+    ...env,
+    OPENAI_COMPATIBLE_BASE_URL: refusing.url,
+  });
+  expect(refused.stdout).toMatch(
+    /^✗ model .*HTTP 401.*Check the key in OPENAI_COMPATIBLE_API_KEY/m,
+  );
+  const away = await project.rkat(["doctor"], "", {
+    ...env,
+    OPENAI_COMPATIBLE_BASE_URL: "https://models.example.invalid/v1",
+  });
+  expect(away.stdout).toMatch(
+    /^✓ model .*https:\/\/models\.example\.invalid\/v1 was not contacted: `rkat doctor --online`/m,
+  );
+});
+
+test("a provider that is not known names its section, and the variable of its key", async () => {
+  const project = await Project.open();
+  const { stderr } = await project.rkat(["run", "-m", "openrouter/some/model", "hello"]);
+  expect(stderr).toMatch(/base_url under \[providers\.openrouter\].* OPENROUTER_API_KEY/s);
+});
+
+test("a variable means the name that the user's file has, with its hyphen", async () => {
+  const project = await Project.open();
+  project.writeOwnConfig('[providers.my-server]\nbase_url = "http://127.0.0.1:1/v1"\n');
+  const { stdout } = await project.rkat(["config"], "", {
+    RKAT_PROVIDERS__MY_SERVER__BASE_URL: "http://127.0.0.1:2/v1",
+    RKAT_PROVIDERS__OPENAI_COMPATIBLE__API_KEY_ENV: "MY_KEY",
+    RKAT_PROVIDERS__MY_OTHER__API_KEY_ENV: "OTHER",
+  });
+  expect(stdout).toMatch(/providers\.my-server\.base_url +"http:\/\/127\.0\.0\.1:2\/v1"/);
+  expect(stdout).toMatch(/providers\.openai-compatible\.api_key_env +"MY_KEY"/);
+  expect(stdout).toMatch(/providers\.my_other\.api_key_env/);
+  expect(stdout).not.toMatch(/my_server|openai_compatible/);
+});
+
+test("whatever a command says to type next has every flag that stood before it", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  const folder = join(project.folder, "..", "my notes");
+  mkdirSync(folder);
+  const flags = ["--dir", folder, "--user", "ada", "--store", "postgres://u:pw@127.0.0.1:1/x"];
+  const called = `rkat --dir '${folder}' --user ada --store 'postgres://u:***@127.0.0.1:1/x'`;
+  const commands = [
+    ["sesions", "list"],
+    ["run"],
+    ["run", "hello", "-m", "ollama/x"],
+    ["memory", "search"],
+    ["memory", "add"],
+    ["memory", "search", "nothing"],
+    ["sessions", "show", "nosuch"],
+    ["approvals", "revoke", "shell"],
+    ["replay"],
+    ["config", "--jsn"],
+    ["import", "cursor"],
+    ["init"],
+  ];
+  const told: string[] = [];
+  for (const store of [[], flags.slice(4)]) {
+    for (const command of commands) {
+      const { stdout, stderr } = await project.rkat([...flags.slice(0, 4), ...store, ...command]);
+      const start = store.length > 0 ? called : called.replace(/ --store .*/, "");
+      for (const [, found = ""] of `${stdout}${stderr}`.matchAll(/(?:`|then: )(rkat [^`\n]*)/g)) {
+        if (found.endsWith("--help")) continue;
+        told.push(found);
+        expect(found.slice(0, start.length)).toBe(start);
+        expect(found).not.toContain("pw");
+      }
+    }
+  }
+  expect(told.length).toBeGreaterThan(10);
+}, 60_000);
