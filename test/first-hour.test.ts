@@ -140,3 +140,39 @@ test("whatever a command says to type next has every flag that stood before it",
   }
   expect(told.length).toBeGreaterThan(10);
 }, 60_000);
+
+test("the system prompt has the folder and the day, and two sessions of a day begin alike", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  for (const prompt of ["hello", "again"]) await project.rkat(["run", prompt]);
+  const systems = provider.requests.map(
+    ({ body }) =>
+      JSON.stringify(body).match(
+        /You work in [^.]*\. This session began on \d{4}-\d\d-\d\d \([^)]*\)\./,
+      )?.[0],
+  );
+  expect(systems[0]).toContain(project.folder);
+  expect(systems[0]).toBe(systems[1]);
+});
+
+test("a limit of nothing is refused, and does not say that nothing was found", async () => {
+  const project = await Project.open();
+  for (const command of [
+    ["memory", "search", "x"],
+    ["memory", "list"],
+    ["history", "search", "x"],
+    ["sessions", "list"],
+    ["knowledge", "list"],
+  ]) {
+    const { code, stderr } = await project.rkat([...command, "--limit", "0"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("a whole number from 1 to")]);
+  }
+});
+
+test("when every session is archived, that is what `last` says", async () => {
+  const project = await Project.open();
+  const { stdout } = await project.rkat(["sessions", "create", "-m", "ollama/a"]);
+  await project.rkat(["sessions", "archive", stdout.trim()]);
+  const { stderr } = await project.rkat(["continue", "go on"]);
+  expect([stderr]).toEqual([expect.stringMatching(/Every session is archived.*unarchive/s)]);
+});

@@ -79,6 +79,8 @@ export async function openService(
         : { allowed: { ...own, list: () => [...allowed, ...own.list()] } }),
       ...asking,
     },
+    // A server's clients have no part in this folder.
+    ...(which === undefined ? {} : { surroundings: () => surroundingsOf(workspace.folder) }),
     ...given({
       systemPrompt: config.get("system_prompt"),
       maxTokens: config.get("max_tokens"),
@@ -89,6 +91,13 @@ export async function openService(
     toolsNote: which === undefined ? undefined : toolsNote(tools, which, config),
     close: () => closeAll([service, stores]),
   };
+}
+
+/** The day is enough: with the time, no two prompts would begin alike, and no provider could cache them. */
+function surroundingsOf(folder: string): string {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  const day = new Intl.DateTimeFormat("en-CA", { dateStyle: "short" }).format(new Date());
+  return `You work in the folder ${JSON.stringify(folder)}. This session began on ${day} (${timeZone}).`;
 }
 
 /** Like `openService`, for searches and lists within a scope. */

@@ -79,6 +79,8 @@ export interface ServiceOptions {
   readonly builtinTools?: boolean;
   /** For sessions created without one. */
   readonly systemPrompt?: string;
+  /** What follows the system prompt of each new session: where it is held, and when. It does not change later. */
+  readonly surroundings?: () => string;
   /** Output tokens of one model call, for sessions created without a limit. */
   readonly maxTokens?: number;
   /** The folder of the project that the stores belong to. Sessions are shown and found with it. */

@@ -73,7 +73,9 @@ export function sessionOperations(
         ...(limit === undefined ? {} : { max_tokens: limit }),
         ...(compaction ? { compaction: settings.wireCompaction(compaction) } : {}),
       },
-      systemPrompt: systemPrompt ?? options.systemPrompt,
+      systemPrompt: [systemPrompt ?? options.systemPrompt, options.surroundings?.()]
+        .filter(Boolean)
+        .join("\n\n"),
       searchesMemory: memory && core.searchesMemory && options.builtinTools !== false,
       searchesHistory: isPersistent,
       knowledge,

@@ -65,7 +65,14 @@ export async function findSession(
   if (back >= 0) {
     const [found] = await service.list({ limit: 1, offset: back, ...heldHere(workspace) });
     if (found) return found.sessionId;
-    throw new SessionError("SESSION_NOT_FOUND", { message: noneBack(back) });
+    const [archived] = await service.list({
+      limit: 1,
+      includeArchived: true,
+      ...heldHere(workspace),
+    });
+    throw archived && back === 0
+      ? allArchived()
+      : new SessionError("SESSION_NOT_FOUND", { message: noneBack(back) });
   }
   const listed = (archivedToo: boolean) =>
     service.list({ idPrefix: name, limit: CANDIDATES_MAX, includeArchived: archivedToo });
@@ -167,6 +174,13 @@ export async function hasWaitingCall(
   const { history } = await service.read({ sessionId });
   const last = history.at(-1);
   return last !== undefined && toolUses(last.message).length > 0;
+}
+
+function allArchived(): SessionError {
+  return new SessionError("SESSION_NOT_FOUND", {
+    message: "Every session is archived.",
+    hint: "`rkat sessions list --all` shows them, and `rkat sessions unarchive` brings one back.",
+  });
 }
 
 function noneBack(back: number, what = "sessions"): string {

@@ -39,7 +39,7 @@ export function historyCommand(program: Command, context: CliContext): void {
   const search = addSourceFlags(history.command("search"))
     .description("find words in messages and tool output, pruned text included")
     .argument("[query...]", "the words to look for")
-    .option("-n, --limit <n>", "limit of results", countFlag(200), LIMIT_DEFAULT)
+    .option("-n, --limit <n>", "limit of results", countFlag(200, 1), LIMIT_DEFAULT)
     .option("--session <session>", `only this session: ${SESSION_ARGUMENT}`)
     .option("--from-turn <n>", "from this turn on; the first is 0", turn)
     .option("--to-turn <n>", "up to this turn", turn)

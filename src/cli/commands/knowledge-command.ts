@@ -84,7 +84,7 @@ function listCommand(knowledge: Command, context: CliContext): void {
     .option("--pinned", "only pinned entries")
     .addOption(storeRead())
     .option("--after <id>", "continue the list after this entry")
-    .option("-n, --limit <n>", "limit of entries", countFlag(1000), LIMIT_DEFAULT)
+    .option("-n, --limit <n>", "limit of entries", countFlag(1000, 1), LIMIT_DEFAULT)
     .option("--json", "for scripts")
     .action((words: string[], { json, scope: _, ...flags }: ListFlags) =>
       readKnowledge(context, list, async (service) => {

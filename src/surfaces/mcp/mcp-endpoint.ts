@@ -8,7 +8,7 @@ import {
 import { joinSignals } from "../../core/join-signals.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { ApprovalRounds } from "./approval-rounds.ts";
-import { chosenTools, notOffered, type ToolChoice, toolsFor } from "./mcp-tools.ts";
+import { chosenTools, lackingIn, notOffered, type ToolChoice, toolsFor } from "./mcp-tools.ts";
 import { CLIENT_CAPABILITIES_META, LOG_LEVEL_META, USER_META } from "./meta-keys.ts";
 import {
   listSessionResources,
@@ -81,6 +81,8 @@ export class McpEndpoint {
       if (!this.#chosen.names.has(name)) {
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, notOffered(name));
       }
+      const lacking = lackingIn(name, args, this.#chosen);
+      if (lacking) return failedCall(lacking);
       if (this.#calls.size >= CALLS_MAX) {
         const text = `Too many calls at once: ${CALLS_MAX} are running. Try again later.`;
         throw new ProtocolError(ProtocolErrorCode.InternalError, text);

@@ -1,6 +1,8 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { SessionError } from "../../core/errors.ts";
+import { snakeCase } from "../../core/fields.ts";
 import type { Capability, Operation } from "../../core/operations/operation.ts";
+import { EITHER_OF } from "../../core/operations/request-fields.ts";
 import { OPERATIONS, type OperationName } from "../../core/operations.ts";
 import { nearestName } from "../../text/nearest-name.ts";
 import { type ObjectSchema, resultSchema, wireSchema } from "../wire-schema.ts";
@@ -105,14 +107,37 @@ function offered(operation: ToolOperation, name: OperationName | "sessionEvents"
   const fields: readonly string[] | undefined = (
     DEFAULT_TOOLS as Readonly<Record<string, readonly string[]>>
   )[name];
-  return { tool, needs: operation.needs, ...(fields ? { short: shortTool(tool, fields) } : {}) };
+  if (!fields) return { tool, needs: operation.needs };
+  const only = onlyWay(operation, fields);
+  return { tool, needs: operation.needs, short: shortTool(tool, fields, only) };
+}
+
+/** The field without which a call says nothing, when the tool does not show the other one of two. */
+function onlyWay({ request }: ToolOperation, fields: readonly string[]): readonly string[] {
+  const either = EITHER_OF.get(request)?.fields.map(snakeCase) ?? [];
+  const shown = either.filter((name) => fields.includes(name));
+  return shown.length === 1 ? shown : [];
+}
+
+/** Says what a call of a tool in its short form lacks; undefined when it lacks nothing, or names another field itself. */
+export function lackingIn(
+  name: string,
+  args: Readonly<Record<string, unknown>>,
+  { whole }: ToolChoice,
+): SessionError | undefined {
+  const required = TOOLS.find(({ tool }) => tool.name === name)?.short?.inputSchema.required ?? [];
+  if (whole || Object.keys(args).length > 0) return undefined;
+  const issues = required.map((field) => ({ path: [field], message: "is missing" }));
+  return issues.length > 0 ? new SessionError("INVALID_PARAMS", { issues }) : undefined;
 }
 
 function shortTool(
   { outputSchema: _, inputSchema, ...tool }: Tool,
   fields: readonly string[],
+  only: readonly string[],
 ): Tool {
-  const { type, properties = {}, required } = inputSchema;
+  const { type, properties = {} } = inputSchema;
+  const required = only.length > 0 ? [...only] : inputSchema.required;
   const shown = Object.entries(properties).filter(([name]) => fields.includes(name));
   return {
     ...tool,

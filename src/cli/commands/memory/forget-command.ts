@@ -46,7 +46,7 @@ export function forgetCommand(memory: Command, context: CliContext): void {
       "--query <text>",
       "search, then pick from the results; with --yes, all that have this exact phrase",
     )
-    .option("-n, --limit <n>", "with --query: limit of results", countFlag(1000), LIMIT_DEFAULT)
+    .option("-n, --limit <n>", "with --query: limit of results", countFlag(1000, 1), LIMIT_DEFAULT)
     .option("--min-score <score>", "with --query: only results with at least this score", shareFlag)
     .addOption(
       scopeFlag("forget in this project, the user-wide store ~/.rkat, or both").default("all"),

@@ -38,7 +38,7 @@ export function listCommand(memory: Command, context: CliContext): void {
   const list = memory
     .command("list")
     .description("the entries of memory, oldest first")
-    .option("-n, --limit <n>", "limit of entries", countFlag(1000), 20)
+    .option("-n, --limit <n>", "limit of entries", countFlag(1000, 1), 20)
     .option("--after <id>", "continue the list after this entry")
     .option("--id <id>", "only this entry (repeatable)", listFlag)
     .addOption(scopeFlag("list this project, the user-wide store ~/.rkat, or both").default("all"))

@@ -45,7 +45,7 @@ export function searchCommand(memory: Command, context: CliContext): void {
     .description("find what was said")
     .argument("[query...]", "what to look for")
     .option("-q, --query <text>", "another query to search with the first (repeatable)", listFlag)
-    .option("-n, --limit <n>", "limit of results (default: search.max_results)", countFlag(1000))
+    .option("-n, --limit <n>", "limit of results (default: search.max_results)", countFlag(1000, 1))
     .option(
       "--neighbours <n>",
       "show this many entries before and after each result",

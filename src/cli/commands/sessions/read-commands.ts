@@ -38,7 +38,7 @@ export function listCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const list = addSourceFlags(sessions.command("list"))
     .description("the sessions of this project, last used first")
-    .option("-n, --limit <n>", "limit of sessions", countFlag(1000), LIMIT_DEFAULT)
+    .option("-n, --limit <n>", "limit of sessions", countFlag(1000, 1), LIMIT_DEFAULT)
     .option("-l, --label <name=value>", "only with this label (repeatable)", labelFlag)
     .addOption(scopeFlag("list this project, the user-wide store ~/.rkat, or both").default("all"))
     .option("-a, --all", "include archived sessions")
