@@ -16,6 +16,7 @@ import { useOpened } from "../../src/app/opened.ts";
 import { checkoutAround } from "../../src/config/git-checkout.ts";
 import { trust } from "../../src/config/trust.ts";
 import { folderForImport, openWorkspace } from "../../src/config/workspace.ts";
+import { allowWarning } from "../support/expect-warning.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { Project } from "../support/rkat-process.ts";
 import { execFileSync } from "../support/start-process.ts";
@@ -25,6 +26,8 @@ const SETTINGS = 'model = "openai/theirs"\n';
 
 /** A repository with a checked-in config.toml, in a home of its own. */
 async function repository(kind: "plain" | "bare" = "plain") {
+  // Its settings are not trusted, which each command that works without them says.
+  allowWarning(/sets model, and you have not trusted that file/);
   const HOME = realpathSync(await temporaryFolder());
   const env = { HOME, XDG_CONFIG_HOME: undefined };
   const git = (cwd: string, ...args: string[]) =>
@@ -243,7 +246,7 @@ test("what a worktree kept by itself before is named with the command that adds 
   expect(existsSync(join(tree, ".rkat", "rkat.db"))).toBe(true);
   const { stderr } = await rkat(tree, "memory", "search", "old note");
   const [, move = ""] =
-    /run `rkat (move --from \S+ --to \S+)`/.exec(stderr.replaceAll(/\s+/g, " ")) ?? [];
+    /run `rkat --dir \S+ (move --from \S+ --to \S+)`/.exec(stderr.replaceAll(/\s+/g, " ")) ?? [];
   expect(move).not.toBe("");
   expect(await rkat(tree, ...move.split(" "))).toMatchObject({ code: 0 });
   rmSync(join(tree, ".rkat", "rkat.db"));
