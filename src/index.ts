@@ -131,6 +131,7 @@ export type {
   ToolApprovalRequested,
   ToolApprovalResolved,
   TransientEvent,
+  WordsReport,
 } from "./core/event.ts";
 export {
   type AssistantBlock,
@@ -158,6 +159,7 @@ export type { ToolPolicies } from "./agent/tool-policy.ts";
 export type {
   AllowedCalls,
   AllowedFor,
+  Answerer,
   ApprovalAnswer,
   Approve,
   PendingApproval,

@@ -68,6 +68,11 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
   "A replaced approval keeps its place and its answer. Replacing an unknown one adds nothing.": [
     "a replaced approval keeps its place and its answer; a missing one is not added",
   ],
+  "What is not exactly an answer denies the call. The log says what it was.": [
+    "whatever a callback answers, only exactly an allowance runs the tool",
+  ],
+  "`readAll` leaves out what cannot be read any more, so that one session never stops the others.":
+    ["doctor names an unreadable event, and a repair brings its session back into memory"],
   "It is asked about one call at a time.": [
     "what needs an answer is asked one after the other, and not once it is answered elsewhere",
   ],

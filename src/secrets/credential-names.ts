@@ -30,7 +30,7 @@ const sticky = (source: string) => new RegExp(source, "iy");
 /** The beginning of a word, also in camel case: `dbPassword` is caught by the word itself. */
 const NO_WORD = /(?:^|[^a-z])$/i;
 
-/** `X_KEY`, `stripeKey`: any word but those that say that it is no secret. */
+/** "X_KEY", "stripeKey": any word but those that say that it is no secret. */
 const GENERIC_KEY =
   /(?<!(?:public|primary|foreign|cache|sort|partition|idempotency|row|index|object|group|map|dict|translation|unique|event|lookup|storage|sub|site)[_-]?)(?<=[a-z0-9][_-])$/i;
 

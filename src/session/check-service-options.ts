@@ -1,6 +1,7 @@
 import { ANSWERERS } from "../core/approval.ts";
 import {
   amount,
+  type Check,
   type Checks,
   COMPACTION,
   callback,
@@ -47,7 +48,7 @@ const knowledge: Checks = {
 };
 
 /** The options of a session service. Numbers and methods of a compaction have a check of their own. */
-const SERVICE: Checks = {
+const SERVICE: Readonly<Record<keyof ServiceOptions, Check>> = {
   model,
   models: callback,
   stores,
@@ -61,8 +62,10 @@ const SERVICE: Checks = {
   tools,
   builtinTools: flag,
   systemPrompt: someText,
+  surroundings: callback,
   maxTokens: whole(1),
   project: text,
+  heldIn: callback,
   sessionFiles: text,
   redact: oneOf("memory", "log"),
   keepDeletedDays: amount,
