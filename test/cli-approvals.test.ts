@@ -50,7 +50,7 @@ test("what to type next carries the --dir and --user of the command line", async
   const untrusted = { HOME: `${project.folder}/elsewhere`, RKAT_TRUST: "" };
   const list = await project.rkat([...as, "sessions", "list"], "", untrusted);
   expect(list.code).toBe(42);
-  expect(list.stderr).toContain("Run `rkat trust --dir '");
+  expect(list.stderr).toContain("Run `rkat --user ada trust --dir '");
 });
 
 test("an unknown subcommand is answered with the list of subcommands", async () => {

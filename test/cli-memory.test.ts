@@ -434,7 +434,7 @@ test("an index can be verified and rebuilt", async () => {
   const project = await projectWithMemory();
   expect(await project.rkat(["memory", "verify"])).toMatchObject({
     code: 0,
-    stdout: "Checked 3 entries: the index is sound.\n",
+    stdout: "Checked 3 entries: the index is sound, and memory has what the log has.\n",
   });
   expect(await project.json(["memory", "verify", "--json"])).toEqual({ entries: 3, problems: [] });
   expect(await project.rkat(["memory", "reindex"])).toMatchObject({

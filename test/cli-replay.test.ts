@@ -129,7 +129,7 @@ test("rkat replay shows a transcript's own compactions beside rkat's, and stores
     const { stdout } = await project.rkat(args);
     expect(stdout).toMatch(/^session +none: nothing is stored$/m);
     expect(stdout).toContain("The agent's own compactions, and rkat's of the same messages\n");
-    expect(stdout).toMatch(/^ +\d ?\d* +\d+ +\d+ +1 % +░{8} +\d+ +\d+ % +█/m);
+    expect(stdout).toMatch(/^ +\d ?\d* +\d+ +\d+ +1 % +░{8} +\d ?\d* +\d+ % +█/m);
   }
   expect((await project.rkat(["sessions", "list"])).stderr).toBe("No matching sessions.\n");
 });
@@ -173,7 +173,7 @@ test("rkat replay says what a compaction is worth where neither compacted", asyn
   };
   const { names, names_kept, tokens_before, tokens_after } = report.compacted_now;
   expect(names_kept).toBeGreaterThan(names / 2);
-  expect(tokens_after).toBeLessThan(tokens_before / 2);
+  expect(tokens_after).toBeLessThan(tokens_before * 0.6);
   const { stdout } = await project.rkat(["replay", file]);
   expect(stdout).toMatch(
     /^Compacted now, without a model, it would take \d[\d ]* in place of \d[\d ]* tokens, and keep \d+ % of its \d+ paths, names and numbers\.$/m,

@@ -134,7 +134,7 @@ test("what the user says after a denial without a reason is the reason, also whe
   const later = await importedFile("rollout-2026-05-01.jsonl", before);
   expect(await reasons(later)).toEqual([[undefined, "Clean up.", 1]]);
   writeFileSync(later.path, before + after);
-  await importTranscripts(later);
+  await importTranscripts({ stores: later.stores, path: later.path });
   expect(await reasons(later)).toEqual(expected);
   const [correction] = await later.service.listKnowledge({});
   await later.service.forgetKnowledge({ knowledgeId: correction?.id ?? "" });

@@ -64,17 +64,17 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
     const databases = await Promise.all(Array.from({ length: 10 }, () => openDatabase({ schema })));
     const sql = "select version from rkat.migration";
     const all = await Promise.all(databases.map((database) => database.rows(sql)));
-    for (const rows of all) expect(rows).toEqual([{ version: 1 }]);
+    for (const rows of all) expect(rows).toEqual([{ version: 1 }, { version: 2 }]);
   });
 
   test("tables of a newer rkat are refused, unless it says that they can be used", async () => {
     const schema = await freshSchema();
     const database = await openDatabase({ schema });
-    await database.change("insert into rkat.migration (version, usable_from) values (2, 1)");
+    await database.change("insert into rkat.migration (version, usable_from) values (3, 2)");
     await (await openDatabase({ schema })).rows("select 1");
-    await database.change("insert into rkat.migration (version, usable_from) values (3, 3)");
+    await database.change("insert into rkat.migration (version, usable_from) values (4, 4)");
     const error = await failure((await openDatabase({ schema })).rows("select 1"));
-    expect(error.message).toContain("were made by a newer rkat (version 3; this one knows 1).");
+    expect(error.message).toContain("were made by a newer rkat (version 4; this one knows 2).");
     expect(error.hint).toBe("Update rkat here, or name another schema.");
   });
 
@@ -101,7 +101,7 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
       for (const { name } of tables) {
         await newer.change(`alter table rkat.${name} add column added text default 'new'`);
       }
-      await newer.change("insert into rkat.migration (version, usable_from) values (2, 1)");
+      await newer.change("insert into rkat.migration (version, usable_from) values (3, 2)");
     });
     await runTurn("A heron waits.");
   });
@@ -111,10 +111,10 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
     await database.rows("select 1 from rkat.event");
     await database.write(async (statements) => {
       await statements.change("alter table rkat.event rename column words to stems");
-      await statements.change("insert into rkat.migration (version, usable_from) values (2, 2)");
+      await statements.change("insert into rkat.migration (version, usable_from) values (3, 3)");
     });
     const error = await failure(database.rows("select words from rkat.event"));
-    expect(error.message).toContain("were made by a newer rkat (version 2; this one knows 1).");
+    expect(error.message).toContain("were made by a newer rkat (version 3; this one knows 2).");
   });
 
   test("many deletions in a row share a vacuum, and none goes without one", async () => {

@@ -236,7 +236,7 @@ describe.skipIf(!hasPostgres)("a PostgreSQL store with partitions", NEEDS_POSTGR
         await database.change(`alter table rkat.${table} add column added text default 'new'`);
         await database.change(`create index ${table}_by_added on rkat.${table} (added)`);
       }
-      await database.change("insert into rkat.migration (version, usable_from) values (2, 1)");
+      await database.change("insert into rkat.migration (version, usable_from) values (3, 2)");
       const stores = openStores({ connectionString: await postgresUrl(), schema, embedder });
       await stores.events.append("s", 0, [said("A heron.", 1)]);
       expect(await stores.events.search({ query: "heron", limit: 1 })).toHaveLength(1);

@@ -2,7 +2,7 @@ import { type CompactHistoryOptions, compactHistory } from "../compaction/compac
 import { DefaultCompactor } from "../compaction/default-compactor.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
-import { type DurableEvent, isUsersWord } from "../core/event.ts";
+import { type DurableEvent, isRequest } from "../core/event.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { indexableText, type Message } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
@@ -151,7 +151,7 @@ export async function runCompaction(
     ...(compaction.userWordsTokens === undefined
       ? {}
       : { userWordsTokens: compaction.userWordsTokens }),
-    injected: entries.flatMap(({ origin }, index) => (isUsersWord(origin) ? [] : [index])),
+    injected: entries.flatMap(({ origin }, index) => (isRequest(origin) ? [] : [index])),
     summaryTimeoutMs: compaction.summaryTimeoutMs,
     signal,
     ...(summarizer === "fallback"

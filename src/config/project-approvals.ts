@@ -1,12 +1,8 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import {
-  type AllowedCalls,
-  covers,
-  exactlyAllowed,
-  type ProjectApprovals,
-} from "../core/approval.ts";
+import { type AllowedCalls, covers, type ProjectApprovals } from "../core/approval.ts";
 import { SessionError } from "../core/errors.ts";
+import { exactlyAllowed } from "../core/exact-answers.ts";
 import { makeFolders } from "../files/make-folders.ts";
 import { SET_HOME } from "./config-places.ts";
 import type { Environment } from "./read-variables.ts";

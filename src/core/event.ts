@@ -501,6 +501,11 @@ export function isUsersWord(origin: { readonly author?: Author | undefined } | u
   return origin === undefined || origin.author === "user";
 }
 
+/** Whether a message may be somebody's request. A program that does not say may pass on what a person typed. */
+export function isRequest(origin: { readonly author?: Author | undefined } | undefined): boolean {
+  return origin?.author !== "model" && origin?.author !== "file";
+}
+
 /** Who said a message, as searches show it: a name, or what wrote it when that was no user. */
 export function speakerOf(origin: Origin | undefined): string | undefined {
   const { speaker, author = "user" } = origin ?? {};

@@ -3,7 +3,7 @@ import { anchorBytes, keepAnchors } from "../compaction/keep-anchors.ts";
 import { type Words, withoutWords, wordsIn, wordsSection } from "../compaction/kept-words.ts";
 import { scoreSummary } from "../compaction/score-summary.ts";
 import { smartFallbackSummary } from "../compaction/smart-fallback-summary.ts";
-import { type CompactionCompleted, isUsersWord } from "../core/event.ts";
+import { type CompactionCompleted, isRequest } from "../core/event.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import {
   FORGOTTEN,
@@ -85,7 +85,7 @@ const WORDS_PART = 2 / 3;
 const NONE = { text: "", report: undefined };
 
 function wordsOf(entries: readonly HistoryEntry[]): Words {
-  const injected = entries.flatMap(({ message, origin }) => (isUsersWord(origin) ? [] : [message]));
+  const injected = entries.flatMap(({ message, origin }) => (isRequest(origin) ? [] : [message]));
   return wordsIn(
     entries.map(({ message }) => message),
     new Set(injected),

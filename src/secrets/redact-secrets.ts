@@ -8,6 +8,19 @@ export type OnRedacted = (kind: string) => void;
  * changes nothing more.
  */
 export function redactSecrets(text: string, onRedacted?: OnRedacted): string {
+  let redacted = text;
+  // In a damaged text, what is left of a credential may look like one only when its other part is gone.
+  for (let pass = 0; pass < PASSES_MAX; pass += 1) {
+    const before = redacted;
+    redacted = redactOnce(before, onRedacted);
+    if (redacted === before) break;
+  }
+  return redacted;
+}
+
+const PASSES_MAX = 4;
+
+function redactOnce(text: string, onRedacted: OnRedacted | undefined): string {
   const found = findSecrets(text);
   if (found.length === 0) return text;
   const parts: string[] = [];

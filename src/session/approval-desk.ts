@@ -13,8 +13,6 @@ import {
   type Answerer,
   type Approve,
   covers,
-  exactAnswer,
-  exactlyAllowed,
   type PendingApproval,
   type ProjectApprovals,
   TOOL_POLICIES,
@@ -22,6 +20,7 @@ import {
 } from "../core/approval.ts";
 import type { ApprovalStore } from "../core/approval-store.ts";
 import { errorText } from "../core/errors.ts";
+import { exactAnswer, exactlyAllowed } from "../core/exact-answers.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import type { ToolUse } from "../core/message.ts";
 import type { Outages } from "../core/outages.ts";

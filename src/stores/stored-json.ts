@@ -31,7 +31,7 @@ export const CHECKED_COLUMNS = "id, kind, entry, checksum";
 /** Whether an entry is what was stored. One that is not goes into no prompt, and `rkat doctor` names it. */
 export function isIntact({ id, kind, entry, checksum }: CheckedEntry): boolean {
   // A server may answer with anything.
-  if (typeof entry !== "string") storedEntry(entry);
+  if (typeof entry !== "string") return false;
   if (checksum === null || Number(checksum) !== checksumOf(entry)) return false;
   const stored = storedEntry(entry);
   return stored.id === id && stored.kind === kind;

@@ -87,7 +87,7 @@ test.each(["plain", "bare"] as const)(
           const one = await repository(kind);
           const places = placesOf(one.main);
           if (kind === "plain") {
-            trust("folder", places.dataFolder, places, process.env);
+            trust("folder", places.dataFolder, places, { HOME: process.env.HOME });
           }
           const trees = [one.add()];
           const written: string[] = [];

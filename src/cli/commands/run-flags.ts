@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { Asking } from "../../app/open-service.ts";
 import type { Config } from "../../config/config.ts";
 import { untrustedNote } from "../../config/load-config.ts";
-import { duration, text, wholeNumber } from "../../config/setting-kind.ts";
+import { duration, text, wholeNumber, wholeNumberOrNone } from "../../config/setting-kind.ts";
 import { PROJECT_TOOLS } from "../../config/settings.ts";
 import { hasCapability, type Workspace } from "../../config/workspace.ts";
 import type { PendingApproval } from "../../core/approval.ts";
@@ -74,7 +74,7 @@ export function addCompactionFlags(command: Command): Command {
   return command
     .option("--auto-compact-threshold <n>", "compact the history at this many tokens", count)
     .addOption(alias("--compact-threshold <n>"))
-    .option("--recent-turn-budget <n>", "turns that a compaction keeps", count)
+    .option("--recent-turn-budget <n>", "turns that a compaction keeps", flagOf(wholeNumberOrNone))
     .option("--max-summary-tokens <n>", "limit of tokens of a summary", count)
     .option(
       "--min-turns-between-compactions <n>",

@@ -29,7 +29,8 @@ export const learningLaws: readonly Law<OpenService>[] = [
       const [approval, ...others] = await second.listApprovals({});
       assert.deepEqual(others, []);
       expects(approval, "a call that waits for approval", approval);
-      const { approvalId, requestedAt, ...rest } = approval;
+      const { approvalId, requestedAt, mayAnswer, ...rest } = approval;
+      expects(mayAnswer?.includes("user"), "a user who may answer", mayAnswer);
       expects(Date.parse(requestedAt) > 0, "a date and time", requestedAt);
       assert.deepEqual(rest, {
         sessionId,

@@ -70,6 +70,11 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
   const memory = new ProtocolMemory();
 
   async function handle(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (message.method === "GET" && message.url?.endsWith("/models")) {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end('{"data":[]}');
+      return;
+    }
     const [name, protocol] = protocolOf(message);
     const body = JSON.parse(await text(message)) as Json;
     const closed = new Promise<void>((resolve) => response.once("close", resolve));
