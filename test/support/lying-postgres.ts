@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import { CURRENT_TABLES } from "../../src/stores/postgres/migrations.ts";
 
 type Row = Readonly<Record<string, string | number | boolean | null>>;
 
@@ -118,7 +119,7 @@ const LET_IN = Buffer.concat([message("R", int32(0)), message("Z", Buffer.from("
 /** The tables are there, and nothing is in them. */
 function empty(sql: string): Answer {
   if (sql.includes("max(usable_from)")) {
-    return { rows: [{ version: 1, usable: 1, isFollowed: true }] };
+    return { rows: [{ version: CURRENT_TABLES, usable: CURRENT_TABLES, isFollowed: true }] };
   }
   if (sql.includes("pg_current_xact_id")) return { rows: [{ number: "7" }] };
   return { rows: [] };

@@ -27,7 +27,8 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 2, usableFrom: 2, statements: CHECKSUM_OF_KNOWLEDGE },
 ];
 
-const CURRENT = MIGRATIONS.length;
+/** The version of the tables that this rkat makes. */
+export const CURRENT_TABLES = MIGRATIONS.length;
 
 /** PostgreSQL 15, as `server_version_num` has it. */
 const OLDEST_SERVER = 150_000;
@@ -57,7 +58,7 @@ interface Server {
 export async function requireSchema(statements: Statements, server: Server): Promise<number> {
   const before = await stateOf(statements, server);
   if (before) requireUsable(before, server);
-  if (before && before.version >= CURRENT && before.isFollowed) {
+  if (before && before.version >= CURRENT_TABLES && before.isFollowed) {
     return requireLayout(before.partitions, server);
   }
   await requireServer(statements, server);
@@ -137,9 +138,9 @@ function requireUsable(
   { version, usable }: State,
   { address, schema }: Pick<Server, "address" | "schema">,
 ): void {
-  if (usable <= CURRENT) return;
+  if (usable <= CURRENT_TABLES) return;
   throw new SessionError("SESSION_STORE_ERROR", {
-    detail: `The tables in schema ${schema} of ${address} were made by a newer rkat (version ${version}; this one knows ${CURRENT}).`,
+    detail: `The tables in schema ${schema} of ${address} were made by a newer rkat (version ${version}; this one knows ${CURRENT_TABLES}).`,
     hint: "Update rkat here, or name another schema.",
   });
 }

@@ -61,14 +61,19 @@ export class SqlForgottenTexts implements Asking<ForgottenTexts & ForgottenMarks
 /** The key of the database. It gets one at its first use. */
 function* requireKey(): Sql<Uint8Array> {
   const known = yield* row<Key>(KEY);
-  if (known) return known.key;
+  if (known) return keyIn(known);
   const { rows: added } = yield* changed([
     sql`insert into rkat.forgetting_key (only_one, key) values (true, ${newForgettingKey()})
       on conflict do nothing returning key`,
   ]);
   // Another process may have been faster.
   const [own = yield* row<Key>(KEY)] = added as readonly Key[];
-  return (own as Key).key;
+  return keyIn(own);
+}
+
+function keyIn(found: Key | undefined): Uint8Array {
+  if (found?.key instanceof Uint8Array) return found.key;
+  throw new TypeError("the key that forgetting uses is missing");
 }
 
 interface Key {
