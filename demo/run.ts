@@ -29,9 +29,8 @@ makeStore(workspace, process.env);
 const stores = sqliteStores({ path: workspace.storeFile });
 try {
   const report = await replayConversation();
-  const left = await checkThatAnswersLeft(report.session_id);
-  const found = await ask();
-  if (!left || !found || report.compactions.length < COMPACTIONS_MIN) process.exitCode = 1;
+  const found = await ask(report.session_id);
+  if (!found || report.compactions.length < COMPACTIONS_MIN) process.exitCode = 1;
   sayWhatNext();
 } finally {
   await stores.close();
@@ -79,34 +78,42 @@ async function replayConversation(): Promise<ReplayReport> {
   return report;
 }
 
-async function checkThatAnswersLeft(sessionId: string): Promise<boolean> {
+/** Says which answers the window has, and asks memory for the others. Returns whether there were both kinds, and all were found. */
+async function ask(sessionId: string): Promise<boolean> {
   const service = createSessionService({ model: "none", stores, knowledge: false });
   const { history } = await service.read({ sessionId });
   await service.close();
   const window = JSON.stringify(history);
-  const still = questions().filter(({ evidence }) =>
+  const [kept, left] = partition(questions(), ({ evidence }) =>
     window.includes(JSON.stringify(evidence).slice(1, -1)),
   );
-  stage.say(style.bold("2. Five questions about what is no longer in the window"));
-  for (const { question } of still)
-    stage.say(style.red(`✗ The window still has the answer: ${question}`));
-  if (still.length === 0) {
-    stage.say(
-      `Checked: the words that answer them are in none of the ${history.length} messages that the model`,
-    );
-    stage.say("would be sent next, the summary included. So memory is asked:");
+  stage.say(style.bold("2. What a person typed stays, word for word"));
+  stage.say(
+    `The ${history.length} messages that the model would be sent next answer these themselves:`,
+  );
+  stage.say();
+  for (const { question, evidence } of kept) {
+    stage.say(question);
+    stage.say(`${style.green("✓")} in the window: “${evidence}”`);
   }
   stage.say();
-  return still.length === 0;
-}
-
-async function ask(): Promise<boolean> {
-  let found = true;
-  for (const question of questions()) {
+  stage.say(style.bold(`3. ${left.length} questions about what is no longer in the window`));
+  stage.say("Checked: the words that answer them are in none of those messages, the summary");
+  stage.say("included. So memory is asked:");
+  stage.say();
+  let found = kept.length > 0 && left.length > 0;
+  for (const question of left) {
     found = (await askMemory(question, stores.memory, stage)) && found;
     await stage.pause(80);
   }
   return found;
+}
+
+function partition<Item>(
+  items: readonly Item[],
+  test: (item: Item) => boolean,
+): readonly [readonly Item[], readonly Item[]] {
+  return [items.filter(test), items.filter((item) => !test(item))];
 }
 
 function questions(): readonly Question[] {
@@ -114,7 +121,7 @@ function questions(): readonly Question[] {
 }
 
 function sayWhatNext(): void {
-  stage.say(style.bold("3. What to try next"));
+  stage.say(style.bold("4. What to try next"));
   const commands = [
     [
       `npx rkat memory search "why not raise the statement timeout" --dir ${folder}`,

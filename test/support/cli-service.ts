@@ -114,7 +114,9 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return { session_id: sessionId };
   }
 
-  async startTurn(params: Params, options: TurnOptions) {
+  async startTurn({ origin, ...params }: Params, options: TurnOptions) {
+    // The prompt comes from a pipe, so that is its author.
+    if (origin !== undefined && objectOf(origin).author !== "file") throw new Unsayable("origin");
     const noted = this.#noted.get(String(params.session_id));
     if (!noted) {
       // Without a prompt the command would continue a turn that waits.

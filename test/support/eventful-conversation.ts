@@ -26,6 +26,9 @@ export const EVENTFUL: ServiceSetup = {
   ],
 };
 
+/** Only what a person said is kept at compactions. A client of MCP is a model, and a command reads the prompt from a pipe. */
+const NO_PERSON = { author: "file" } as const;
+
 /** Has the conversation, and returns what a listener saw of it and what its log says, without what is new each time. */
 export async function converse(service: SessionService): Promise<{
   readonly seen: readonly object[];
@@ -35,7 +38,7 @@ export async function converse(service: SessionService): Promise<{
   const seen: EventEnvelope[] = [];
   const onEvent = (event: EventEnvelope) => void seen.push(event);
   for (const prompt of ["find the fox", "again", "and now?"]) {
-    await service.startTurn({ sessionId, prompt }, { onEvent });
+    await service.startTurn({ sessionId, prompt, origin: NO_PERSON }, { onEvent });
   }
   const last = seen.at(-1)?.seq ?? 0;
   const logged = await eventsOf(service, sessionId, 0, last);
