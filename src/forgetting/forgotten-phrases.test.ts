@@ -93,9 +93,9 @@ test("the removed text is the text that a comparison of words finds", () => {
     fc.property(cases, ([forgotten, before, after, which]) => {
       const texts = forgotten.map((words) => words.join(" "));
       const own = [...before, ...(forgotten[which] ?? []), ...after].join(" ");
-      for (const of of ["whole", "part"] as const) {
-        expect(new ForgottenPhrases(texts).removeFrom(own, of)).toBe(
-          plainlyWithout(texts, own, of),
+      for (const part of ["whole", "part"] as const) {
+        expect(new ForgottenPhrases(texts).removeFrom(own, part)).toBe(
+          plainlyWithout(texts, own, part),
         );
       }
     }),

@@ -66,8 +66,8 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
         const batch = [turn(0), { ...turn(1), event: event as DurableEvent }];
         await assert.rejects(store.append("s", 0, batch), { code: "INVALID_PARAMS" });
       }
-      for (const of of [{ event_id: 5 as never }, { timestamp_ms: Number.NaN }]) {
-        const batch = [{ ...turn(0), ...of }];
+      for (const broken of [{ event_id: 5 as never }, { timestamp_ms: Number.NaN }]) {
+        const batch = [{ ...turn(0), ...broken }];
         await assert.rejects(store.append("s", 0, batch), { code: "INVALID_PARAMS" });
       }
       assert.equal(await store.lastSeq("s"), 0);
