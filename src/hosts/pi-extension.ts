@@ -69,6 +69,7 @@ interface BeforeCompact {
     readonly turnPrefixMessages: readonly PiMessage[];
     readonly previousSummary?: string;
     readonly tokensBefore: number;
+    readonly settings: { readonly reserveTokens: number };
   };
   readonly branchEntries: readonly PiEntry[];
   readonly customInstructions?: string;
@@ -157,6 +158,7 @@ async function compaction(
     typed: typedIn(messagesIn(branchEntries.slice(0, kept))),
     summarize,
     contextWindow: model.contextWindow,
+    userWordsTokens: wordsTokens(model, preparation.settings),
     ...(customInstructions === undefined ? {} : { instructions: customInstructions }),
     signal,
   });
@@ -165,6 +167,14 @@ async function compaction(
   const [used, ...more] = usages;
   const usage = used && more.reduce(sum, used);
   return { compaction: { summary, firstKeptEntryId, tokensBefore, usage, details } };
+}
+
+/** Words of people may take a quarter of the history at which pi compacts, as they do elsewhere. */
+function wordsTokens(
+  { contextWindow }: PiModel,
+  { reserveTokens }: BeforeCompact["preparation"]["settings"],
+): number {
+  return Math.max(0, Math.floor((contextWindow - reserveTokens) / 4));
 }
 
 /**

@@ -6,7 +6,7 @@ import {
 import { cutMiddle, textSize } from "../compaction/cut-text.ts";
 import { keepAnchors } from "../compaction/keep-anchors.ts";
 import type { AnchorReport } from "../core/event.ts";
-import { isSummary, type Message } from "../core/message.ts";
+import { contentText, isSummary, type Message } from "../core/message.ts";
 import { instructionsIn } from "../knowledge/lasting-wishes.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
@@ -65,11 +65,15 @@ export async function summarizeLeaving(options: Leaving): Promise<LeavingSummary
   // The request stands where it stood, so that all that leaves is summarised.
   const request: readonly Message[] =
     quoted.request === undefined ? [] : [{ role: "user", content: quoted.request }];
-  const messages = [...leaving.map(withoutQuotes), ...request, ...staying];
+  const left = leaving.map(withoutQuotes);
+  const said =
+    request.length > 0 ? left.findLastIndex((message) => isRequestOf(message, typed)) : -1;
+  const messages = [...(said < 0 ? left : left.toSpliced(said, 1)), ...request, ...staying];
+  const begins = messages.length - request.length - staying.length;
   const result = await compactHistory({
     ...compaction,
     messages,
-    pins: messages.flatMap((_, index) => (index < leaving.length ? [] : [index])),
+    pins: messages.flatMap((_, index) => (index < begins ? [] : [index])),
     recentTurnBudget: 0,
     targetTokens: compaction.contextWindow,
     outgrown: false,
@@ -86,6 +90,13 @@ export async function summarizeLeaving(options: Leaving): Promise<LeavingSummary
       quoted,
     },
   };
+}
+
+/** Whether a message is the last that the user typed. The summary quotes it, so it is not said there once more. */
+function isRequestOf(message: Message, typed: readonly string[]): boolean {
+  return (
+    message.role === "user" && !isSummary(message) && contentText(message.content) === typed.at(-1)
+  );
 }
 
 /** Adds the lost facts to a summary that the host's own model wrote, within a limit of bytes. */

@@ -299,5 +299,7 @@ test("two processes in one thread do not mix what they say", async () => {
 });
 
 test("a setting that makes no sense is refused when the middleware is made", () => {
-  expect(() => rkatMiddleware({ contextWindow: -1 })).toThrow("contextWindow is -1");
+  expect(() => rkatMiddleware({ contextWindow: -1 })).toThrow(
+    "contextWindow: it has to be a number above 0, and is -1",
+  );
 });

@@ -205,5 +205,7 @@ test("after a restart, a thread goes on with the summary that was paid for", asy
 });
 
 test("a setting that makes no sense is refused when the processor is made", () => {
-  expect(() => rkatProcessor({ contextWindow: -1 })).toThrow("contextWindow is -1");
+  expect(() => rkatProcessor({ contextWindow: -1 })).toThrow(
+    "contextWindow: it has to be a number above 0, and is -1",
+  );
 });

@@ -198,7 +198,7 @@ function withQuotes(message: Message): readonly Message[] {
   ];
 }
 
-/** pi's own loop, in which the extension writes the summaries. Its reserve moves the places of its cuts. */
+/** pi's own loop, in which the extension writes the summaries. Its reserve moves the places of its cuts, and leaves room for some turns after each. */
 const loop = (reserveTokens: number): AdaptedLoop => ({
   async run(script) {
     const { server, read, record } = await startScriptedServer(script);
@@ -230,7 +230,7 @@ const CANNOT = {
 
 obey(
   adapterLaws,
-  [19_500, 19_700].map((reserveTokens) => {
+  [18_500, 19_200].map((reserveTokens) => {
     const shared = remembered(loop(reserveTokens));
     const name = `in pi's loop, with ${reserveTokens} tokens in reserve`;
     return { name, durable: false, cannot: CANNOT, open: async () => shared };
