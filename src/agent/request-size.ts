@@ -2,13 +2,14 @@ import { countLooseMessages } from "../compaction/measure-history.ts";
 import type { CompactionContext, EngineCompactor } from "../core/compactor.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import type { SessionState } from "../core/session-state.ts";
+import { textWeight } from "../text/text-weight.ts";
 import type { ToolSet } from "./tool-set.ts";
 
 type Sized = Pick<LanguageModel, "id" | "contextWindow">;
 
-/** Estimated tokens of the next request: the history, the task record and the tools. */
+/** Estimated tokens of the next request: the history, the task record, what was recalled, and the tools. */
 export function requestTokens(state: SessionState, tools: ToolSet): number {
-  return state.historyTokens + state.working.shownTokens + tools.tokens;
+  return state.historyTokens + state.shownTokens + tools.tokens;
 }
 
 /** The figures by which a compactor decides whether a compaction is due. */
@@ -18,7 +19,7 @@ export function compactionContext(
   { id, contextWindow }: Sized,
   tools: ToolSet,
 ): CompactionContext {
-  const estimated = state.historyTokens + state.working.shownTokens;
+  const estimated = state.historyTokens + state.shownTokens;
   return {
     lastInputTokens: state.lastInputTokens,
     messageCount: state.history.length,
@@ -33,6 +34,36 @@ export function compactionContext(
       ? {}
       : { looseMessages: countLooseMessages(state.messages, state.pinnedPositions) }),
   };
+}
+
+/** Recalled records of one prompt, and of all prompts since the last compaction, take at most these parts of the threshold. */
+const RECALLED_PART = 1 / 5;
+const ALL_RECALLED_PART = 1 / 3;
+
+/** Tokens that records of memory may take before a prompt, so that no compaction is due because of them. */
+export function recallRoom(
+  { log: { state }, compaction, model, tools }: Recalling,
+  prompt: string,
+): number {
+  if (!compaction) return Number.POSITIVE_INFINITY;
+  const { compactor } = compaction;
+  const threshold = compactor.config.autoCompactThreshold;
+  const now = compactionContext(state, compactor, model, tools);
+  const free = threshold - Math.max(now.estimatedHistoryTokens, now.lastInputTokens);
+  return Math.floor(
+    Math.min(
+      RECALLED_PART * threshold,
+      ALL_RECALLED_PART * threshold - state.recalled.tokens,
+      free - Math.ceil(textWeight(prompt) / 4),
+    ),
+  );
+}
+
+interface Recalling {
+  readonly log: { readonly state: SessionState };
+  readonly compaction?: { readonly compactor: EngineCompactor };
+  readonly model: Sized;
+  readonly tools: ToolSet;
 }
 
 /** The limits that a compaction has to end below, in estimated tokens. */

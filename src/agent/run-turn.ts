@@ -1,14 +1,16 @@
 import { ERRORS, SessionError } from "../core/errors.ts";
-import type { DurableEvent } from "../core/event.ts";
+import type { DurableEvent, MemoryRecalled } from "../core/event.ts";
 import { type JoinedSignal, joinSignals } from "../core/join-signals.ts";
 import type { LanguageModel } from "../core/language-model.ts";
-import { type ToolUse, toolUses } from "../core/message.ts";
+import { contentText, type ToolUse, toolUses } from "../core/message.ts";
 import { eventOfBlock } from "../core/message-assembler.ts";
 import type { Budget, TurnEnd } from "../core/operations/turns.ts";
+import type { SessionState } from "../core/session-state.ts";
+import { startsTurn } from "../core/turn.ts";
 import { addUsage, NO_USAGE, type TokenUsage, tokenUsage, type Usage } from "../core/usage.ts";
 import type { Approvals } from "./approvals.ts";
 import { callModel, type ModelReply, type RetryPolicy } from "./call-model.ts";
-import { requestTokens } from "./request-size.ts";
+import { recallRoom, requestTokens } from "./request-size.ts";
 import { RunBudget } from "./run-budget.ts";
 import {
   type AgentCompaction,
@@ -49,10 +51,15 @@ export interface RunOptions {
   /** Missing when every call may run. */
   readonly approvals?: Approvals;
   readonly maxTokens?: number;
+  /** Finds what memory has about a prompt. Missing when nothing comes back by itself. */
+  readonly recall?: Recall;
   /** Missing when sessions are not compacted. */
   readonly compaction?: AgentCompaction;
   readonly signal: AbortSignal;
 }
+
+/** Returns records that take at most `tokensMax`. It never fails. */
+export type Recall = (prompt: string, tokensMax: number) => Promise<MemoryRecalled | undefined>;
 
 export interface RunResult {
   readonly text: string;
@@ -67,9 +74,9 @@ export interface RunResult {
  * Runs one turn: the user's message, then model calls and tool calls until the model calls no more
  * tools.
  *
- *     run_started ─► [compaction] ─► call the model ─► run its tools ─┐
- *                         ▲                                          │
- *                         └──────────────────────────────────────────┘
+ *     run_started ─► [compaction] ─► [recall] ─► call the model ─► run its tools ─┐
+ *                         ▲                                                      │
+ *                         └──────────────────────────────────────────────────────┘
  *                                          └─► no tool asked for: run_completed
  *
  * However it ends, the log says what happened, and the next turn can continue: each call has a result
@@ -93,6 +100,9 @@ class Run {
   #partial = "";
   /** Tokens that the last request was estimated at. */
   #estimated = 0;
+  #prompt = "";
+  /** How often the recalled records had left the history when memory was asked last. */
+  #recalledAt = -1;
   /** Whether the log has the run's end. */
   #isEnded = false;
 
@@ -128,12 +138,13 @@ class Run {
     // Allowed calls still run. The new prompt denies the unanswered ones.
     await runTools(log.state.openCalls, this.#tools, { ask: supersede });
     const opening = openingEvents(log.state.id, prompt);
+    this.#prompt = contentText(prompt.content);
     if (!this.#callsAtOnce(prompt)) {
       await log.commit(opening);
       return await this.#loop();
     }
     // One batch instead of two: each takes its time to get to the disk.
-    await log.commit([...opening, this.#started()]);
+    await log.commit([...opening, ...(await this.#recall()), this.#started()]);
     return await this.#loop({ isStarted: true });
   }
 
@@ -147,6 +158,16 @@ class Run {
     );
   }
 
+  /** What memory has about the prompt, if it was not asked since the last compaction. */
+  async #recall(): Promise<readonly DurableEvent[]> {
+    const { log, recall } = this.#options;
+    const { clearings } = log.state.recalled;
+    if (!recall || this.#recalledAt === clearings) return [];
+    this.#recalledAt = clearings;
+    const found = await recall(this.#prompt, recallRoom(this.#options, this.#prompt));
+    return found ? [found] : [];
+  }
+
   #started(): DurableEvent {
     const turn_number = this.#calls;
     this.#calls += 1;
@@ -155,6 +176,8 @@ class Run {
 
   async #goOn(): Promise<TurnEnd> {
     const { log } = this.#options;
+    this.#recalledAt = log.state.recalled.clearings;
+    this.#prompt = lastPrompt(log.state);
     await log.commit([{ type: "run_resumed", session_id: log.state.id }]);
     const done = await runTools(log.state.openCalls, this.#tools);
     return done ? await this.#loop() : await this.#pause();
@@ -187,7 +210,7 @@ class Run {
         this.#spend(paid);
         if (await this.#isSpent()) return "budget_exhausted";
       }
-      await log.commit([this.#started()]);
+      await log.commit([...(await this.#recall()), this.#started()]);
       const end = await this.#step();
       if (end) return end;
     }
@@ -339,6 +362,11 @@ class Run {
     this.#usage = addUsage(this.#usage, usage);
     this.#budget.countCall(usage);
   }
+}
+
+function lastPrompt({ messages }: SessionState): string {
+  const message = messages.findLast(startsTurn);
+  return message?.role === "user" ? contentText(message.content) : "";
 }
 
 function turnEnd({ stopReason }: ModelReply): TurnEnd {

@@ -43,6 +43,7 @@ export function memoryOptions(
           memoryScope: config.get("memory.index"),
           searchableMemory: config.get("search.enabled"),
           memoryResults: config.get("search.max_results"),
+          recallTokens: config.get("memory.recall_tokens"),
         }
       : {}),
   };

@@ -183,6 +183,13 @@ export const SETTINGS = {
     "nothing",
     "Results with a lower score are left out. Each store has its own default.",
   ),
+  "memory.recall_tokens": setting(
+    wholeNumberOrNone,
+    1500,
+    "lowers",
+    "nothing",
+    "Tokens that records of memory may take before a prompt that they are about; they come by themselves. 0 for none.",
+  ),
   "memory.cache_mb": optional(
     wholeNumber,
     "lowers",

@@ -122,6 +122,17 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
     usage,
   }),
   compaction_failed: fields({ error: isText, usage: maybe(usage) }),
+  memory_recalled: fields({
+    records: listOf(
+      fields({
+        id: isText,
+        session_id: isText,
+        said_by: isText,
+        text: isText,
+        time: maybe(isText),
+      }),
+    ),
+  }),
   tool_output_pruned: fields({ pruned }),
   text_forgotten: fields({ messages: ids, shortened: maybe(ids), events: ids }),
   task_updated: fields({

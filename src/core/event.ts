@@ -169,6 +169,7 @@ export type DurableEvent =
       /** Tokens of the summaries that came to nothing. Logs of earlier versions do not say so. */
       readonly usage?: Usage;
     }
+  | MemoryRecalled
   /** Old tool output was shortened in the history. The log keeps all of it. */
   | {
       readonly type: "tool_output_pruned";
@@ -226,6 +227,35 @@ export interface HostItemsChanged {
   readonly operation?: { readonly id: string; readonly change: string };
   /** The list begins again, and earlier operations count no more. */
   readonly restarts?: true;
+}
+
+/**
+ * Memory has something about the newest prompt. The model sees the records before that prompt, until the next
+ * compaction. They are quotes: memory does not take them in, and nothing is learned from them.
+ */
+export interface MemoryRecalled {
+  readonly type: "memory_recalled";
+  /** In the order in which they were said. */
+  readonly records: readonly RecalledRecord[];
+  /** Estimated tokens of all of them as the model sees them. */
+  readonly tokens: number;
+}
+
+/** An entry of memory that came back by itself. */
+export interface RecalledRecord {
+  /** Id of the entry. */
+  readonly id: string;
+  /** The session that it was said in; empty for this one. */
+  readonly session_id: string;
+  readonly turn: number | null;
+  /** `user`, `model`, `tool`, `file`, `program`, or a name. */
+  readonly said_by: string;
+  /** ISO 8601. */
+  readonly time?: string;
+  /** From 0 to 1. A neighbour of a record has the score of that. */
+  readonly score: number;
+  /** One line, cut to the passage that answers. */
+  readonly text: string;
 }
 
 export interface TextForgotten {

@@ -17,6 +17,7 @@ import {
 import { instant } from "./instant.ts";
 import { indexableText, isSummary, type Message, summaryMessage, type ToolUse } from "./message.ts";
 import { type LoggedMessage, MessageAssembler } from "./message-assembler.ts";
+import { Recalled, withRecords } from "./recalled.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
 import { TokenCounts } from "./token-counts.ts";
 import { messageWeight, tokensOfWeight } from "./tokens.ts";
@@ -62,6 +63,8 @@ export class SessionState {
   allowed: readonly AllowedCalls[] = [];
   /** The task record and the pins. */
   readonly working = new WorkingMemory();
+  /** What came back from memory since the last compaction. */
+  readonly recalled = new Recalled();
   /** How its models count. */
   readonly counts = new TokenCounts();
   /** What was appended under a key. */
@@ -91,9 +94,15 @@ export class SessionState {
     return this.#messages;
   }
 
-  /** The messages of the next model call: the history, with the task record in its place. */
+  /** The messages of the next model call: the history, with the task record and what was recalled in their places. */
   get sentMessages(): readonly Message[] {
-    return withShownTask(this.#history, this.#messages, this.working.shown);
+    const withTask = withShownTask(this.#history, this.#messages, this.working.shown);
+    return withRecords(this.#history, withTask, this.recalled.shown);
+  }
+
+  /** Estimated tokens of what the next model call has besides the history. */
+  get shownTokens(): number {
+    return this.working.shownTokens + this.recalled.tokens;
   }
 
   /** Positions of pinned messages in the history. */
@@ -129,6 +138,7 @@ export class SessionState {
     this.waiting.push(stored);
     this.#note(stored);
     this.working.note(stored, call, this.#lastMessage);
+    this.recalled.note(stored, () => this.#lastPrompt);
     this.counts.note(stored);
     this.appended.note(stored);
   }
@@ -144,6 +154,10 @@ export class SessionState {
   /** Id of the last message; 0 before the first. A summary is never the last. */
   get #lastMessage(): number {
     return this.#history.findLast(({ message }) => !isSummary(message))?.id ?? 0;
+  }
+
+  get #lastPrompt(): number | undefined {
+    return this.#history.findLast(({ message }) => startsTurn(message))?.id;
   }
 
   #note({ seq, timestamp_ms, event }: StoredEvent): void {
@@ -305,6 +319,7 @@ export class SessionState {
       recorded_compactions: this.recordedCompactions,
       ...(this.allowed.length === 0 ? {} : { allowed: this.allowed }),
       ...(this.appended.all.length === 0 ? {} : { appended: this.appended.all }),
+      ...this.recalled.snapshot(),
       ...this.working.snapshot(),
     };
   }
@@ -339,6 +354,7 @@ export class SessionState {
     const { recorded_compactions = state.recordedCompactions } = snapshot;
     Object.assign(state, scalarsOf(snapshot), { recordedCompactions: recorded_compactions });
     state.working.restore(snapshot);
+    state.recalled.restore(snapshot);
     if (snapshot.token_counts) state.counts.restore(snapshot.token_counts);
     if (snapshot.appended) state.appended.restore(snapshot.appended);
     await state.catchUp(read);

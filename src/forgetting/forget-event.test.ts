@@ -121,6 +121,13 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
     usage: NO_USAGE,
   },
   compaction_failed: { type: "compaction_failed", error: said("Error"), reason: "summary_failed" },
+  memory_recalled: {
+    type: "memory_recalled",
+    records: [
+      { id: "s:1", session_id: "s", turn: 0, said_by: "user", score: 1, text: said("Record") },
+    ],
+    tokens: 1,
+  },
   tool_output_pruned: {
     type: "tool_output_pruned",
     pruned: [],

@@ -185,6 +185,15 @@ export const FORGETTING: Rows = {
         : { ...event, summary: phrases.removeFrom(event.summary, "part") },
   },
   compaction_failed: { copies: errorWithout },
+  memory_recalled: {
+    copies: (event, phrases) => ({
+      ...event,
+      records: event.records.map((record) => ({
+        ...record,
+        text: phrases.removeFrom(record.text, "part"),
+      })),
+    }),
+  },
   tool_output_pruned: NO_TEXT,
   text_forgotten: NO_TEXT,
   task_updated: {

@@ -102,6 +102,8 @@ export function redactEvent(event: DurableEvent): DurableEvent {
       return { ...event, result: redactSecrets(event.result) };
     case "compaction_completed":
       return event.summary === null ? event : { ...event, summary: redactSecrets(event.summary) };
+    case "memory_recalled":
+      return { ...event, records: redactJson(event.records) };
     case "task_updated":
       return { ...event, changed: redactJson(event.changed) };
     default:

@@ -56,6 +56,7 @@ const SERVICE: Readonly<Record<keyof ServiceOptions, Check>> = {
   memoryScope: oneOf("all", "discarded"),
   searchableMemory: flag,
   memoryResults: whole(1),
+  recallTokens: whole(0),
   compaction: group({ ...COMPACTION, summarizer: unless("fallback", model), pinBudget: amount }),
   knowledge: unless(false, group(knowledge)),
   approvals: group(approvals),

@@ -30,6 +30,11 @@ export function contextView(
       tokens: state.working.shownTokens,
       messages: state.working.shown ? 1 : 0,
     } as const,
+    {
+      name: "recalled",
+      tokens: state.recalled.tokens,
+      messages: state.recalled.shown.length,
+    } as const,
   ];
   const usedTokens = parts.reduce((sum, { tokens }) => sum + tokens, 0);
   const room = contextWindow ?? threshold;

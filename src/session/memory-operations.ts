@@ -42,6 +42,7 @@ export type MemoryOptions = Pick<
   | "knowledge"
   | "searchableMemory"
   | "memoryResults"
+  | "recallTokens"
   | "project"
   | "onBackgroundError"
 >;

@@ -53,13 +53,14 @@ function over<Store extends object>(store: Store, methods: Partial<Store>): Stor
 /** The other fields of a snapshot have ids, numbers and places in the log. */
 function redactSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
   const { settings, last_assistant_text: said, task, denied, instructions } = snapshot;
-  const { shown_task: shown, allowed } = snapshot;
+  const { shown_task: shown, allowed, recalled } = snapshot;
   return {
     ...snapshot,
     settings: redactSettings(settings),
     last_assistant_text: said === null ? null : redactSecrets(said),
     ...(task ? { task: redactJson(task) } : {}),
     ...(shown ? { shown_task: { ...shown, text: redactSecrets(shown.text) } } : {}),
+    ...(recalled ? { recalled: redactJson(recalled) } : {}),
     ...(allowed ? { allowed: redactJson(allowed) } : {}),
     ...(denied ? { denied: redactJson(denied) } : {}),
     ...(instructions ? { instructions: redactJson(instructions) } : {}),

@@ -65,6 +65,11 @@ export interface ServiceOptions {
   readonly searchableMemory?: boolean;
   /** Results of a `searchMemory` that names no limit. Default 10. */
   readonly memoryResults?: number;
+  /**
+   * Tokens that records of memory may take before a prompt that they are about. They come by themselves. Default 1500;
+   * 0 for none.
+   */
+  readonly recallTokens?: number;
   /** Capability `session-compaction`; `{}` for the defaults. */
   readonly compaction?: CompactionOptions;
   /**
@@ -135,9 +140,9 @@ export function memoryOf({
 export function switchedOffOptions(options: ServiceOptions): readonly string[] {
   if (memoryOf(options)) return [];
   const why = options.memory === false ? "`memory` is false" : "there is no `memory`";
-  const given = (["memoryScope", "memoryResults", "searchableMemory"] as const).filter(
-    (name) => options[name] !== undefined && options[name] !== false,
-  );
+  const given = (
+    ["memoryScope", "memoryResults", "recallTokens", "searchableMemory"] as const
+  ).filter((name) => options[name] !== undefined && options[name] !== false);
   return given.map((name) => `\`${name}\` has no effect, because ${why}.`);
 }
 

@@ -18,6 +18,7 @@ import { WorkingMemory } from "../core/working-memory.ts";
 import { givenInstructions } from "../knowledge/given-instructions.ts";
 import { hashOf } from "../knowledge/hash-of.ts";
 import type { Part } from "./checked-operations.ts";
+import { recallOf } from "./recall.ts";
 import type { ServiceCore, ToolsOf } from "./service-core.ts";
 import { instructionBytesMax } from "./turn-settings.ts";
 
@@ -49,7 +50,15 @@ export function turnOperations(core: ServiceCore, toolsOf: ToolsOf): Part<keyof 
                 instructionBytesMax(settings.compaction),
               ),
             };
-      const result = await runTurn(prompt, { ...settings, tools, approvals, log: session, signal });
+      const recall = recallOf(core, state);
+      const result = await runTurn(prompt, {
+        ...settings,
+        tools,
+        approvals,
+        ...(recall ? { recall } : {}),
+        log: session,
+        signal,
+      });
       return { sessionId: state.id, ...result };
     });
   }

@@ -22,6 +22,7 @@ const TITLES: Readonly<Record<ContextPartName, string>> = {
   pins: "pins",
   turns: "turns",
   task_record: "task record",
+  recalled: "from memory",
 };
 
 /** The parts of a session's context window and their tokens, as a table with bars. */

@@ -32,6 +32,8 @@ export function renderEvent(event: SessionEvent): string {
       return `  ✓ Compaction complete: ${event.messages_before} → ${event.messages_after} messages, ${event.summary_tokens} summary tokens\n`;
     case "compaction_failed":
       return `  ✗ Compaction failed (continuing): ${event.error}\n`;
+    case "memory_recalled":
+      return `  ↶ From memory: ${event.records.length} ${event.records.length === 1 ? "record" : "records"}, ${event.tokens} tokens\n`;
     case "tool_output_pruned":
       return `  ✂ Old tool output pruned: ${event.tokens_before} → ${event.tokens_after} tokens\n`;
     case "task_updated":

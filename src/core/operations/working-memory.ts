@@ -139,6 +139,7 @@ const contextPartName = z.enum([
   "pins",
   "turns",
   "task_record",
+  "recalled",
 ]);
 
 export type ContextPartName = z.infer<typeof contextPartName>;
