@@ -1,5 +1,6 @@
 export const SUITES = [
   "recall",
+  "coherence",
   "memory",
   "vectors",
   "turns",
@@ -16,8 +17,10 @@ export interface BenchOptions {
   readonly size: number;
   /** Fewer questions and runs: rough figures, soon. */
   readonly quick: boolean;
-  /** A folder of conversations to measure recall with, instead of made-up ones. */
+  /** A folder of conversations to measure recall and coherence with, instead of the usual ones. */
   readonly data?: string;
+  /** Tokens of the windows that coherence is measured in. */
+  readonly windows: readonly number[];
 }
 
 /** How a caller watches a measurement, and stops it. */

@@ -28,7 +28,7 @@ export interface BenchTable {
   readonly skipped?: readonly string[];
 }
 
-export type Unit = "ms" | "µs" | "/s" | "MB/s" | "MB" | "KB" | "%" | "×";
+export type Unit = "ms" | "µs" | "/s" | "MB/s" | "MB" | "KB" | "%" | "×" | "tokens" | "times";
 
 export interface Figure {
   readonly name: string;

@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { IMPORTS_BUILT_PACKAGE } from "../test/support/built-package.ts";
@@ -51,6 +52,36 @@ test("`recall --quick --json` prints what was measured, and leaves nothing behin
   expect(left()).toEqual([]);
 });
 
+// Takes over two seconds: the bench plays a talk, and asks about it, in a process of its own.
+test("`coherence` asks about a talk of your own, in a window of any size", async () => {
+  const data = await temporaryFolder();
+  const said = Array.from({ length: 40 }, (_, turn) => ({
+    id: `m${turn}`,
+    conv: "c",
+    session: "s",
+    turn,
+    speaker: turn % 2 === 0 ? "Ada" : "Ben",
+    text: `Number ${turn} is about the ${turn === 4 ? "lighthouse of Kiel" : "weather"}, as usual, and so on.`,
+  }));
+  const asked = { conv: "c", text: "Who saw the lighthouse of Kiel?", relevant: ["m4"] };
+  const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join("\n");
+  writeFileSync(join(data, "docs.jsonl"), lines(said));
+  writeFileSync(join(data, "queries.jsonl"), lines([asked]));
+  const { ended, left } = await bench(
+    ...["coherence", "--quick", "--json", "--window", "2000", "--data", data],
+  );
+  const { code, stdout, stderr } = await ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const [{ title, figures }] = JSON.parse(stdout).tables;
+  expect(title).toBe("coherence, data, a window of 2000 tokens");
+  const value = (name: string) => figures.find((one: { name: string }) => one.name === name)?.value;
+  expect(value("answers by one search")).toBe(100);
+  expect(value("compactions of a talk")).toBeGreaterThan(0);
+  expect(value("a request, at most")).toBeLessThan(2000);
+  expect(value("violations")).toBe(0);
+  expect(left()).toEqual([]);
+});
+
 /** `npm test` runs the quickest of them: what they share then works in all. */
 const SUITES = [
   { suite: "turns", figures: ["a turn after 10 000 messages"] },
@@ -84,8 +115,9 @@ test("a folder without conversations, an unknown suite and a bad size are refuse
   for (const [args, complaint] of [
     [["--data", "nowhere"], "nowhere cannot be read"],
     [["--data", "demo"], "There is no docs.jsonl in"],
-    [["turns", "--data", "demo"], "--data is for the suite recall only"],
+    [["turns", "--data", "demo"], "--data is for the suites recall and coherence only"],
     [["speed"], "speed is not a suite"],
+    [["coherence", "--window", "8k"], "--window must be a whole number from 2000"],
     [["--size", "7"], "--size must be a whole number from 1000"],
     [["--speed"], "'--speed'"],
   ] as const) {

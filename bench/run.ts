@@ -12,6 +12,7 @@ import { renderReport } from "./render-report.ts";
 import { runBench } from "./run-bench.ts";
 
 const SIZE = { min: 1_000, usual: 10_000, max: 10_000_000 } as const;
+const WINDOWS = { min: 2_000, usual: 8_000, max: 2_000_000 } as const;
 const EXIT = { failed: 1, badUsage: 2, interrupted: 130 } as const;
 
 const HELP = `Usage: npm run bench -- [suite...] [options]
@@ -20,6 +21,7 @@ Measures rkat on this machine, offline.
 
 Suites (default: all):
   recall    whether the messages that answer a question are among the first results
+  coherence whether the model is sent what answers a question, long after it was said
   memory    searching, adding, opening, disk and memory of a store with --size entries
   vectors   the same with vectors of 384 numbers beside the words
   turns     what a turn costs in a session of 100 messages, and in one of 10 000
@@ -30,11 +32,13 @@ Suites (default: all):
 Options:
   --size <n>       entries in the measured stores (default: ${SIZE.usual})
   --quick          fewer questions and runs: rough figures, soon
-  --data <folder>  your own conversations, for recall
+  --data <folder>  your own conversations, for recall and coherence
+  --window <list>  tokens of the windows for coherence, such as 8000,32000 (default: ${WINDOWS.usual})
   --json           print JSON; use \`npm run --silent bench\` to get nothing else
   -h, --help       print this
 
-Texts are made up, always the same ones, or come from --data: a folder with
+Texts are made up, always the same ones, or come from --data (for coherence also from
+../shared/bench/data, if it is there): a folder with
   docs.jsonl     {"id","conv","session","turn","speaker"?,"time"?,"text"} a line, in order
   queries.jsonl  {"conv","text","relevant":[ids]} a line; an empty list when nothing answers it
 or with one such folder per set. Nothing is sent anywhere. The stores are in the system's
@@ -70,6 +74,7 @@ async function bench(args: readonly string[]): Promise<void> {
     suites: suitesOf(positionals, values.data),
     size: sizeOf(values.size),
     quick: values.quick,
+    windows: values.window.split(",").map(windowOf),
     ...(values.data === undefined ? {} : { data: values.data }),
   };
   const progress = new ProgressLine(stderr);
@@ -99,6 +104,7 @@ function readArgs(args: readonly string[]) {
         size: { type: "string" },
         quick: { type: "boolean", default: false },
         data: { type: "string" },
+        window: { type: "string", default: String(WINDOWS.usual) },
         json: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },
@@ -108,24 +114,37 @@ function readArgs(args: readonly string[]) {
   }
 }
 
-/** All suites when none is named; only recall when `--data` is given. */
+/** All suites when none is named; only those that take it when `--data` is given. */
 function suitesOf(names: readonly string[], data: string | undefined): readonly SuiteName[] {
   const unknown = names.find((name) => !SUITES.some((suite) => suite === name));
   if (unknown !== undefined) {
     throw new UsageError(`${unknown} is not a suite. The suites are ${SUITES.join(", ")}.`);
   }
   const named = SUITES.filter((suite) => names.includes(suite));
-  if (data !== undefined && names.length > 0 && !named.includes("recall")) {
-    throw new UsageError("--data is for the suite recall only.");
+  const takesData = named.includes("recall") || named.includes("coherence");
+  if (data !== undefined && names.length > 0 && !takesData) {
+    throw new UsageError("--data is for the suites recall and coherence only.");
   }
   if (named.length > 0) return named;
-  return data === undefined ? SUITES : ["recall"];
+  return data === undefined ? SUITES : ["recall", "coherence"];
 }
 
 function sizeOf(text: string = String(SIZE.usual)): number {
+  return wholeNumber("--size", text, SIZE);
+}
+
+function windowOf(text: string): number {
+  return wholeNumber("--window", text, WINDOWS);
+}
+
+function wholeNumber(
+  flag: string,
+  text: string,
+  { min, max }: { readonly min: number; readonly max: number },
+): number {
   const value = /^\d[\d_]*$/.test(text) ? Number(text.replaceAll("_", "")) : Number.NaN;
-  if (value >= SIZE.min && value <= SIZE.max) return value;
-  throw new UsageError(`--size must be a whole number from ${SIZE.min} to ${SIZE.max}.`);
+  if (value >= min && value <= max) return value;
+  throw new UsageError(`${flag} must be a whole number from ${min} to ${max}.`);
 }
 
 function failure(error: unknown): readonly [code: number, text: string] {
