@@ -37,7 +37,7 @@ export function compactionContext(
 }
 
 /** Recalled records of one prompt, and of all prompts since the last compaction, take at most these parts of the threshold. */
-const RECALLED_PART = 1 / 5;
+const RECALLED_PART = 1 / 4;
 const ALL_RECALLED_PART = 1 / 3;
 
 /** Tokens that records of memory may take before a prompt, so that no compaction is due because of them. */
