@@ -137,6 +137,8 @@ class Life {
     this.#stores = sqliteStores({ path: this.#path, thread: "main" });
     const scripted = scriptedModel((request) => this.#reply(request));
     this.#service = createSessionService({
+      // What comes back by itself is besides the tiers.
+      recallTokens: 0,
       model: {
         id: scripted.id,
         stream: (request) => this.#checked(request, () => scripted.stream(request)),

@@ -12,7 +12,7 @@ import type { ServiceCore } from "./service-core.ts";
 import { memoryOf } from "./service-options.ts";
 
 /** Tokens that recalled records take before a prompt when nothing else is said. Measured with `npm run bench -- coherence`. */
-export const RECALL_TOKENS_DEFAULT = 1_500;
+const RECALL_TOKENS_DEFAULT = 1_500;
 
 /**
  * Nothing comes back unless the best record has this score. Of questions about other talks, at most one in ten has such a record;
@@ -31,9 +31,14 @@ const OWN_WORDS_MIN = 2;
 /** Characters of a long prompt that are looked for, from its beginning and from its end. */
 const QUERY_CHARACTERS = 1_000;
 
+/** The compactions of each session after which memory was known to have all that left. */
+const CAUGHT_UP = new WeakMap<SessionState, number>();
+
 /**
- * Finds what memory has about a prompt: what the window does not show, and only if it is sure of the best of it.
+ * Finds what memory has about a prompt: what a compaction took out of the window, and only if it is sure of the best of it.
  * `undefined` in a session that has no memory, and in a service that recalls nothing.
+ *
+ * It looks at this session only. What others said would be copied into this log, and outlive the deletion of theirs.
  */
 export function recallOf(core: ServiceCore, state: SessionState): Recall | undefined {
   const { recallTokens = RECALL_TOKENS_DEFAULT } = core.options;
@@ -44,12 +49,14 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
   const failed = {};
   return async (prompt, room) => {
     const tokensMax = Math.min(recallTokens, room);
-    if (tokensMax <= 0) return undefined;
+    // Before the first compaction the window shows all.
+    if (tokensMax <= 0 || state.compactions === 0) return undefined;
     let found: MemoryRecalled | undefined;
     // A turn goes on without memory.
     await core.outages.attempt(failed, async () => {
-      // What this session says gets there in the background. What others said must be there when it begins.
-      if (state.turns <= 1) await core.projected();
+      // What was said gets there in the background. Once it has all that left, it need not have the rest.
+      if (CAUGHT_UP.get(state) !== state.compactions) await core.projected();
+      CAUGHT_UP.set(state, state.compactions);
       found = await recall(state, prompt, tokensMax, memory);
     });
     return found;
@@ -64,7 +71,12 @@ async function recall(
 ): Promise<MemoryRecalled | undefined> {
   const query = queryOf(state, prompt);
   if (query === "") return undefined;
-  const hits = await memory.search({ query, limit: CANDIDATES, neighbours: 1 });
+  const hits = await memory.search({
+    query,
+    sessionId: state.id,
+    limit: CANDIDATES,
+    neighbours: 1,
+  });
   const isNew = unseenBy(state);
   const unseen = hits.filter((hit) => RECALLED_KINDS.has(hit.kind) && isNew(hit));
   if ((unseen[0]?.score ?? 0) < BEST_SCORE_MIN) return undefined;

@@ -71,4 +71,8 @@ function withoutNovelty({ payload, ...event }: EventEnvelope, sessionId: string)
   return JSON.parse(text.replaceAll(sessionId, "…"));
 }
 
-const NEW_EACH_TIME = new Set(["event_id", "timestamp_ms", "duration_ms", "delay_ms"]);
+const NEW_EACH_TIME = new Set([
+  ...["event_id", "timestamp_ms", "duration_ms", "delay_ms"],
+  // Of recalled records: when a prompt was said, and its author.
+  ...["time", "said_by"],
+]);
