@@ -21,7 +21,7 @@ const LINKS_MAX = 3;
 
 /**
  * What a number at a place of a text is the value of: the name before it, the thing that it counts, or
- * both. Undefined when its clause does not say it, when it is the place of something (`src/a.ts:152`, line 152,
+ * both. Undefined when its clause does not say it, when it is the place of something (`main.ts:152`, line 152,
  * a time of day), and when it stands in a row of numbers, as in a table or in a longer number.
  *
  *     the statement timeout is 5 s      statement timeout is 5 s
@@ -61,7 +61,7 @@ interface Name {
 
 function nameBefore(before: string, isCut: boolean, isTime: boolean): Name | "place" | undefined {
   const [mark = ""] = MARK.exec(before) ?? [];
-  // `src/a.ts:152`, `12:5`: a place in a file.
+  // `main.ts:152`, `12:5`: a place in a file.
   if (/^:$/.test(mark)) return "place";
   const marked = mark !== "";
   const text = marked ? before.slice(0, -mark.length) : before;
@@ -88,7 +88,7 @@ function nameBefore(before: string, isCut: boolean, isTime: boolean): Name | "pl
     if (isTime && (links.length === 0 || !links.every(isShort))) return undefined;
   }
   const named = words.slice(start, end).join(" ");
-  if (named.length > NAME_MAX || HEADINGS.has(named)) return undefined;
+  if (named.length > NAME_MAX || (marked && HEADINGS.has(named))) return undefined;
   const linked = words
     .slice(end)
     .map((word) => ` ${word}`)
