@@ -104,7 +104,7 @@ test.each([
   "  151\tconst a\n  152→const b\n  153|const c",
   "16:40:12 started\n2026-02-26T13:31:02Z stopped",
   "51158 13 37\n| 4711 | 12 | 2026 |",
-  "it took 4.5 s, we saved 1200",
+  "it took 4.5 s, we saved 1200, the backfill put 38,116",
 ])("a number that nothing names is bare: %s", (text) => {
   expect(valuesIn(text)).toEqual([]);
 });

@@ -192,7 +192,11 @@ const MEASURE = /[^\d.,]$/;
 
 const GENITIVES = new Set("of de du del des di da do av af van von der".split(" "));
 const ARTICLES = new Set("a an the my our your his her its their".split(" "));
-const NEVER_LINKS = new Set("and or but if so we he she you i it und oder et ou y e o".split(" "));
+const NEVER_LINKS = new Set(
+  "and or but if so we he she you i it und oder et ou y e o put got ran saw cut hit did let use see has had".split(
+    " ",
+  ),
+);
 
 /** Words beside a number that only place it: `line 152`, `Zeile 152`. */
 const POSITIONS = new Set(
