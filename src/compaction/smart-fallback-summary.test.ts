@@ -41,7 +41,7 @@ test("with little room the start, the tools and the latest come first", () => {
     [
       "[Start] Fix the parser.",
       "[Tool: read_file]",
-      "[User] Keep th […] codes.",
+      "[User] Keep […] codes.",
       "[Assistant] Decided […] stays.",
       "[Latest] Good. Now the tests.",
     ].join("\n"),

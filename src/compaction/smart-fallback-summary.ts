@@ -1,5 +1,5 @@
 import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
-import { cutEnd, cutMiddle, cutToSize, textSize, twoEnds } from "./cut-text.ts";
+import { atWords, cutEnd, cutMiddle, cutToSize, textSize, twoEnds } from "./cut-text.ts";
 import { withoutAnchors } from "./keep-anchors.ts";
 import { summaryText, userText } from "./render-transcript.ts";
 
@@ -102,19 +102,44 @@ function shortLine({ kind, text, order }: KindOfLine & Line, bytesMax: number): 
   return { order, text: `[${kind}] ${ends(text, Math.floor(bytesMax * MESSAGE_PART))}` };
 }
 
-/** The previous summary, marked once however many summaries it has been through. */
+/**
+ * The previous summary, marked once however many summaries it has been through: its beginning, and as many of its
+ * last lines as fit. Its latest message is not the latest any more.
+ */
 function earlier(text: string, bytesMax: number): string {
   const mark = "[Earlier] ";
   const unmarked = text.startsWith(mark) ? text.slice(mark.length) : text;
-  return mark + ends(unmarked, bytesMax - TAG_BYTES - 1);
+  const room = bytesMax - TAG_BYTES - 1;
+  const whole = unmarked.replaceAll(/^\[Latest\] /gm, "");
+  if (textSize(whole) <= room) return mark + whole;
+  const [first = "", ...lines] = whole.split("\n");
+  const begins = ends(first, Math.floor(room / 2));
+  let left = room - textSize(begins) - 2 * LINE_BREAK_BYTES - textSize(LEFT_OUT);
+  const last: string[] = [];
+  for (const line of lines.reverse()) {
+    left -= textSize(line) + LINE_BREAK_BYTES;
+    if (left < 0) break;
+    if (line !== LEFT_OUT) last.push(line);
+  }
+  // One long line is better than none.
+  const newest = lines.find((line) => line !== LEFT_OUT);
+  if (last.length === 0 && newest === undefined) return mark + ends(whole, room);
+  if (last.length === 0 && newest !== undefined) {
+    const rest = room - textSize(begins) - 2 * LINE_BREAK_BYTES - textSize(LEFT_OUT);
+    last.push(ends(newest, rest));
+  }
+  return mark + [begins, LEFT_OUT, ...last.reverse()].join("\n");
 }
 
+/** Stands for the lines of a previous summary that had no room. */
+const LEFT_OUT = "[…]";
+
 function head(text: string, sizeMax: number): string {
-  return cutToSize(sizeMax, (bytes) => cutEnd(text, bytes));
+  return cutToSize(sizeMax, (bytes) => atWords(text, cutEnd(text, bytes), " […]"));
 }
 
 function ends(text: string, sizeMax: number): string {
-  return cutToSize(sizeMax, (bytes) => cutMiddle(text, bytes));
+  return cutToSize(sizeMax, (bytes) => atWords(text, cutMiddle(text, bytes), " […] "));
 }
 
 /** Reads only the two ends of a text that is far longer than `bytesMax`. */
