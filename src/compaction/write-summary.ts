@@ -68,7 +68,7 @@ export async function writeSummary(
     return { text: discarded.map(summaryText).join("\n\n"), by: "none" };
   }
   const fallback = () => {
-    const bytesMax = summaryBytesMax - (options.reservedBytes?.() ?? 0);
+    const bytesMax = Math.max(0, summaryBytesMax - (options.reservedBytes?.() ?? 0));
     const text = smartFallbackSummary(discarded, bytesMax);
     return { text, by: "fallback", score: worth(text).score } as const;
   };
