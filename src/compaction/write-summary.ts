@@ -91,9 +91,11 @@ export async function writeSummary(
     if (problem === undefined) return { text: answer, by: "model", score, rejected };
     rejected.push(problem);
   }
-  // This is no outage: a model that does not follow the prompt will not follow it later.
   const detail = `The model's answers are no summaries: ${rejected.join(", ")}.`;
-  return { ...fallback(), failure: { reason: "worthless_summary", detail }, rejected };
+  const failure = { reason: "worthless_summary", detail } as const;
+  return options.onSummaryFailure === "fallback"
+    ? { ...fallback(), failure, rejected }
+    : { failure };
 }
 
 function requestFor(
