@@ -243,6 +243,7 @@ export async function compactHistory(
   const anchored = options.keepAnchors !== false && room > 0;
   const stays = retained.filter((message) => !isSummary(message));
   const parts = { discarded, retained: [...stays, { role: "user", content: said.text } as const] };
+  const leaves = new Map(dry.discardedAt.map((at, index) => [at, discarded[index]]));
   const written = await writeSummary(
     { ...dry, discarded, summaryBytesMax: room },
     {
@@ -251,6 +252,7 @@ export async function compactHistory(
       contextWindow,
       onSummaryFailure: outgrown ? "fallback" : (options.onSummaryFailure ?? "keep"),
       retained: parts.retained,
+      record: messages.map((message, at) => leaves.get(at) ?? message),
       reservedBytes: () => (anchored ? anchorBytes(parts, room) : 0),
     },
   );
