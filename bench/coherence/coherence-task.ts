@@ -3,7 +3,7 @@ import type { SayProgress } from "../bench.ts";
 import type { Question } from "../data/conversation.ts";
 import { madeUpDataset, readDatasets } from "../data/dataset.ts";
 import { canRecall, oneSpaced, PlayedSession, type Way } from "./played-session.ts";
-import { beginningOf, summariserOf, type Talk, talkOf } from "./talk.ts";
+import { beginningOf, type Exchange, summariserOf, type Talk, talkOf } from "./talk.ts";
 import { TURNS_WITH_WISHES, WISHES, wishfulTalk } from "./wishes.ts";
 
 export interface CoherenceInput {
@@ -162,13 +162,21 @@ async function measureWishes(way: Way, folder: string, tally: Tally): Promise<vo
   tally.violations += session.violations;
 }
 
-/** Questions about other talks, from all over them: nothing in this one answers. */
+/**
+ * Questions about other talks, from all over them: nothing in this one answers. In some sets a person is in several talks. What
+ * names a speaker of this one is about this one.
+ */
 function unrelatedTo(talk: Talk, all: readonly Talk[], count: number): readonly Question[] {
-  const others = all.filter(({ id }) => id !== talk.id);
+  const names = [...new Set(talk.exchanges.flatMap(speakersIn))].map((name) => name.toLowerCase());
+  const others = all.filter(({ id }) => id !== talk.id).flatMap(({ questions }) => questions);
   return spread(
-    others.flatMap(({ questions }) => questions),
+    others.filter(({ text }) => !names.some((name) => text.toLowerCase().includes(name))),
     count,
   );
+}
+
+function speakersIn({ asked, answered }: Exchange): readonly string[] {
+  return [...asked, ...answered].flatMap(({ speaker }) => (speaker ? [speaker] : []));
 }
 
 /** At most so many of a list, evenly from all over it. */
