@@ -89,6 +89,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "compaction",
     "config",
     "files",
+    // What a compaction must keep is what another agent would need.
+    "handoff",
     "knowledge",
     "secrets",
     "text",

@@ -5,6 +5,7 @@ import { ClaudeLines } from "./support/claude-lines.ts";
 import { Project } from "./support/rkat-process.ts";
 import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
 import { LONG } from "./support/trials.ts";
+import { wanderingSession } from "./support/wandering-session.ts";
 
 const ID = "11111111-2222-4333-8444-555555555555";
 
@@ -29,7 +30,9 @@ test("rkat handoff writes the same for a transcript and for the session imported
   const read = await project.rkat(["handoff", file]);
   expect(read.code).toBe(0);
   expect(read.stderr).toMatch(/^size +[\d ]+ of at most 8 000 tokens$/m);
-  expect(read.stdout).toContain("\n> Fix the parser. Never touch src/legacy.ts.\n");
+  expect(read.stdout).toContain(
+    "; answered; changed src/parser.ts; 1 call refused] Fix the parser. Never touch src/legacy.ts.\n",
+  );
   expect(read.stdout).toContain("] Never touch src/legacy.ts.\n");
   expect(read.stdout).toMatch(/^> \[user #\d+\] Never force-push to main\.$/m);
   expect(read.stdout).toContain("] We will use a table instead of a switch.\n");
@@ -47,7 +50,7 @@ test("rkat handoff writes the same for a transcript and for the session imported
   const quotes = (text: string) =>
     text
       .replace(/## Where the rest is[\s\S]*?\n\n/, "")
-      .replaceAll(/#\d+\]/g, "#]")
+      .replaceAll(/#\d+(?=[\];])/g, "#")
       .replace(/^> id: .*$/m, "");
   expect(quotes(imported.stdout)).toBe(quotes(read.stdout));
   // Claude Code names it without "claude-code:".
@@ -114,6 +117,39 @@ test("rkat handoff reads every format, and stores nothing", async () => {
     expect(text.split("## The last turns")[1]).toContain(`\n> ${last}\n`);
   }
   expect((await project.rkat(["sessions", "list"])).stderr).toBe("No matching sessions.\n");
+});
+
+test("rkat handoff of a session whose goal changed is a page that a colleague can work from", async () => {
+  const project = await Project.open();
+  const file = project.write(`${ID}.jsonl`, String(wanderingSession(ID)));
+  const { stdout } = await project.rkat(["handoff", file]);
+  const section = (title: string) => stdout.split(`## ${title}\n`)[1]?.split("\n\n")[0] ?? "";
+  const asked = section("What the user asked before").split("\n");
+  // The newest comes first, each with what became of it, and no command of the program.
+  expect(asked[0]).toMatch(
+    /^> \[user #\d+; answered; changed NOTES\.md\] New topic: the release notes of 2\.4\./,
+  );
+  expect(asked.join("\n")).toMatch(
+    /; 1 call failed\] Now tests\. i would only want e2e tests for AgentSession, no mocks please$/m,
+  );
+  expect(asked.at(-1)).toMatch(/\] The bash tool loses output when a command is killed\./);
+  expect(stdout.split("## The last turns")[0]).not.toMatch(/\/mode|\/compact/);
+  expect(section("Open tasks")).toMatch(/^> \[assistant #\d+\] Write the notes$/);
+  expect(section("Done tasks")).toMatch(/^> \[assistant #\d+\] Collect the merged changes$/);
+  // Decisions with their reasons, and no step that was only announced.
+  const said = section("Decisions").replaceAll(/^> \[(\w+) #\d+\] /gm, "$1: ");
+  expect(said.split("\n")).toEqual([
+    "assistant: We use spawn instead of exec here. That way the pipe is read to its end.",
+    "assistant: Should I add a timeout, or leave that to the caller?",
+    "user: Leave it to the caller, it has one.",
+    "assistant: I'll keep the old numbering because the links of 2.3 point to it.",
+  ]);
+  // What succeeded in the end has not failed.
+  expect(section("Failed attempts")).toContain("expected 3 lines, got 2");
+  expect(section("Failed attempts")).not.toContain("ECONNREFUSED");
+  expect(section("Files changed")).toMatch(/src\/bash-tool\.ts[\s\S]*NOTES\.md$/);
+  expect(section("Files read")).toMatch(/^> \[assistant #\d+\] CHANGELOG\.md$/);
+  expect(section("Also mentioned")).not.toMatch(/24h|\b1[5-9]\d\b/);
 });
 
 test("rkat handoff leaves out of a transcript what was forgotten, and its title if it says that", async () => {

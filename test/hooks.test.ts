@@ -14,6 +14,7 @@ import { claudeHooks } from "../src/coding-agents/agents.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { Project } from "./support/rkat-process.ts";
 import { spawn } from "./support/start-process.ts";
+import { wanderingSession } from "./support/wandering-session.ts";
 
 const ID = "0f3c2b1a-1111-4222-8333-444455556666";
 
@@ -79,6 +80,30 @@ test("what a summary lost is noted, and told when the session goes on", async ()
   const [, lost = ""] = /an earlier summary lost:\n- (.*)/.exec(stdout) ?? [];
   expect(lost).toContain("src/legacy/billing.ts");
   expect(lost).not.toContain("7443");
+});
+
+test("what a summary must keep is what a colleague would need, and no row of numbers", async () => {
+  const { hook } = await claude(wanderingSession(ID));
+  await hook("import");
+  const { stdout } = await hook("PreCompact", { trigger: "auto" });
+  const [, record = ""] = stdout.split("<rkat-record>\n");
+  const section = (title: string) =>
+    (record.split(`${title}\n`)[1] ?? "").split(/\n(?=\S[^\n]*:\n)|\n</)[0] ?? "";
+  expect(record).toMatch(
+    /^What the user asked last:\n- Shorter, and the fix of the bash tool first\./,
+  );
+  const asked = section("with what became of it:").split("\n");
+  expect(asked[0]).toMatch(
+    /^- \[answered; changed NOTES\.md\] New topic: the release notes of 2\.4\./,
+  );
+  expect(section("Decisions:")).toContain("We use spawn instead of exec here. That way the pipe");
+  expect(section("Decisions:")).toContain("- I'll keep the old numbering because");
+  expect(section("Calls that failed:")).toMatch(/^- Bash \{"command":"npm test"\} → FAIL /);
+  expect(section("Files changed:")).toMatch(/^- NOTES\.md, /);
+  expect(record).toContain("statement timeout is 5 s");
+  expect(record).not.toMatch(/\/mode|\/compact|let me|24h/i);
+  expect(section("Names and numbers:")).not.toMatch(/\b1[5-9]\d\b|NOTES\.md/);
+  expect(record).toContain("i would only want e2e tests for AgentSession");
 });
 
 test("an instruction outlives more compactions, however much was said since", async () => {

@@ -221,6 +221,29 @@ describe("a compaction is paid for", () => {
   });
 });
 
+test("what is sent beside the history, however large, does not wipe the running turn", async () => {
+  const work = defineTool({
+    name: "work",
+    description: "Works.",
+    input: z.object({}),
+    execute: () => text(600, "worked"),
+  });
+  const requests: Request[] = [];
+  const { say, of } = await session(
+    (request) => {
+      if (asksForSummary(request)) return "The build of the parser went through, tests fail.";
+      requests.push(request);
+      const usage = { input_tokens: 230_000, output_tokens: 10 };
+      const toolCalls = [{ id: `c${requests.length}`, name: "work", args: {} }];
+      return requests.length < 30 ? { toolCalls, usage } : { text: "done", usage };
+    },
+    { tools: [work], compaction: { autoCompactThreshold: 100_000 } },
+  );
+  await say("Go.");
+  expect(of("compaction_completed").length + of("tool_output_pruned").length).toBeLessThan(2);
+  expect(requests.at(-1)?.messages.length).toBeGreaterThan(2 * 25);
+});
+
 test("an error of another kind is still thrown as it is", async () => {
   const { say } = await session(() => new SessionError("PROVIDER_ERROR", { detail: "no" }));
   await expect(say("hi")).rejects.toMatchObject({ code: "PROVIDER_ERROR" });
@@ -248,7 +271,7 @@ describe("a summary that is worth nothing is not committed", () => {
           asked.push(request);
           return answer(request);
         },
-        { compaction: { autoCompactThreshold: 1500, recentTurnBudget: 1 } },
+        { compaction: { ...SMALL, onSummaryFailure: "fallback" } },
       );
       for (let turn = 0; turn < 40; turn += 1) await say(`${turn}: ${TALK[turn % TALK.length]}`);
       const completed = of("compaction_completed");
@@ -261,6 +284,24 @@ describe("a summary that is worth nothing is not committed", () => {
       expect(asked).toHaveLength(2 * completed.length);
     });
   }
+
+  test("the history stays whole while it fits the window, and is compacted once it does not", async () => {
+    const { say, of } = await session(
+      (request) =>
+        asksForSummary(request) ? "I am sorry, I cannot do that." : text(400, "answer"),
+      { contextWindow: 4000, compaction: SMALL },
+    );
+    for (let turn = 0; turn < 40; turn += 1) await say(`${turn}: ${TALK[turn % TALK.length]}`);
+    expect(of("compaction_failed").length).toBeGreaterThan(0);
+    for (const event of of("compaction_failed")) expect(event.reason).toBe("worthless_summary");
+    const first = of("compaction_completed")[0];
+    expect(first).toMatchObject({
+      summarised_by: "fallback",
+      report: { summary: { last_step: true } },
+    });
+    expect(first?.tokens_before).toBeGreaterThan(3000);
+    expect(of("run_completed")).toHaveLength(40);
+  });
 
   test("the second answer is taken when it is one", async () => {
     let calls = 0;
@@ -280,6 +321,8 @@ describe("a summary that is worth nothing is not committed", () => {
     });
   });
 });
+
+const SMALL = { autoCompactThreshold: 1500, recentTurnBudget: 1 };
 
 const TALK = [
   "The nightly import into the warehouse dies in src/jobs/importOrders.ts with error 57014.",

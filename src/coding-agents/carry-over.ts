@@ -1,8 +1,17 @@
-import { rankAnchors } from "../compaction/keep-anchors.ts";
+import { cutMiddle } from "../compaction/cut-text.ts";
+import { mentions, rankAnchors } from "../compaction/keep-anchors.ts";
 import { isUsersWord } from "../core/event.ts";
 import { contentText, isSummary, type Message } from "../core/message.ts";
 import type { SessionView } from "../core/operations/sessions.ts";
 import { refusalsIn } from "../core/refusal.ts";
+import { type HandoffMessage, isCommand, isTyped, type Quote } from "../handoff/handoff-source.ts";
+import {
+  decisions,
+  failedCalls,
+  filesOf,
+  fromBothEnds,
+  requestsOf,
+} from "../handoff/session-facts.ts";
 import { instructionsIn } from "../knowledge/lasting-wishes.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { unclosable } from "../text/unclosable.ts";
@@ -14,10 +23,15 @@ const CHARACTERS_MAX = 8_000;
 const LIMITS = {
   instructions: 20,
   refused: 10,
-  names: 80,
+  asked: 3_600,
+  decisions: 8,
+  failed: 4,
+  anchors: 80,
   lost: 40,
   line: 400,
+  request: 240,
   prompt: 1_500,
+  names: 1_500,
 } as const;
 
 /** The note in a session's task record with the names that the last summary lost. */
@@ -78,23 +92,26 @@ function recordOf(introduction: string, lines: readonly string[], end: string): 
     .filter((line) => {
       room -= line.length + 1;
       return room >= 0;
-    });
+    })
+    // A title stays only with a line below it.
+    .filter((line, index, some) => line.startsWith("- ") || some[index + 1]?.startsWith("- "));
   return [...frame.slice(0, 2), ...fitting, ...frame.slice(2)].join("\n");
 }
 
 /** The most important lines come first. */
 function keptLines({ task, history }: CarriedSession): readonly string[] {
-  const messages = history.map(({ message }) => message);
-  const prompts = promptsIn(history);
+  const messages = factsOf(history);
   const own: readonly string[] = [LOST_NOTE, INSTRUCTIONS_NOTE];
   const notes = Object.entries(task.scratchpad).filter(([name]) => !own.includes(name));
   const lost = task.scratchpad[LOST_NOTE];
-  const last = prompts.at(-1);
-  return [
-    ...part("The goal:", task.goal ? [task.goal] : prompts.slice(0, 1)),
-    ...part("What the user asked last:", last === undefined ? [] : [last], LIMITS.prompt),
+  const last = messages.findLast((each) => isTyped(each) && !isCommand(textOf(each.message)));
+  const said = last === undefined ? "" : textOf(last.message);
+  const asked = requestsOf(messages, last?.at ?? 0);
+  const lines = [
+    ...part("The goal:", task.goal ? [task.goal] : []),
+    ...part("What the user asked last:", said.trim() === "" ? [] : [said], LIMITS.prompt),
     ...part("Instructions of the user:", instructionsOf({ task, history })),
-    ...part("What the user refused:", messages.flatMap(refusedIn).slice(-LIMITS.refused)),
+    ...part("What the user refused:", history.flatMap(refusedIn).slice(-LIMITS.refused)),
     ...part(
       "Sub-tasks:",
       task.subTasks.map(({ done, text }) => `[${done ? "x" : " "}] ${text}`),
@@ -103,9 +120,57 @@ function keptLines({ task, history }: CarriedSession): readonly string[] {
       "Notes:",
       notes.map(([name, text]) => `${name}: ${text}`),
     ),
-    ...part("Names and numbers that an earlier summary lost:", lost ? [lost] : [], 2_000),
-    ...part("Names and numbers:", joined(anchorsOf(history).map(({ shown }) => shown)), 2_000),
+    ...part(
+      "What the user asked before, the newest first, with what became of it:",
+      askedLines(asked),
+      LIMITS.request,
+    ),
+    ...part("Decisions:", inOrder(decisions(messages).slice(0, LIMITS.decisions)), LIMITS.request),
+    ...part("Calls that failed:", failedIn(messages), LIMITS.request),
+    ...part("Files changed:", joined(textsOf(filesOf(messages).changed)), LIMITS.names),
+    ...part("Names and numbers that an earlier summary lost:", lost ? [lost] : [], LIMITS.names),
   ];
+  const all = lines.join("\n");
+  const names = anchorsOf(history).filter(({ text }) => !mentions(all, text));
+  const shown = names.slice(0, LIMITS.anchors).map((anchor) => anchor.shown);
+  return [...lines, ...part("Names and numbers:", joined(shown), LIMITS.names)];
+}
+
+/** As many requests as fit, the newest first. */
+function askedLines(newestFirst: readonly Quote[]): readonly string[] {
+  const lineOf = ({ text, outcome }: Quote) => `[${outcome ?? ""}] ${text}`;
+  let room = LIMITS.asked;
+  const fitting = fromBothEnds(newestFirst).filter((quote) => {
+    room -= Math.min(lineOf(quote).length, LIMITS.request);
+    return room >= 0;
+  });
+  const chosen = new Set(fitting);
+  return newestFirst.filter((quote) => chosen.has(quote)).map(lineOf);
+}
+
+/** The messages as a handoff reads them. */
+function factsOf(history: CarriedSession["history"]): readonly HandoffMessage[] {
+  return history.map(({ message, origin }, index) => ({
+    at: index + 1,
+    message,
+    origin: { ...origin, author: isUsersWord(origin) ? "user" : (origin?.author ?? "program") },
+    denied: refusalsIn(message),
+  }));
+}
+
+function failedIn(messages: readonly HandoffMessage[]): readonly string[] {
+  return failedCalls(messages)
+    .slice(0, LIMITS.failed)
+    .map((quotes) => quotes.map(({ text }) => cutMiddle(text, LIMITS.request / 2 - 4)).join(" → "))
+    .reverse();
+}
+
+function inOrder(newestFirst: readonly Quote[]): readonly string[] {
+  return textsOf(newestFirst.toReversed().sort((one, other) => one.at - other.at));
+}
+
+function textsOf(quotes: readonly Quote[]): readonly string[] {
+  return quotes.map(({ text }) => text);
 }
 
 /** The user's messages, word for word. */
@@ -149,15 +214,17 @@ function joined(names: readonly string[]): readonly string[] {
   return names.length > 0 ? [names.join(", ")] : [];
 }
 
+/** What only a tool's output names is for a search. */
 function anchorsOf(history: CarriedSession["history"]) {
-  return rankAnchors(history.map(({ message }) => message)).slice(0, LIMITS.names);
+  const said = history.filter(({ message }) => message.role !== "tool_results");
+  return rankAnchors(said.map(({ message }) => message)).slice(0, LIMITS.anchors);
 }
 
 function textOf(message: Message): string {
   return message.role === "user" ? contentText(message.content) : "";
 }
 
-function refusedIn(message: Message): readonly string[] {
+function refusedIn({ message }: CarriedSession["history"][number]): readonly string[] {
   return refusalsIn(message).flatMap(({ reason }) => reason ?? []);
 }
 

@@ -135,7 +135,7 @@ export const ANCHOR_FORMS: readonly AnchorForm[] = [
     kind: "numbers",
     begins: "[\\d-]",
     needs: "[A-Za-z %.,]",
-    form: "-?\\d[\\d.,]{0,20}(?![\\d.,])\\s?(?:%|°C?|[kKMGT]i?B|[mµn]s\\b|px\\b|rpm\\b|fps\\b|dB\\b|[kM]?Hz\\b|[kmc]?m\\b|kg\\b|g\\b|[kM]?W\\b|[smhd]\\b|(?:second|minute|hour|day|week|month|year|token|byte|row|line|user|mile|dollar|euro)s?\\b)",
+    form: "-?\\d(?:[\\d.,]{0,20}\\d)?(?![\\d.,])\\s?(?:%|°C?|[kKMGT]i?B|[mµn]s\\b|px\\b|rpm\\b|fps\\b|dB\\b|[kM]?Hz\\b|[kmc]?m\\b|kg\\b|g\\b|[kM]?W\\b|[smhd]\\b|(?:second|minute|hour|day|week|month|year|token|byte|row|line|user|mile|dollar|euro)s?\\b)",
   },
   { kind: "numbers", begins: "\\d", needs: "[.]", form: "\\d{1,12}(?:\\.\\d{1,12}){1,3}\\b" },
   { kind: "numbers", begins: "[\\d-]", needs: "[\\d,]", form: "-?\\d[\\d,]{0,20}\\d{2}\\b" },

@@ -1,14 +1,17 @@
 import { asciiSet, asciiTable, isSpace } from "../text/character-codes.ts";
 import { ANCHOR_FORMS, ANCHOR_KINDS, type AnchorForm, type AnchorKind } from "./anchor-forms.ts";
 import { twoEnds } from "./cut-text.ts";
+import { type NamedValue, namedValue } from "./named-value.ts";
 
 /** A name or a number that cannot be said in other words. */
 export interface Anchor {
   readonly kind: AnchorKind;
   /** The text that a reader would search for. */
   readonly text: string;
-  /** A number with the words before it, because it says nothing alone: `port 7443`. */
+  /** A number with what it is the value of, because it says nothing alone: `port 7443`, `12 rows missing`. */
   readonly shown: string;
+  /** Set on a number whose clause says what it is the value of. */
+  readonly value?: Pick<NamedValue, "key">;
 }
 
 /** A longer one is data, not a name. */
@@ -74,8 +77,14 @@ function anchorOf(found: Found, source: string, at: number): Anchor | undefined 
   const { kind } = found;
   const text = trimmed(found.text);
   if (text === "" || text.length > CHARACTERS_MAX || isCredential(text)) return undefined;
-  const shown = kind === "numbers" ? wordsBefore(source, at) + text : text;
-  return { kind, text, shown };
+  const end = at + found.text.length;
+  // Half a name, or a call such as `console.log(`, which only looks like a file.
+  if (source.startsWith(" […]", end)) return undefined;
+  if (kind === "paths" && source[end] === "(" && !text.includes("/")) return undefined;
+  const value = kind === "numbers" ? namedValue(source, at, text) : undefined;
+  if (!value) return { kind, text, shown: text };
+  const { shown, key } = value;
+  return { kind, text, shown, value: key === undefined ? {} : { key } };
 }
 
 /** Characters that the wide forms take, from one place on. */
@@ -233,7 +242,6 @@ const BEFORE_NONE = asciiSet(/[\w@./-]/);
 const IN_RUN = asciiSet(/[\w.@+/~-]/);
 const IN_AMOUNT = asciiSet(/[\d.,]/);
 const IN_SENTENCE_END = asciiSet(/[.,;:!?]/);
-const BEFORE_NUMBER = asciiSet(/[ :=]/);
 const GOES_ON = asciiSet(/[\w:/\\.,+)-]/);
 const COLON = ":".charCodeAt(0);
 /** `std::vec`, `C:\`, `error:-5`, `error:code 5`. */
@@ -288,14 +296,3 @@ function isCredential(text: string): boolean {
 const AUTHORITY = /^[a-z][a-z0-9+.-]{0,30}:\/\/([^/@]{0,120})@/;
 const ISSUED = /^(?:sk|pk|rk|gh[pousr]|github_pat|glpat|xox\w|npm|AKIA|ASIA|AIza|eyJ)[-_\w]{12,}/;
 const RANDOM = /^[\w+/=-]{32,}$/;
-
-/** Up to two words before a number, on its line, which say what it counts. */
-function wordsBefore(text: string, at: number): string {
-  if (at === 0 || BEFORE_NUMBER[text.charCodeAt(at - 1)] !== 1) return "";
-  const before = text.slice(Math.max(0, at - 40), at);
-  return matchAt(WORDS_BEFORE, before, before.length)?.[1] ?? "";
-}
-
-/** Matches backwards from where it is tried. */
-const WORDS_BEFORE =
-  /(?<=(?<![\p{L}\p{M}\p{N}_'’-])((?:\p{L}[\p{L}\p{M}'’]{0,20}[ :=]{1,2}){1,2}))/uy;

@@ -54,6 +54,26 @@ export function cutMiddle(text: string, bytesMax: number, mark = " […] "): str
   return head + mark + tail;
 }
 
+/** A longer word is cut anywhere. */
+const CUT_WORD_MAX = 24;
+
+/** What `cutEnd` or `cutMiddle` left of a text, without the halves of words beside its mark. */
+export function atWords(text: string, piece: string, mark: string): string {
+  for (let at = piece.indexOf(mark); at >= 0; at = piece.indexOf(mark, at + 1)) {
+    const head = piece.slice(0, at);
+    const tail = piece.slice(at + mark.length);
+    if (!text.startsWith(head) || !text.endsWith(tail) || piece === text) continue;
+    const [half = ""] = /\s/.test(text.charAt(at)) ? [] : (HALF_AT_END.exec(head) ?? []);
+    const before = text.charAt(text.length - tail.length - 1);
+    const [rest = ""] = /\s/.test(before) ? [] : (HALF_AT_START.exec(tail) ?? []);
+    return head.slice(0, head.length - half.length) + mark + tail.slice(rest.length);
+  }
+  return piece;
+}
+
+const HALF_AT_END = new RegExp(`\\s\\S{1,${CUT_WORD_MAX}}$`);
+const HALF_AT_START = new RegExp(`^\\S{1,${CUT_WORD_MAX}}\\s`);
+
 /** The text, cut to a number of characters: half from its start and half from its end. */
 export function twoEnds(text: string, charactersMax: number): string {
   if (text.length <= charactersMax) return text;

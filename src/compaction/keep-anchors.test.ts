@@ -28,7 +28,7 @@ describe("anchors", () => {
       links: ["https://example.com/x?y=1"],
       errors: ["ENOENT", "TS2345", "exit code 3"],
       names: ["fooBar", "MAX_RETRIES", "npm run x", "claude-sonnet-4-5", "ABC-123", "#42"],
-      numbers: ["Port ist 7443", "Wartezeit von 30 s", "99.9 %", "am 2024-05-06", "12345"],
+      numbers: ["Port ist 7443", "Wartezeit von 30 s", "99.9 %", "2024-05-06", "12345 個"],
     });
   });
 
@@ -79,7 +79,7 @@ describe("keeping anchors", () => {
 
       [Also mentioned, word for word]
       paths: deploy/staging.yaml
-      numbers: port is 7443"
+      numbers: staging port is 7443"
     `);
     expect(report).toEqual({
       found: 4,
@@ -174,4 +174,27 @@ describe("a compaction", () => {
     expect(result.summary).toBe("They talked.");
     expect(summaryMessage("They talked.")).toEqual(result.messages[0]);
   });
+});
+
+test("what a tool wrote keeps its settings, and no lines, hashes, times and columns", () => {
+  const result = (content: string): Message => ({
+    role: "tool_results",
+    results: [{ tool_use_id: "c", content, is_error: false }],
+  });
+  const read = Array.from({ length: 80 }, (_, line) => `   ${152 + line}→  const row${line} = 1;`);
+  const listing = Array.from({ length: 20 }, (_, file) => `"size": ${4096 + file}, "mode": 33188`);
+  const discarded = [
+    user("Look at the settings."),
+    result(`${read.join("\n")}\n   300→export const POOL_SIZE = 4200;`),
+    result(listing.join("\n")),
+    result(
+      "2026-02-26T13:31:02Z GET 200 in 4711\n4752c398444547 4.7.1 --reverse r.id\nsince: 13:31",
+    ),
+    result("12 failed of 443\nlisten EADDRINUSE 0.0.0.0:8443"),
+  ];
+  const { text } = keepAnchors("They looked.", { discarded, retained: [] }, 4000);
+  expect(text).toContain("POOL_SIZE=4200");
+  expect(text).toContain("EADDRINUSE");
+  expect(text).not.toMatch(/\b15[2-9]\b|\b2[0-3]\d\b|409\d|13:31|4711|4752c|--reverse|r\.id/);
+  expect(text).toMatch(/^numbers: [^,]*$/m);
 });

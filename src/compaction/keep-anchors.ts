@@ -128,7 +128,10 @@ export function rankAnchors(messages: readonly Message[]): readonly Anchor[] {
   const found = new Map<string, { readonly anchor: Anchor; weight: number; last: number }>();
   messages.forEach((message, index) => {
     for (const { text, weight } of textsOf(message)) {
-      for (const anchor of anchorsIn(text)) {
+      const anchors = anchorsIn(text);
+      for (const anchor of isOutput(weight) ? ofOutput(anchors) : anchors) {
+        // A bare number says nothing to a reader.
+        if (anchor.kind === "numbers" && !anchor.value) continue;
         const known = found.get(anchor.text) ?? { anchor, weight: 0, last: 0 };
         known.weight += weight;
         known.last = index;
@@ -144,6 +147,39 @@ export function rankAnchors(messages: readonly Message[]): readonly Anchor[] {
     .sort((one, other) => other.score - one.score)
     .map(({ anchor }) => anchor);
 }
+
+function isOutput(weight: number): boolean {
+  return weight === WEIGHTS.result || weight === WEIGHTS.call;
+}
+
+/** A key that stands in one output more often is a column of a listing. */
+const MENTIONS_OF_KEY_MAX = 3;
+
+/**
+ * The anchors of what a tool was given or wrote. Most numbers in it are the places of lines, sizes of files
+ * and times of a log. Those that count stand beside their key, which has not a value in each line.
+ */
+function ofOutput(anchors: readonly Anchor[]): readonly Anchor[] {
+  const mentioned = new Map<string, number>();
+  for (const { value } of anchors) {
+    if (value?.key !== undefined) mentioned.set(value.key, (mentioned.get(value.key) ?? 0) + 1);
+  }
+  return anchors.filter(({ kind, text, value }) => {
+    if (kind === "names") return !CODE.test(text);
+    if (kind === "paths") return !DIFF_SIDE.test(text);
+    if (kind !== "numbers") return true;
+    const count = mentioned.get(value?.key ?? "") ?? 0;
+    return count > 0 && count <= MENTIONS_OF_KEY_MAX && !TIME.test(text);
+  });
+}
+
+/** Names that say nothing outside of the code or the command that they stand in: hashes, flags, `row.id`. */
+const CODE = /^(?:[0-9a-f]{7,40}|--[\w-]+|\w{1,3}\.\w+(?:\(\))?|\w+_)$/;
+
+/** `a/src/main.ts` of a diff. The file is named in other places too. */
+const DIFF_SIDE = /^[ab]\/\w/;
+
+const TIME = /^\d{4}-\d{2}-\d{2}|^\d{1,2}:\d{2}/;
 
 /** The texts of a message, with the weight of a mention in each. Reasoning does not count. */
 export function textsOf(

@@ -157,3 +157,10 @@ describe("a compaction", () => {
     expect(splitWords(none.summary ?? "").words).toEqual([]);
   });
 });
+
+test("the outcome of a request that changed a file with a long name can be read again", () => {
+  const path = `src/${"deep/".repeat(40)}file.ts`;
+  const said = wordsIn([user("Move it."), call("c1", "edit_file", { path }), answer("Moved.")]);
+  const { text } = wordsSection(said, 4000);
+  expect(splitWords(`So far.${text}`).words).toEqual(said.words);
+});

@@ -7,6 +7,7 @@ import {
   toolResults,
   toolUses,
 } from "../core/message.ts";
+import { refusalIn } from "../core/refusal.ts";
 import { cutMiddle, cutToSize, textSize } from "./cut-text.ts";
 import { summaryText, userText } from "./render-transcript.ts";
 
@@ -65,14 +66,26 @@ export function wordsIn(
   injected: ReadonlySet<Message> = new Set(),
 ): Words {
   const before = messages.filter(isSummary).map((message) => splitWords(summaryText(message)));
+  const words = requestsIn(messages, injected).map(({ text, outcome }) => ({ text, outcome }));
+  return {
+    words: [...before.flatMap((earlier) => earlier.words), ...words],
+    left: before.reduce((sum, { left }) => sum + left, 0),
+  };
+}
+
+/** What people typed in messages, with what became of it, oldest first. */
+export function requestsIn(
+  messages: readonly Message[],
+  injected: ReadonlySet<Message> = new Set(),
+): readonly (Word & { readonly message: Message })[] {
   const hasAnswers = messages.some(isAnswer);
-  const words: Word[] = [];
+  const words: (Word & { readonly message: Message })[] = [];
   // People often say several things in a row, and the answer is to all of them.
-  let asked: string[] = [];
+  let asked: Omit<(typeof words)[number], "outcome">[] = [];
   let work: Message[] = [];
   const close = () => {
     const outcome = outcomeOf(work, hasAnswers);
-    words.push(...asked.map((text) => ({ text, outcome })));
+    words.push(...asked.map((each) => ({ ...each, outcome })));
     asked = [];
     work = [];
   };
@@ -84,13 +97,10 @@ export function wordsIn(
     }
     if (work.length > 0) close();
     const text = userText(message.content).trim();
-    if (text !== "" && !isForgotten(text)) asked.push(text);
+    if (text !== "" && !isForgotten(text)) asked.push({ text, message });
   }
   close();
-  return {
-    words: [...before.flatMap((earlier) => earlier.words), ...words],
-    left: before.reduce((sum, { left }) => sum + left, 0),
-  };
+  return words;
 }
 
 /** Bytes that a section with all these words takes. */
@@ -157,16 +167,23 @@ const FILES_MAX = 3;
 function outcomeOf(work: readonly Message[], hasAnswers: boolean): string {
   if (!work.some(isAnswer)) return hasAnswers ? "not answered" : "said";
   const files = new Set(work.flatMap(toolUses).flatMap(changedFile));
-  const failed = work.flatMap(toolResults).filter((result) => result.is_error).length;
+  const errors = work.flatMap(toolResults).filter((result) => result.is_error);
+  const refused = errors.filter(({ content }) => refusalIn(content)).length;
+  const failed = errors.length - refused;
   const named = [...files].slice(0, FILES_MAX).join(", ");
   const more = files.size > FILES_MAX ? ` and ${files.size - FILES_MAX} more` : "";
   const isAnswered = work.some((message) => indexableText(message).trim() !== "");
   const parts = [
     isAnswered ? "answered" : "worked on",
     files.size > 0 ? `changed ${named}${more}` : "",
-    failed > 0 ? `${failed} ${failed === 1 ? "call" : "calls"} failed` : "",
+    failed > 0 ? `${calls(failed)} failed` : "",
+    refused > 0 ? `${calls(refused)} refused` : "",
   ];
   return parts.filter(Boolean).join("; ");
+}
+
+function calls(count: number): string {
+  return `${count} ${count === 1 ? "call" : "calls"}`;
 }
 
 function isAnswer({ role }: Message): boolean {
@@ -178,5 +195,6 @@ function changedFile({ name, args }: ReturnType<typeof toolUses>[number]): reado
   const { path, file_path, filePath } = args as Readonly<Record<string, unknown>>;
   const file = [path, file_path, filePath].find((value) => typeof value === "string");
   if (typeof file !== "string" || file === "") return [];
-  return [cutMiddle(file.replace(/[\][\s]+/g, " "), 80)];
+  // A bracket would end the outcome.
+  return [cutMiddle(file.replace(/[\][\s]+/g, " "), 80, "…")];
 }

@@ -1,7 +1,12 @@
+import { DEFAULT_COMPACTION_CONFIG } from "../core/compactor.ts";
 import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
-import { cutEnd, cutMiddle, cutToSize, textSize, twoEnds } from "./cut-text.ts";
+import { group, is, requireOptions } from "../core/options.ts";
+import { atWords, cutEnd, cutMiddle, cutToSize, textSize, twoEnds } from "./cut-text.ts";
 import { withoutAnchors } from "./keep-anchors.ts";
 import { summaryText, userText } from "./render-transcript.ts";
+
+/** As many bytes as a summary's tokens may have by default. */
+const BYTES_MAX = 4 * DEFAULT_COMPACTION_CONFIG.maxSummaryTokens;
 
 /** Bytes shown of one result. */
 const RESULT_BYTES_MAX = 80;
@@ -22,9 +27,15 @@ const MESSAGE_PART = 1 / 8;
  *     [Assistant] Decided: the table stays …
  *     [Latest] All tests pass.
  *
- * It takes at most `bytesMax`, in UTF-8, in JSON and in quarter tokens alike.
+ * It takes at most `bytesMax`, in UTF-8, in JSON and in quarter tokens alike. Default: 16 384.
+ *
+ * @throws SessionError `INVALID_PARAMS`
  */
-export function smartFallbackSummary(messages: readonly Message[], bytesMax: number): string {
+export function smartFallbackSummary(
+  messages: readonly Message[],
+  bytesMax: number = BYTES_MAX,
+): string {
+  requireOptions("smartFallbackSummary", ARGUMENTS, { bytesMax });
   if (messages.length === 0) return "";
   const quarter = Math.floor(bytesMax / 4);
   const chosen = new Map<number, string>();
@@ -59,6 +70,12 @@ export function smartFallbackSummary(messages: readonly Message[], bytesMax: num
   const text = [...chosen].sort(([a], [b]) => a - b).map(([, line]) => line);
   return text.length > 0 ? text.join("\n") : cutEnd(`[${messages.length} messages]`, bytesMax);
 }
+
+const ARGUMENTS = group({
+  bytesMax: is("a finite number of bytes, 0 or more", (value) => {
+    return typeof value === "number" && Number.isFinite(value) && value >= 0;
+  }),
+});
 
 interface Line {
   readonly order: number;
@@ -102,19 +119,44 @@ function shortLine({ kind, text, order }: KindOfLine & Line, bytesMax: number): 
   return { order, text: `[${kind}] ${ends(text, Math.floor(bytesMax * MESSAGE_PART))}` };
 }
 
-/** The previous summary, marked once however many summaries it has been through. */
+/**
+ * The previous summary, marked once however many summaries it has been through: its beginning, and as many of its
+ * last lines as fit. Its latest message is not the latest any more.
+ */
 function earlier(text: string, bytesMax: number): string {
   const mark = "[Earlier] ";
   const unmarked = text.startsWith(mark) ? text.slice(mark.length) : text;
-  return mark + ends(unmarked, bytesMax - TAG_BYTES - 1);
+  const room = bytesMax - TAG_BYTES - 1;
+  const whole = unmarked.replaceAll(/^\[Latest\] /gm, "");
+  if (textSize(whole) <= room) return mark + whole;
+  const [first = "", ...lines] = whole.split("\n");
+  const begins = ends(first, Math.floor(room / 2));
+  let left = room - textSize(begins) - 2 * LINE_BREAK_BYTES - textSize(LEFT_OUT);
+  const last: string[] = [];
+  for (const line of lines.reverse()) {
+    left -= textSize(line) + LINE_BREAK_BYTES;
+    if (left < 0) break;
+    if (line !== LEFT_OUT) last.push(line);
+  }
+  // One long line is better than none.
+  const newest = lines.find((line) => line !== LEFT_OUT);
+  if (last.length === 0 && newest === undefined) return mark + ends(whole, room);
+  if (last.length === 0 && newest !== undefined) {
+    const rest = room - textSize(begins) - 2 * LINE_BREAK_BYTES - textSize(LEFT_OUT);
+    last.push(ends(newest, rest));
+  }
+  return mark + [begins, LEFT_OUT, ...last.reverse()].join("\n");
 }
 
+/** Stands for the lines of a previous summary that had no room. */
+const LEFT_OUT = "[…]";
+
 function head(text: string, sizeMax: number): string {
-  return cutToSize(sizeMax, (bytes) => cutEnd(text, bytes));
+  return cutToSize(sizeMax, (bytes) => atWords(text, cutEnd(text, bytes), " […]"));
 }
 
 function ends(text: string, sizeMax: number): string {
-  return cutToSize(sizeMax, (bytes) => cutMiddle(text, bytes));
+  return cutToSize(sizeMax, (bytes) => atWords(text, cutMiddle(text, bytes), " […] "));
 }
 
 /** Reads only the two ends of a text that is far longer than `bytesMax`. */

@@ -13,7 +13,7 @@ import {
 } from "./handoff-source.ts";
 
 const MARK = /^\[(user|assistant|tool) #(\d+)\]$/;
-const MARKED_LINE = /^> \[(user|assistant|tool) #(\d+)\] (.*)$/;
+const MARKED_LINE = /^> \[(user|assistant|tool) #(\d+)(?:; [^\]]*)?\] (.*)$/;
 
 /**
  * Names the problems of a handoff; a sound one has none. It looks at the text alone, as the
@@ -65,7 +65,8 @@ function textsByMark(source: HandoffSource): ReadonlyMap<string, string> {
   const { task } = source;
   if (task) {
     add({ at: task.at, by: "user", text: task.goal });
-    for (const text of task.open) add({ at: task.at, by: "assistant", text });
+    for (const text of [...task.open, ...(task.done ?? [])])
+      add({ at: task.at, by: "assistant", text });
   }
   return texts;
 }

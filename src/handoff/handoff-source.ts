@@ -18,7 +18,12 @@ export interface HandoffSource {
   readonly parent?: ParentSession;
   readonly messages: readonly HandoffMessage[];
   /** The task record of a session of rkat. */
-  readonly task?: { readonly goal: string; readonly open: readonly string[]; readonly at: number };
+  readonly task?: {
+    readonly goal: string;
+    readonly open: readonly string[];
+    readonly done?: readonly string[];
+    readonly at: number;
+  };
   /** How to find the rest of the session, one way a line. */
   readonly search: readonly string[];
 }
@@ -37,6 +42,8 @@ export interface Quote {
   readonly at: number;
   readonly by: "user" | "assistant" | "tool";
   readonly text: string;
+  /** What became of a request, from the messages after it. It stands in the mark. */
+  readonly outcome?: string;
 }
 
 /** Stands where a quote leaves something out. */
@@ -71,7 +78,7 @@ export function quotesOf({ at, message, origin }: HandoffMessage): readonly Quot
  * How words of a session stand in a handoff. Each of their lines begins with `>`, so that they cannot
  * pass for a heading, a mark, or an instruction of the document:
  *
- *     [user #12]              > [user #12] Always use pnpm.
+ *     [user #12]              > [user #12; answered] Always use pnpm.
  *     > Fix the parser.
  *     > Keep the old codes.
  */
@@ -83,13 +90,20 @@ export function quoteBlock({ at, by, text }: Quote): string {
 }
 
 /** The same in one line. */
-export function quoteLine({ at, by, text }: Quote): string {
-  return `> [${by} #${at}] ${inOneLine(quotable(text))}\n`;
+export function quoteLine({ at, by, text, outcome }: Quote): string {
+  const became =
+    outcome === undefined ? "" : `; ${inOneLine(quotable(outcome).replace(/[\][]+/g, " "))}`;
+  return `> [${by} #${at}${became}] ${inOneLine(quotable(text))}\n`;
 }
 
 /** A text whose only control characters are tabs and line feeds, and that hides no character. */
 export function quotable(text: string): string {
   return visibleText(withoutControls(text, CONTROLS));
+}
+
+/** A command of the program that held the session, such as `/mode` or `/review the diff`. It is nobody's goal. */
+export function isCommand(text: string): boolean {
+  return /^\/[\w:-]+(?:\s|$)/.test(text);
 }
 
 export function inOneLine(text: string): string {

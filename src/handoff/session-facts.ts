@@ -1,21 +1,22 @@
+import { requestsIn } from "../compaction/kept-words.ts";
 import { isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import { indexableText, toolResults, toolUses } from "../core/message.ts";
 import { filesOfCall } from "../core/working-memory.ts";
+import { decisionsIn } from "../knowledge/decisions.ts";
 import { instructionsIn } from "../knowledge/lasting-wishes.ts";
 import {
   type HandoffMessage,
   type HandoffSource,
+  isCommand,
   isTyped,
   type Quote,
   quotable,
 } from "./handoff-source.ts";
 
-/** The goal of the work: that of the task record, or the person's first request. */
-export function goalOf({ messages, task }: HandoffSource): Quote | undefined {
-  if (task && task.goal !== "") return { at: task.at, by: "user", text: task.goal };
-  const first = messages.find((each) => isTyped(each) && indexableText(each.message).trim() !== "");
-  return first && { at: first.at, by: "user", text: indexableText(first.message) };
+/** The goal that the task record has. Without one, the newest request says what the person wants. */
+export function goalOf({ task }: HandoffSource): Quote | undefined {
+  return task && task.goal !== "" ? { at: task.at, by: "user", text: task.goal } : undefined;
 }
 
 /** Standing instructions, and refused calls with their reasons. The newest comes first. */
@@ -29,63 +30,121 @@ export function standingInstructions(messages: readonly HandoffMessage[]): reado
   return newestOfEach(found);
 }
 
-/** A sentence that states a choice or an exclusion. */
-const DECISION =
-  /\b(?:decided|decision|we(?:'ll|’ll| will)? (?:chose|choose|go with|use|keep|settle)|agreed|settled on|let(?:'|’)?s (?:use|go with|keep)|chose|ruled out|rejected|instead of|rather than|trade-?off)\b/iu;
+/** A longer answer is a request of its own. */
+const ANSWER_MAX = 160;
 
-const SENTENCE = { min: 15, max: 300 } as const;
-
-/** Decisions, in the words of either side. The newest comes first. */
+/**
+ * Decisions, in the words of either side: sentences that state one, and short answers of the person with the question that
+ * they answer. The newest comes first.
+ */
 export function decisions(messages: readonly HandoffMessage[]): readonly Quote[] {
+  let question: Quote | undefined;
   const found = messages.flatMap((each): readonly Quote[] => {
     const { at, message } = each;
     const by = message.role === "user" ? "user" : "assistant";
-    if (by === "user" && !isTyped(each)) return [];
-    return sentencesIn(indexableText(message))
-      .filter(({ length }) => length >= SENTENCE.min && length <= SENTENCE.max)
-      .filter((sentence) => DECISION.test(sentence) && !sentence.endsWith("?"))
-      .map((text) => ({ at, by, text }));
+    const said = quotable(indexableText(message)).trim();
+    if ((by === "user" && !isTyped(each)) || said === "") return [];
+    const stated = decisionsIn(said).map((text): Quote => ({ at, by, text }));
+    const asked = question;
+    question = by === "assistant" ? questionAt(at, said) : undefined;
+    const isAnswer = by === "user" && asked && said.length <= ANSWER_MAX && !isCommand(said);
+    // Quotes are read backwards, so that an answer has room only with its question.
+    return isAnswer && !said.endsWith("?") ? [asked, { at, by, text: said }] : stated;
   });
   return newestOfEach(found);
 }
 
-function sentencesIn(text: string): readonly string[] {
-  return text
-    .split("\n")
-    .filter((line) => !/^\s*[>|]/.test(line))
-    .flatMap((line) => line.split(/(?<=[.!?])\s+/))
-    .map((sentence) => sentence.trim());
+/** The question that a message ends with. */
+function questionAt(at: number, said: string): Quote | undefined {
+  const last =
+    said
+      .split("\n")
+      .at(-1)
+      ?.split(/(?<=[.!?])\s+/)
+      .at(-1)
+      ?.trim() ?? "";
+  const isQuestion = /[?？]$/.test(last) && last.length > 10 && last.length <= ANSWER_MAX * 2;
+  return isQuestion ? { at, by: "assistant", text: last } : undefined;
 }
 
-/** The person's requests, except the first and the last. The newest comes first. */
-export function requestsBetween(messages: readonly HandoffMessage[]): readonly Quote[] {
-  const asked = messages.filter(isTyped).map(
-    ({ at, message }): Quote => ({
-      at,
-      by: "user",
-      text: indexableText(message),
-    }),
-  );
-  return newestOfEach(asked.slice(1, -1).filter(({ text }) => text.trim() !== ""));
+/**
+ * What the person asked, each with what became of it, but not the message `last`. The newest comes first. A command of the
+ * program is a setting of its own, and says nothing of the work.
+ */
+export function requestsOf(messages: readonly HandoffMessage[], last: number): readonly Quote[] {
+  const places = new Map(messages.map((each) => [each.message, each]));
+  const other = messages.filter((each) => each.message.role === "user" && !isTyped(each));
+  const injected = new Set(other.map(({ message }) => message));
+  const asked = requestsIn(
+    messages.map(({ message }) => message),
+    injected,
+  ).flatMap(({ message, outcome }): readonly Quote[] => {
+    const { at } = places.get(message) ?? {};
+    const text = indexableText(message).trim();
+    if (at === undefined || at === last || text === "" || isCommand(text)) return [];
+    return [{ at, by: "user", text, outcome }];
+  });
+  return newestOfEach(asked);
+}
+
+/**
+ * Requests in the order in which they get room: the newest and the oldest by turns. Long sessions have their goals at both
+ * ends, and their many small steps in between.
+ */
+export function fromBothEnds(requests: readonly Quote[]): readonly Quote[] {
+  return requests.flatMap((newest, index) => {
+    const oldest = requests[requests.length - 1 - index];
+    if (oldest === undefined || 2 * index >= requests.length) return [];
+    return oldest === newest ? [newest] : [newest, oldest];
+  });
+}
+
+/** Calls that failed, each with the beginning of its error. What succeeded later, or was refused, is none. The newest comes first. */
+export function failedCalls(messages: readonly HandoffMessage[]): readonly (readonly Quote[])[] {
+  const calls = new Map<string, { readonly call: Quote; readonly key: string }>();
+  const failed = new Map<string, readonly Quote[]>();
+  for (const { at, message, denied = [] } of messages) {
+    for (const { id, name, args } of toolUses(message)) {
+      const key = `${name} ${jsonText(args)}`;
+      calls.set(id, { key, call: { at, by: "assistant", text: key } });
+    }
+    const refused = new Set(denied.map(({ toolUseId }) => toolUseId));
+    for (const { tool_use_id, content, is_error } of toolResults(message)) {
+      const known = calls.get(tool_use_id);
+      if (!known) continue;
+      failed.delete(known.key);
+      if (!is_error || refused.has(tool_use_id)) continue;
+      const error: Quote = { at, by: "tool", text: content };
+      failed.set(known.key, content.trim() === "" ? [known.call] : [known.call, error]);
+    }
+  }
+  return [...failed.values()].reverse();
 }
 
 const CHANGES = /write|edit|patch|replace|create|insert|delete|move|rename/i;
 
-/** The files that tools changed, then those that they only read. The newest of each comes first. */
-export function filesOf(messages: readonly HandoffMessage[]): readonly Quote[] {
+/** The files that tools changed, and those that they only read. The newest of each comes first. */
+export function filesOf(messages: readonly HandoffMessage[]) {
+  const failed = new Set(
+    messages
+      .flatMap(({ message }) => toolResults(message))
+      .flatMap(({ tool_use_id, is_error }) => (is_error ? [tool_use_id] : [])),
+  );
   const used = messages.flatMap(({ at, message }) =>
-    toolUses(message).flatMap(({ name, args }) =>
-      [...filesOfCall({ args }), ...patchedFiles(args)].map((text) => ({
-        quote: { at, by: "assistant" as const, text },
-        isChange: CHANGES.test(name) || patchedFiles(args).length > 0,
-      })),
-    ),
+    toolUses(message)
+      .filter(({ id }) => !failed.has(id))
+      .flatMap(({ name, args }) =>
+        [...filesOfCall({ args }), ...patchedFiles(args)].map((text) => ({
+          quote: { at, by: "assistant" as const, text },
+          isChange: CHANGES.test(name) || patchedFiles(args).length > 0,
+        })),
+      ),
   );
   const quotes = (wanted: boolean) =>
     used.filter(({ isChange }) => isChange === wanted).map(({ quote }) => quote);
   const changed = newestOfEach(quotes(true));
   const names = new Set(changed.map(({ text }) => text));
-  return [...changed, ...newestOfEach(quotes(false)).filter(({ text }) => !names.has(text))];
+  return { changed, read: newestOfEach(quotes(false)).filter(({ text }) => !names.has(text)) };
 }
 
 /** The files of a patch as Codex writes it: `*** Update File: src/server.ts`. */
@@ -114,12 +173,13 @@ interface Task {
 const PLAN_TOOLS = /^(?:todo_?write|write_todos?|update_plan|todowrite)$/i;
 
 /**
- * The tasks that were still open at the end: those of the task record, or of the last plan that a tool
+ * The tasks that were open at the end, and those that were done: those of the task record, or of the last plan that a tool
  * wrote. Claude Code's `TaskCreate` and `TaskUpdate` change one task at a time.
  */
-export function openTasks({ messages, task }: HandoffSource): readonly Quote[] {
-  if (task && task.open.length > 0) {
-    return task.open.map((text) => ({ at: task.at, by: "assistant", text }));
+export function tasksOf({ messages, task }: HandoffSource) {
+  if (task && task.open.length + (task.done?.length ?? 0) > 0) {
+    const quote = (text: string): Quote => ({ at: task.at, by: "assistant", text });
+    return { open: task.open.map(quote), done: task.done?.map(quote) ?? [] };
   }
   let plan = new Map<string, Task>();
   const creating = new Map<string, string>();
@@ -147,9 +207,11 @@ export function openTasks({ messages, task }: HandoffSource): readonly Quote[] {
       plan.set(`#${number}`, created);
     }
   }
-  return [...plan.values()]
-    .filter(({ isOpen }) => isOpen)
-    .map(({ text, at }) => ({ at, by: "assistant", text }));
+  const quotes = (wanted: boolean) =>
+    [...plan.values()]
+      .filter(({ isOpen }) => isOpen === wanted)
+      .map(({ text, at }): Quote => ({ at, by: "assistant", text }));
+  return { open: quotes(true), done: quotes(false) };
 }
 
 /** The items of a plan, whatever the tool calls its fields. */

@@ -52,20 +52,19 @@ const SESSION = [
 const sectionOf = (text: string, title: string) =>
   text.split(`## ${title}\n`)[1]?.split("\n## ")[0]?.trim();
 
-test("a handoff has goal, instructions, tasks, decisions, files and the last turns", () => {
+test("a handoff has requests, instructions, tasks, decisions, files and the last turns", () => {
   const { text } = writeHandoff(sourceOf(SESSION), 2000);
-  expect(sectionOf(text, "Goal")).toBe(
-    "[user #1]\n> Move the parser to a table. Never touch src/legacy.ts.",
+  expect(sectionOf(text, "What the user asked before")).toBe(
+    "> [user #7; answered] Keep error code E_RANGE_77.\n" +
+      "> [user #1; answered; changed src/parser.ts] Move the parser to a table. Never touch src/legacy.ts.",
   );
   expect(sectionOf(text, "Standing instructions")).toBe("> [user #1] Never touch src/legacy.ts.");
   expect(sectionOf(text, "Open tasks")).toBe("> [assistant #3] Port the tests");
   expect(sectionOf(text, "Decisions")).toBe(
     "> [assistant #2] We will use a perfect hash instead of a trie.",
   );
-  expect(sectionOf(text, "What the user asked in between")).toBe(
-    "> [user #7] Keep error code E_RANGE_77.",
-  );
-  expect(sectionOf(text, "Files")).toBe("> [assistant #5] src/parser.ts");
+  expect(sectionOf(text, "Done tasks")).toBe("> [assistant #3] Write the table");
+  expect(sectionOf(text, "Files changed")).toBe("> [assistant #5] src/parser.ts");
   expect(text).toContain("[user #9]\n> And now\n> the docs?\n[assistant #10]\n> They come next.\n");
 });
 

@@ -127,14 +127,19 @@ async function sourceOfSession(
     }
     if (seq >= lastSeq) break;
   }
-  const open = task.sub_tasks.filter(({ done }) => !done).map(({ text }) => text);
+  const tasks = Map.groupBy(task.sub_tasks, ({ done }) => done);
+  const tasksThat = (are: boolean) => (tasks.get(are) ?? []).map(({ text }) => text);
   const { agent, project, branch, title, parent } = source;
   return {
     agent,
     id: sessionId,
     ...given({ project, branch, title, parent }),
     messages,
-    ...(taskAt > 0 ? { task: { goal: task.goal, open, at: taskAt } } : {}),
+    ...(taskAt > 0
+      ? {
+          task: { goal: task.goal, open: tasksThat(false), done: tasksThat(true), at: taskAt },
+        }
+      : {}),
     search: [
       ...searchesOf(sessionId, rkat),
       ...parentSearch(parent, rkat),
