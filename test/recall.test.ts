@@ -110,6 +110,21 @@ test("nothing comes back that memory is not sure of, that the window shows, that
   expect(await without.recalled(silent)).toEqual([]);
 });
 
+test("records of a later prompt take the place of earlier ones where there is no room beside them", async () => {
+  const { say, begin, recalled, left } = await openProject({ compaction: COMPACTION });
+  const session = await begin();
+  const towns = ["Constanta", "Valparaiso", "Thessaloniki", "Zanzibar", "Rotterdam", "Gdansk"];
+  const about = (town: string, part: number) =>
+    `The harbour of ${town}, part ${part}: ${town} ${"ships coal, copper and cedar to every other coast ".repeat(8)}`;
+  const texts = towns.flatMap((town) => [1, 2, 3].map((part) => about(town, part)));
+  await left(session, ...texts);
+  for (const town of towns) {
+    const messages = await say(session, `What of the harbour of ${town}?`);
+    expect(recordsIn(messages).join()).toContain(`harbour of ${town}`);
+  }
+  expect((await recalled(session)).some(({ replaces }) => replaces)).toBe(true);
+});
+
 test("a short prompt is read with the goal of the task", async () => {
   const { service, say, begin, left } = await openProject({ compaction: COMPACTION });
   const sessionId = await begin();

@@ -40,23 +40,33 @@ export function compactionContext(
 const RECALLED_PART = 1 / 4;
 const ALL_RECALLED_PART = 1 / 3;
 
-/** Tokens that records of memory may take before a prompt, so that no compaction is due because of them. */
+/** Tokens that records of memory may take before a prompt. */
+export interface RecallRoom {
+  /** Beside the records of earlier prompts. */
+  readonly beside: number;
+  /** In their place. */
+  readonly instead: number;
+}
+
+/** The room for records before a prompt, in which no compaction is due because of them. */
 export function recallRoom(
   { log: { state }, compaction, model, tools }: Recalling,
   prompt: string,
-): number {
-  if (!compaction) return Number.POSITIVE_INFINITY;
+): RecallRoom {
+  const all = Number.POSITIVE_INFINITY;
+  if (!compaction) return { beside: all, instead: all };
   const { compactor } = compaction;
   const threshold = compactor.config.autoCompactThreshold;
   const now = compactionContext(state, compactor, model, tools);
   const free = threshold - Math.max(now.estimatedHistoryTokens, now.lastInputTokens);
-  return Math.floor(
-    Math.min(
-      RECALLED_PART * threshold,
-      ALL_RECALLED_PART * threshold - state.recalled.tokens,
-      free - Math.ceil(textWeight(prompt) / 4),
-    ),
-  );
+  const room = free - Math.ceil(textWeight(prompt) / 4);
+  const { tokens } = state.recalled;
+  const least = (...limits: readonly number[]) =>
+    Math.floor(Math.min(RECALLED_PART * threshold, ...limits));
+  return {
+    beside: least(ALL_RECALLED_PART * threshold - tokens, room),
+    instead: least(room + tokens),
+  };
 }
 
 interface Recalling {

@@ -10,7 +10,7 @@ import { startsTurn } from "../core/turn.ts";
 import { addUsage, NO_USAGE, type TokenUsage, tokenUsage, type Usage } from "../core/usage.ts";
 import type { Approvals } from "./approvals.ts";
 import { callModel, type ModelReply, type RetryPolicy } from "./call-model.ts";
-import { recallRoom, requestTokens } from "./request-size.ts";
+import { type RecallRoom, recallRoom, requestTokens } from "./request-size.ts";
 import { RunBudget } from "./run-budget.ts";
 import {
   type AgentCompaction,
@@ -58,8 +58,8 @@ export interface RunOptions {
   readonly signal: AbortSignal;
 }
 
-/** Returns records that take at most `tokensMax`. It never fails. */
-export type Recall = (prompt: string, tokensMax: number) => Promise<MemoryRecalled | undefined>;
+/** Returns records that have room. It never fails. */
+export type Recall = (prompt: string, room: RecallRoom) => Promise<MemoryRecalled | undefined>;
 
 export interface RunResult {
   readonly text: string;

@@ -239,6 +239,8 @@ export interface MemoryRecalled {
   readonly records: readonly RecalledRecord[];
   /** Estimated tokens of all of them as the model sees them. */
   readonly tokens: number;
+  /** The records of earlier prompts leave: there was no room beside them. */
+  readonly replaces?: true;
 }
 
 /** An entry of memory that came back by itself. */

@@ -18,7 +18,8 @@ export interface ShownRecords {
  * The records of memory that a session's model sees besides the history. Like the history it is a fold of the log.
  *
  * They stand before the prompt that they were found for, and stay there while the history grows, so each request
- * begins like the one before. The next compaction takes all of them away:
+ * begins like the one before. Records of later prompts that have no room beside them take their place, and the next
+ * compaction takes all of them away:
  *
  *     S  C  U A T A  [records] U A …
  *                    └ what memory has about this prompt
@@ -43,10 +44,13 @@ export class Recalled {
     }
   }
 
-  #show(before: number | undefined, { records }: MemoryRecalled): void {
+  #show(before: number | undefined, { records, replaces }: MemoryRecalled): void {
     const text = renderRecords(records);
     if (before === undefined || text === "") return;
-    this.#set([...this.shown, { before, text, ids: records.map(({ id }) => id) }]);
+    this.#set([
+      ...(replaces ? [] : this.shown),
+      { before, text, ids: records.map(({ id }) => id) },
+    ]);
   }
 
   #set(shown: readonly ShownRecords[]): void {

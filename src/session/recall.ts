@@ -47,8 +47,8 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
     return undefined;
   }
   const failed = {};
-  return async (prompt, room) => {
-    const tokensMax = Math.min(recallTokens, room);
+  return async (prompt, { beside, instead }) => {
+    const tokensMax = Math.min(recallTokens, Math.max(beside, instead));
     // Before the first compaction the window shows all.
     if (tokensMax <= 0 || state.compactions === 0) return undefined;
     let found: MemoryRecalled | undefined;
@@ -59,7 +59,7 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
       CAUGHT_UP.set(state, state.compactions);
       found = await recall(state, prompt, tokensMax, memory);
     });
-    return found;
+    return found && found.tokens > beside ? { ...found, replaces: true } : found;
   };
 }
 
