@@ -97,11 +97,9 @@ export async function writeSummary(
     }
     rejected.push(problem);
   }
+  // This is no outage: a model that does not follow the prompt will not follow it later.
   const detail = `The model's answers are no summaries: ${rejected.join(", ")}.`;
-  const failure = { reason: "worthless_summary", detail } as const;
-  return options.onSummaryFailure === "fallback"
-    ? { ...fallback(), failure, rejected }
-    : { failure };
+  return { ...fallback(), failure: { reason: "worthless_summary", detail }, rejected };
 }
 
 function requestFor(
