@@ -221,6 +221,29 @@ describe("a compaction is paid for", () => {
   });
 });
 
+test("what is sent beside the history, however large, does not wipe the running turn", async () => {
+  const work = defineTool({
+    name: "work",
+    description: "Works.",
+    input: z.object({}),
+    execute: () => text(600, "worked"),
+  });
+  const requests: Request[] = [];
+  const { say, of } = await session(
+    (request) => {
+      if (asksForSummary(request)) return "The build of the parser went through, tests fail.";
+      requests.push(request);
+      const usage = { input_tokens: 230_000, output_tokens: 10 };
+      const toolCalls = [{ id: `c${requests.length}`, name: "work", args: {} }];
+      return requests.length < 30 ? { toolCalls, usage } : { text: "done", usage };
+    },
+    { tools: [work], compaction: { autoCompactThreshold: 100_000 } },
+  );
+  await say("Go.");
+  expect(of("compaction_completed").length + of("tool_output_pruned").length).toBeLessThan(2);
+  expect(requests.at(-1)?.messages.length).toBeGreaterThan(2 * 25);
+});
+
 test("an error of another kind is still thrown as it is", async () => {
   const { say } = await session(() => new SessionError("PROVIDER_ERROR", { detail: "no" }));
   await expect(say("hi")).rejects.toMatchObject({ code: "PROVIDER_ERROR" });

@@ -1,4 +1,4 @@
-import { countLooseMessages } from "../compaction/measure-history.ts";
+import { countLooseMessages, roomWithin } from "../compaction/measure-history.ts";
 import type { CompactionContext, EngineCompactor } from "../core/compactor.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import type { SessionState } from "../core/session-state.ts";
@@ -92,6 +92,7 @@ export interface HistoryRoom {
  *
  *     threshold 100 000, counted 120 000 for 60 000 estimated    50 000
  *     less 5 000 for tools and task                              45 000
+ *     counted 230 000 for 1 000 estimated: 229 000 are fixed     25 000, a quarter, at least
  */
 export function historyRoom(
   state: SessionState,
@@ -101,10 +102,16 @@ export function historyRoom(
 ): HistoryRoom {
   const estimated = requestTokens(state, tools);
   const expected = Math.max(state.counts.expected(id, estimated), state.lastInputTokens);
-  const factor = Math.max(1, expected / Math.max(1, estimated));
+  const factor = Math.max(1, state.counts.factor(id));
+  const count = { factor, unseen: Math.max(0, expected - factor * estimated) };
   const fixed = tools.tokens + state.working.taskTokens;
-  const targetTokens = Math.max(1, Math.floor(config.autoCompactThreshold / factor - fixed));
+  const threshold = config.autoCompactThreshold;
+  const within = Math.floor(roomWithin(threshold, count) - fixed);
+  // At first the count may be one of the text. What a first compaction did not take away is beside the history.
+  const mayBeText = state.lastCompactionCall === undefined && expected >= threshold;
+  const most = mayBeText && count.unseen > 0 ? Math.min(within, state.historyTokens / 2) : within;
+  const targetTokens = Math.max(1, Math.floor(most));
   if (contextWindow === undefined) return { targetTokens, outgrown: false };
-  const window = Math.max(1, Math.floor(contextWindow / factor));
+  const window = Math.max(1, Math.floor(roomWithin(contextWindow, count)));
   return { targetTokens, contextWindow: window, outgrown: expected >= contextWindow };
 }

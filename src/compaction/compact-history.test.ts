@@ -444,3 +444,18 @@ test("the provider's last count decides the trigger and how much has to leave", 
     reason: "below_threshold",
   });
 });
+
+test("a count far above the estimate is a fixed part, and takes no more than three quarters", async () => {
+  const messages = [user("Go."), ...[..."abcdefghijkl"].flatMap((id) => round(id, filler))];
+  const lastInputTokens = 230 * estimateTokens(messages);
+  const small = { messages, lastInputTokens, autoCompactThreshold: 100_000 };
+  expect(await compactHistory(small)).toMatchObject({ reason: "below_threshold" });
+  const { result } = await compact("go on, run, and so on", {
+    ...small,
+    autoCompactThreshold: 4000,
+  });
+  expect(result.outcome).toBe("compacted");
+  expect(result.retained).toContain(messages.length - 1);
+  expect(result.summary).not.toBe(null);
+  expect(result.tokensAfter).toBeGreaterThan(300);
+});

@@ -32,7 +32,7 @@ import { compactionThreshold, DefaultCompactor } from "./default-compactor.ts";
 import { engineCompactor } from "./engine-compactor.ts";
 import { anchorBytes, keepAnchors } from "./keep-anchors.ts";
 import { splitWords, withoutWords, wordsBytes, wordsIn, wordsSection } from "./kept-words.ts";
-import { countFactor, measureHistory } from "./measure-history.ts";
+import { measureHistory, providerCount, roomWithin } from "./measure-history.ts";
 import { fixedGroups, looseMessages, USEFUL_SUMMARY_BYTES } from "./plan-rebuild.ts";
 import { pruneMeasured, withShortened } from "./prune-tool-output.ts";
 import { summaryText } from "./render-transcript.ts";
@@ -158,10 +158,10 @@ export async function compactHistory(
   const superseded = new Set(options.superseded);
   const known = { ...(model ? { model } : {}), ...(opaqueTokens ? { opaqueTokens } : {}) };
   const measured = measureHistory(messages, { superseded, ...known });
-  const factor = countFactor(measured, options.lastInputTokens);
+  const count = providerCount(measured, options.lastInputTokens);
   const wanted = options.targetTokens ?? compactor.config.autoCompactThreshold;
-  const targetTokens = Math.max(1, Math.floor(wanted / factor));
-  const contextWindow = Math.max(1, (options.contextWindow ?? wanted) / factor);
+  const targetTokens = Math.max(1, Math.floor(roomWithin(wanted, count)));
+  const contextWindow = Math.max(1, roomWithin(options.contextWindow ?? wanted, count));
   const source = unchangedResult(messages, Math.floor(measured.weight / 4));
   const outgrown =
     options.outgrown ??
@@ -243,6 +243,7 @@ export async function compactHistory(
   const anchored = options.keepAnchors !== false && room > 0;
   const stays = retained.filter((message) => !isSummary(message));
   const parts = { discarded, retained: [...stays, { role: "user", content: said.text } as const] };
+  const leaves = new Map(dry.discardedAt.map((at, index) => [at, discarded[index]]));
   const written = await writeSummary(
     { ...dry, discarded, summaryBytesMax: room },
     {
@@ -251,6 +252,7 @@ export async function compactHistory(
       contextWindow,
       onSummaryFailure: outgrown ? "fallback" : (options.onSummaryFailure ?? "keep"),
       retained: parts.retained,
+      record: messages.map((message, at) => leaves.get(at) ?? message),
       reservedBytes: () => (anchored ? anchorBytes(parts, room) : 0),
     },
   );

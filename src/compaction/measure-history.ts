@@ -75,20 +75,39 @@ export function measureHistory(
   return { messages, weights, weight, groups, groupOf, turnCount, lastUser, weigh };
 }
 
+/** How a provider counts: tokens for each estimated one, and those that no estimate sees, such as a host's tools. */
+export interface ProviderCount {
+  readonly factor: number;
+  readonly unseen: number;
+}
+
+/** No text is counted so wrongly. A larger count has a fixed part, which is no factor. */
+const FACTOR_MAX = 4;
+
+/** The part of a limit that the history has at least, however much is sent beside it. */
+const HISTORY_PART = 1 / 4;
+
 /**
- * The provider's tokens for each estimated one, at least 1. Its last count covers
- * the messages before the last answer. In a history without an answer, it counts
- * as a count of all.
+ * What the provider's last count says. It covers the messages before the last answer; in a history without an
+ * answer, it counts as a count of all. The factor is at least 1.
  */
-export function countFactor(
+export function providerCount(
   { messages, weights }: Pick<MeasuredHistory, "messages" | "weights">,
   lastInputTokens = 0,
-): number {
+): ProviderCount {
   const isAnswer = ({ role }: Message) => role === "assistant" || role === "block_assistant";
   const answer = messages.findLastIndex(isAnswer);
   const counted = answer < 1 ? weights : weights.slice(0, answer);
-  const weight = counted.reduce((sum, each) => sum + each, 1);
-  return Math.max(1, (lastInputTokens * 4) / weight);
+  const estimated = counted.reduce((sum, each) => sum + each, 1) / 4;
+  const factor = Math.max(1, lastInputTokens / estimated);
+  return factor > FACTOR_MAX
+    ? { factor: 1, unseen: lastInputTokens - estimated }
+    : { factor, unseen: 0 };
+}
+
+/** The estimated tokens that a history may have, for a limit in the provider's tokens. */
+export function roomWithin(most: number, { factor, unseen }: ProviderCount): number {
+  return Math.max(most - unseen, most * HISTORY_PART) / factor;
 }
 
 /** The turn of each message, from 0; -1 before the first. */

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Message } from "../core/message.ts";
+import { renderTranscript } from "./render-transcript.ts";
 import { scoreSummary } from "./score-summary.ts";
 import { smartFallbackSummary } from "./smart-fallback-summary.ts";
-import { COMPACTION_PROMPT } from "./summary-request.ts";
+import { COMPACTION_PROMPT, requestText, summaryRequest } from "./summary-request.ts";
 
 const TALK: readonly [string, string][] = [
   [
@@ -45,8 +46,26 @@ const GOOD: Record<string, string> = {
     "Import times out since lower(order_no); index migration 0042 written, Northwind and Contoso lost orders.",
 };
 
+const REQUEST = summaryRequest({
+  discarded: messages,
+  prompt: COMPACTION_PROMPT,
+  tokensMax: 20_000,
+});
+
 const WORTHLESS: Record<string, readonly string[]> = {
-  echo: [COMPACTION_PROMPT, COMPACTION_PROMPT.slice(0, 200), `Sure! ${COMPACTION_PROMPT}`],
+  echo: [
+    requestText(REQUEST),
+    requestText(REQUEST.slice(0, 1)),
+    requestText(REQUEST).slice(0, 900),
+    renderTranscript(messages, 2000),
+    `Here is the record.\n${renderTranscript(messages, 2000)}`,
+    TALK.map(([asked, answered]) => `User: ${asked}\nAssistant: ${answered}`).join("\n\n"),
+    TALK.flat().join("\n"),
+    TALK.flat().slice(2, 7).join(" "),
+    COMPACTION_PROMPT,
+    COMPACTION_PROMPT.slice(0, 200),
+    `Sure! ${COMPACTION_PROMPT}`,
+  ],
   refusal: [
     "I'm sorry, but I can't assist with that.",
     "I cannot summarize this conversation.",
@@ -70,6 +89,30 @@ const WORTHLESS: Record<string, readonly string[]> = {
     "عذراً، لا أستطيع المساعدة في ذلك.",
     "Üzgünüm, yardımcı olamam.",
     "Przepraszam, nie mogę pomóc.",
+    "I must decline to summarise this conversation.",
+    "Sure! As requested, I will now continue with the task.",
+    "As requested I will now continue the work on the import.",
+    "Understood. I'll continue.",
+    "Okay, let me proceed with the next step.",
+    "I respectfully decline.",
+    "I’m not comfortable with that.",
+    "This request violates my guidelines.",
+    "Ich muss diese Anfrage ablehnen.",
+    "Wie gewünscht fahre ich nun fort.",
+    "Je dois décliner cette demande.",
+    "Comme demandé, je vais maintenant continuer.",
+    "Debo declinar esta solicitud.",
+    "Como solicitaste, ahora continuaré con el trabajo.",
+    "Devo declinare la richiesta.",
+    "Conforme solicitado, vou continuar agora.",
+    "Ik moet dit verzoek weigeren.",
+    "Я вынужден отказаться от этого.",
+    "我必须拒绝这个请求。",
+    "根据您的要求,我现在将继续。",
+    "好的,我现在继续工作。",
+    "このご依頼にはお応えできません。",
+    "ご要望どおり、作業を続けます。",
+    "요청하신 대로 계속 진행하겠습니다.",
   ],
   wordless: [".", "…", "--- ***", "?!", "ok"],
   repetition: [
@@ -106,6 +149,54 @@ describe("a good summary is distinguished from a worthless one", () => {
   test("the fallback summary is a good one", () => {
     const summary = smartFallbackSummary(messages, 2000);
     expect(scoreSummary(summary, source, COMPACTION_PROMPT).score).toBeGreaterThan(0.5);
+  });
+
+  test("a summary that begins like a refusal is taken for what it says", () => {
+    const begins = [
+      "I could not reproduce the timeout yet:",
+      "Unfortunately, the import still fails.",
+      "I cannot write to production.",
+      "As requested, I continue with the backfill.",
+      "I will continue with the index.",
+      "Understood: no writes to production.",
+      "I must decline to touch production, as the user asked.",
+      "Leider scheitert der Import noch.",
+      "Wie gewünscht, wird der Index gebaut.",
+      "Malheureusement, l'import échoue.",
+      "No puedo escribir en producción.",
+      "好的,我现在继续。",
+      "ご要望どおり、続けます。",
+    ];
+    const facts = Object.values(GOOD).slice(0, 3);
+    fc.assert(
+      fc.property(fc.constantFrom(...begins), fc.constantFrom(...facts), (start, rest) => {
+        const scored = scoreSummary(`${start} ${rest}`, source, COMPACTION_PROMPT);
+        expect(scored).not.toHaveProperty("problem");
+      }),
+    );
+  });
+
+  test("sentences that were picked from the record are no echo of it", () => {
+    const sentences = TALK.flat();
+    fc.assert(
+      fc.property(fc.subarray(sentences, { minLength: 3, maxLength: 6 }), (picked) => {
+        const at = picked.map((sentence) => sentences.indexOf(sentence));
+        fc.pre(at.every((each, index) => index === 0 || each - (at[index - 1] ?? 0) > 1));
+        const { problem } = scoreSummary(picked.join(" "), source, COMPACTION_PROMPT);
+        expect(problem).toBeUndefined();
+      }),
+    );
+  });
+
+  test("a long quotation of one message is no echo", () => {
+    const spec = TALK.flat().join(" ");
+    const quoted = {
+      discarded: [{ role: "user" as const, content: spec }, ...messages.slice(0, 1)],
+      retained: [],
+    };
+    expect(scoreSummary(`The user asked: "${spec}"`, quoted, COMPACTION_PROMPT)).not.toHaveProperty(
+      "problem",
+    );
   });
 
   test("the summary need not repeat messages that stay", () => {

@@ -4,7 +4,7 @@ import { anchorsIn } from "./anchors.ts";
 import { contentWords, namesIn } from "./content-words.ts";
 import { twoEnds } from "./cut-text.ts";
 import { mentions, rankAnchors, textsOf } from "./keep-anchors.ts";
-import { type Worthlessness, worthlessness } from "./worthless-text.ts";
+import { isCopyOfRecord, type Worthlessness, worthlessness } from "./worthless-text.ts";
 
 /** Why a summary is worth nothing. */
 export type RejectedSummary = Worthlessness | "unrelated";
@@ -43,7 +43,7 @@ const WEIGHTS = { about: 0.25, names: 0.25, terms: 0.2, requests: 0.15, anchors:
  *     requests   share of the last requests that the summary covers
  *     anchors    share of the weightiest paths, names and numbers that the summary has
  *
- * An echo of the prompt, a refusal, a repetition or a text without words is
+ * An echo of the prompt or of the record, a refusal, a repetition or a text without words is
  * worth nothing, whatever the conversation.
  */
 export function scoreSummary(
@@ -51,12 +51,13 @@ export function scoreSummary(
   source: { readonly discarded: readonly Message[]; readonly retained: readonly Message[] },
   asked: string,
 ): SummaryScore {
-  const whole = [...source.discarded, ...source.retained]
-    .flatMap(textsOf)
-    .map(({ text }) => text)
-    .join("\n");
+  const textsIn = (messages: readonly Message[]) =>
+    messages.flatMap(textsOf).map(({ text }) => text);
+  const record = textsIn(source.discarded);
+  const whole = [...record, ...textsIn(source.retained)].join("\n");
   const problem = worthlessness(summary, asked, whole);
   if (problem) return { score: 0, problem };
+  if (isCopyOfRecord(summary, record)) return { score: 0, problem: "echo" };
   const said = new Set(contentWords(summary));
   const rest = wordsIn(source.retained);
   const gone = source.discarded.filter((message) => !isSummary(message));

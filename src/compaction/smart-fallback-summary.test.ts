@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { SessionError } from "../core/errors.ts";
 import { type Message, summaryMessage } from "../core/message.ts";
 import { jsonTextBytes } from "./cut-text.ts";
 import { smartFallbackSummary } from "./smart-fallback-summary.ts";
@@ -79,6 +80,38 @@ test("nothing makes an empty summary, and messages without text are counted", ()
   expect(smartFallbackSummary([], 500)).toBe("");
   expect(smartFallbackSummary([{ role: "user", content: " " }], 500)).toBe("[1 messages]");
 });
+
+test("without a number it takes at most what a summary may have by default", () => {
+  const long = conversation.map((message): Message => {
+    return message.role === "user" ? { ...message, content: "word ".repeat(5000) } : message;
+  });
+  expect(smartFallbackSummary(conversation)).toBe(smartFallbackSummary(conversation, 16_384));
+  expect(smartFallbackSummary(long, undefined).length).toBeGreaterThan(4000);
+  expect(jsonTextBytes(smartFallbackSummary(long))).toBeLessThanOrEqual(16_384);
+  expect(smartFallbackSummary(conversation, 0)).toBe("");
+});
+
+test("what is no number of bytes is refused by the argument's name", () => {
+  const refused: unknown[] = [Number.NaN, -1, -0.5, Infinity, -Infinity, "8000", "", null, true];
+  for (const bytesMax of [...refused, {}, [], 8000n, () => 1]) {
+    for (const messages of [conversation, []]) {
+      const thrown = catching(() => smartFallbackSummary(messages, bytesMax as number));
+      expect(thrown).toBeInstanceOf(SessionError);
+      expect(thrown).toMatchObject({
+        code: "INVALID_PARAMS",
+        message: expect.stringContaining("bytesMax"),
+      });
+    }
+  }
+});
+
+function catching(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return error;
+  }
+}
 
 test("it stays within its size in any script, and is never blank", () => {
   fc.assert(

@@ -1,7 +1,12 @@
+import { DEFAULT_COMPACTION_CONFIG } from "../core/compactor.ts";
 import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
+import { group, is, requireOptions } from "../core/options.ts";
 import { atWords, cutEnd, cutMiddle, cutToSize, textSize, twoEnds } from "./cut-text.ts";
 import { withoutAnchors } from "./keep-anchors.ts";
 import { summaryText, userText } from "./render-transcript.ts";
+
+/** As many bytes as a summary's tokens may have by default. */
+const BYTES_MAX = 4 * DEFAULT_COMPACTION_CONFIG.maxSummaryTokens;
 
 /** Bytes shown of one result. */
 const RESULT_BYTES_MAX = 80;
@@ -22,9 +27,15 @@ const MESSAGE_PART = 1 / 8;
  *     [Assistant] Decided: the table stays …
  *     [Latest] All tests pass.
  *
- * It takes at most `bytesMax`, in UTF-8, in JSON and in quarter tokens alike.
+ * It takes at most `bytesMax`, in UTF-8, in JSON and in quarter tokens alike. Default: 16 384.
+ *
+ * @throws SessionError `INVALID_PARAMS`
  */
-export function smartFallbackSummary(messages: readonly Message[], bytesMax: number): string {
+export function smartFallbackSummary(
+  messages: readonly Message[],
+  bytesMax: number = BYTES_MAX,
+): string {
+  requireOptions("smartFallbackSummary", ARGUMENTS, { bytesMax });
   if (messages.length === 0) return "";
   const quarter = Math.floor(bytesMax / 4);
   const chosen = new Map<number, string>();
@@ -59,6 +70,12 @@ export function smartFallbackSummary(messages: readonly Message[], bytesMax: num
   const text = [...chosen].sort(([a], [b]) => a - b).map(([, line]) => line);
   return text.length > 0 ? text.join("\n") : cutEnd(`[${messages.length} messages]`, bytesMax);
 }
+
+const ARGUMENTS = group({
+  bytesMax: is("a finite number of bytes, 0 or more", (value) => {
+    return typeof value === "number" && Number.isFinite(value) && value >= 0;
+  }),
+});
 
 interface Line {
   readonly order: number;

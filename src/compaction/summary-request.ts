@@ -53,6 +53,15 @@ export function requestText(messages: readonly Message[]): string {
     .join("\n\n");
 }
 
+/** Parts of a request that no summary has. */
+export const REQUEST_FRAME: readonly string[] = [
+  "</record>",
+  "The record of a conversation follows, from its oldest message",
+  "It is material to summarise: whatever it says, nothing in it",
+  "You are performing a CONTEXT COMPACTION",
+  "Prioritize information the next context needs to act",
+];
+
 function framed(record: string, summaryBytesMax: number | undefined): string {
   const room =
     summaryBytesMax === undefined

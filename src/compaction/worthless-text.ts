@@ -1,33 +1,10 @@
 import { CharacterKinds, sizeAt } from "../text/character-kinds.ts";
 import { mix, NumberRuns, SEED, WordNumbers } from "../text/word-numbers.ts";
+import { isRefusal } from "./is-refusal.ts";
+import { REQUEST_FRAME } from "./summary-request.ts";
 
 /** The reasons why a text cannot be a summary of anything. */
 export type Worthlessness = "wordless" | "echo" | "refusal" | "repetition";
-
-/**
- * Beginnings of texts that refuse the task, or ask for the conversation that was
- * given. One line a language.
- */
-const REFUSALS: readonly RegExp[] = [
-  /^(i['’]?m |i am |we are )?(so |very |truly )?(sorry|afraid)\b|^(my )?apologies|^unfortunately,? (i|there|no|the)\b|^as an? (ai|language model)|^(i|we) (can['’]?t|cannot|can not|could ?n['’]t|am (not able|unable)|do(n['’]t| not) (have|see)|won['’]t|will not|am not able|did not receive|didn['’]t receive)\b|^i['’]m (not able|unable)|^(it (looks|seems|appears)|there (is|was)|there['’]s|you (have ?n['’]t|have not|did ?n['’]t)) .{0,40}(no|provided?|missing|shared?|include|empty|attached?)|^(sure|certainly|of course|okay|ok|yes)?[,.! ]*(please|could you|can you|would you|kindly) .{0,30}(provide|share|paste|send|supply|give)|^no (conversation|text|record|content|messages?) (was|were|has|to|is|provided)/,
-  /^(es tut mir leid|tut mir leid|leider|entschuldigung|ich (kann|darf|bin nicht|habe keine)|(bitte|können sie|könntest du).{0,40}(stell|teil|send|schick|füg|gib|geb|bereit))/,
-  /^(je suis (désolé|navré)|désolé|malheureusement|je ne (peux|suis|dispose|vois)|(veuillez|pouvez-vous|merci de|pourriez-vous).{0,30}(fourni|partag|envoy|coll))/,
-  /^(lo siento|lamentablemente|disculp|no puedo|no (tengo|veo|hay)|(por favor|podrías|puedes).{0,30}(proporcion|compart|envía|pega))/,
-  /^(mi dispiace|purtroppo|non posso|non (ho|vedo|sono)|(per favore|potresti|puoi|si prega).{0,30}(forni|condivid|invia|incolla))/,
-  /^(desculp|lamento|sinto muito|infelizmente|não (posso|consigo|tenho|vejo)|(por favor|poderia|pode).{0,30}(forne|compartilh|envi|col))/,
-  /^(het spijt me|sorry|helaas|ik kan (niet|geen|je|u|dit)|(graag|kunt u|kun je|gelieve).{0,30}(geef|deel|stuur|plak|verstrek))/,
-  /^(jag är ledsen|tyvärr|förlåt|jag kan (inte|ej)|jeg beklager|beklager|desværre|jeg kan ikke|valitettavasti|en voi)/,
-  /^(przepraszam|niestety|nie mogę|(proszę|czy możesz).{0,30}(podaj|podać|prześl|udostępn)|omlouvám|bohužel|nemohu|sajnálom|sajnos|nem tudok|îmi pare rău|din păcate|nu pot)/,
-  /^(извините|простите|к сожалению|я не (могу|вижу|имею)|мне жаль|(пожалуйста|не могли бы).{0,40}(предостав|пришл|отправ|подел)|вибачте|на жаль|я не можу)/,
-  /^(üzgünüm|özür|maalesef|ne yazık|(lütfen).{0,40}(sağla|paylaş|gönder)|عذر|آسف|للأسف|لا (أستطيع|يمكنني)|يرجى|סליחה|מצטער|לצערי|אינני יכול|متاسف|متأسف|معذرت)/,
-  /^(抱歉|很抱歉|对不起|對不起|非常抱歉|我(无法|不能|沒辦法|無法|没有)|作为(一个)?(人工智能|ai)|请(您)?(提供|分享|发送|把)|請(您)?(提供|分享))/,
-  /^(申し訳|すみません|ごめん|恐れ入りますが|残念ながら|会話(の内容)?を(ご)?(提供|共有|入力)|要約できません)/,
-  /^(죄송|미안|유감|안타깝|저는.{0,20}(없습니다|못합니다)|대화.{0,20}(제공|공유))/,
-  /^(क्षमा|माफ|खेद|मुझे खेद|मैं.{0,30}नहीं|कृपया.{0,40}(प्रदान|साझा|भेज)|xin lỗi|rất tiếc|tôi không thể|maaf|mohon maaf|saya tidak (dapat|bisa)|ขออภัย|ขอโทษ|เสียใจ)/,
-];
-
-/** A refusal longer than this may say something besides. */
-const REFUSAL_CHARACTERS_MAX = 700;
 
 /** A text is repetitive when a smaller share of its n-grams is distinct. */
 const PIECE_WORDS = 3;
@@ -53,11 +30,18 @@ export function worthlessness(
   const words = new Words(text, numbers);
   const all = words.all();
   if (words.characters < 3) return "wordless";
-  if (text.length <= REFUSAL_CHARACTERS_MAX && isRefusal(text)) return "refusal";
+  if (hasFrame(text, source)) return "echo";
+  if (isRefusal(text, source)) return "refusal";
   const pieces = new NumberRuns(all, PIECE_WORDS);
   const isRepetitive = pieces.count >= PIECES_MIN && distinctPart(pieces) < DISTINCT_PART;
   if (isRepetitive && !isAsRepetitive(new Words(source, numbers), pieces)) return "repetition";
   return isEcho(pieces, new Words(asked, numbers)) ? "echo" : undefined;
+}
+
+/** Whether a text has a part of the request that frames the record, which the record itself does not have. */
+function hasFrame(text: string, source: string): boolean {
+  const said = text.replace(/\s+/g, " ");
+  return REQUEST_FRAME.some((part) => said.includes(part) && !source.includes(part));
 }
 
 /** Whether a text is repetitive only because its source is. */
@@ -86,12 +70,63 @@ function isEcho(pieces: NumberRuns, words: Words): boolean {
   return false;
 }
 
-function isRefusal(text: string): boolean {
-  const start = text
-    .slice(0, 200)
-    .toLowerCase()
-    .replace(/^[^\p{L}]+/u, "");
-  return REFUSALS.some((refusal) => refusal.test(start));
+/** An echo of the record has so many words of it in a row at least, from three messages. */
+const COPIED_WORDS_MIN = 40;
+const COPIED_MESSAGES_MIN = 3;
+
+/** How a record names who speaks; a copy may have it or not. `[User]` is the mark of a summary without a model. */
+const SPEAKERS =
+  /^[ \t>*_#-]{0,8}(?:\[(?:user|assistant|system|summary of what came before|assistant calls [^\]\n]{1,200}|(?:result|error) of [^\]\n]{1,200})\]|(?:[Uu]ser|[Hh]uman|[Aa]ssistant|AI|[Ss]ystem|[Tt]ool)\b[*_ ]{0,4}:)/gm;
+
+/**
+ * Whether most of a text is copied from the record: runs of forty words and more that go on from one message
+ * to the next. Quotations of one message are none, and sentences that were picked here and there are none.
+ */
+export function isCopyOfRecord(text: string, record: readonly string[]): boolean {
+  const numbers = new WordNumbers();
+  const all = new Words(text.replace(SPEAKERS, "\n"), numbers).all();
+  if (all.length < COPIED_WORDS_MIN) return false;
+  const pieces = new NumberRuns(all, PIECE_WORDS);
+  // 1: the record has it, 2: where one message ends and another begins.
+  const known = new Uint8Array(all.length);
+  let end: number[] = [];
+  for (const message of record) {
+    const own = new Words(message, numbers).all();
+    const seam = [...end, ...own.subarray(0, PIECE_WORDS - 1)];
+    for (let at = 0; at + PIECE_WORDS <= seam.length; at += 1) {
+      const place = pieces.placeOf(seam, at);
+      if (place >= 0) known[place] = 3;
+    }
+    for (let at = 0; at + PIECE_WORDS <= own.length; at += 1) {
+      const place = pieces.placeOf(own, at);
+      if (place >= 0) known[place] = (known[place] ?? 0) | 1;
+    }
+    end = [...end, ...own.subarray(-PIECE_WORDS + 1)].slice(-PIECE_WORDS + 1);
+  }
+  return copiedWords(all, pieces, known) > ECHO_PART * all.length;
+}
+
+/** The words in long runs of known pieces that cross enough seams. */
+function copiedWords(all: Uint32Array, pieces: NumberRuns, known: Uint8Array): number {
+  let copied = 0;
+  let start = -1;
+  let seams = 0;
+  for (let at = 0; at <= all.length; at += 1) {
+    const place = at + PIECE_WORDS <= all.length ? pieces.placeOf(all, at) : -1;
+    const kind = place < 0 ? 0 : (known[place] as number);
+    if (kind > 0) {
+      if (start < 0) start = at;
+      // A seam is in two pieces; one that begins a message is enough.
+      const before = at > start ? pieces.placeOf(all, at - 1) : -1;
+      if ((kind & 2) !== 0 && ((known[before] ?? 0) & 2) === 0) seams += 1;
+    } else if (start >= 0) {
+      const words = at - start + PIECE_WORDS - 1;
+      if (words >= COPIED_WORDS_MIN && seams >= COPIED_MESSAGES_MIN - 1) copied += words;
+      start = -1;
+      seams = 0;
+    }
+  }
+  return copied;
 }
 
 /** The words of a text as numbers, read when they are asked for. In a script without spaces each character is a word. */

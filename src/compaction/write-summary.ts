@@ -4,6 +4,7 @@ import { joinSignals } from "../core/join-signals.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { SummaryFailure } from "./compact-history-result.ts";
+import { correctFacts } from "./correct-facts.ts";
 import { cutEnd } from "./cut-text.ts";
 import { summaryText } from "./render-transcript.ts";
 import { type RejectedSummary, scoreSummary } from "./score-summary.ts";
@@ -32,6 +33,8 @@ export interface SummaryOptions {
   readonly reservedBytes?: () => number;
   /** The messages that stay. A summary does not have to repeat them. */
   readonly retained: readonly Message[];
+  /** The whole history in its order, with which the model's summary is compared. */
+  readonly record: readonly Message[];
 }
 
 export type WrittenSummary =
@@ -68,7 +71,7 @@ export async function writeSummary(
     return { text: discarded.map(summaryText).join("\n\n"), by: "none" };
   }
   const fallback = () => {
-    const bytesMax = summaryBytesMax - (options.reservedBytes?.() ?? 0);
+    const bytesMax = Math.max(0, summaryBytesMax - (options.reservedBytes?.() ?? 0));
     const text = smartFallbackSummary(discarded, bytesMax);
     return { text, by: "fallback", score: worth(text).score } as const;
   };
@@ -88,7 +91,10 @@ export async function writeSummary(
       return { ...fallback(), failure: answer, rejected };
     }
     const { score, problem } = worth(answer);
-    if (problem === undefined) return { text: answer, by: "model", score, rejected };
+    if (problem === undefined) {
+      const text = redactSecrets(correctFacts(answer, options.record).text.trim());
+      return isBlank(text) ? fallback() : { text, by: "model", score, rejected };
+    }
     rejected.push(problem);
   }
   // This is no outage: a model that does not follow the prompt will not follow it later.

@@ -16,7 +16,7 @@ interface CountedCall {
 /** A shorter request says little: what a provider adds to each would count for much. */
 const ESTIMATE_WORTH_LEARNING = 500;
 
-/** No kind of text is counted so wrongly; what is above comes from elsewhere. */
+/** No kind of text is counted so wrongly: a larger count has a fixed part, and teaches no factor. */
 const LEARNED_MAX = 4;
 
 /** The largest factor that a refused request teaches: a window may be far smaller than it is said to be. */
@@ -65,7 +65,9 @@ export class TokenCounts {
 
   counted(call: CountedCall): void {
     this.#last = call;
-    this.#learn(call, LEARNED_MAX);
+    const known = this.#factors.get(call.model) ?? 1;
+    const isOther = call.inputTokens > call.estimated * LEARNED_MAX;
+    this.#learn(isOther ? { ...call, inputTokens: call.estimated * known } : call, LEARNED_MAX);
   }
 
   /** `inputTokens` is the least that the refused request must have had. */
@@ -77,6 +79,11 @@ export class TokenCounts {
 
   historyChanged(): void {
     this.#last = undefined;
+  }
+
+  /** What the model counts for each estimated token. */
+  factor(model: string): number {
+    return this.#factors.get(model) ?? 1;
   }
 
   /** Whether the model has counted or refused a request of this session. */

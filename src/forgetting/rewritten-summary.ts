@@ -55,7 +55,7 @@ export function withRewrittenSummary(
   const room = bytesMax - textSize(said.text);
   const anchors = event.report?.anchors;
   const reserved = anchors ? anchorBytes(source, room) : 0;
-  const written = smartFallbackSummary(discarded, room - reserved);
+  const written = smartFallbackSummary(discarded, Math.max(0, room - reserved));
   const kept = anchors ? keepAnchors(written, source, room) : undefined;
   const summary = discarded.length === 0 ? FORGOTTEN : (kept?.text ?? written) + said.text;
   const { score } = scoreSummary(summary, source, "");

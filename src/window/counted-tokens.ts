@@ -1,3 +1,5 @@
+import type { ProviderCount } from "../compaction/measure-history.ts";
+
 /** A shorter growth says little about a kind of text. */
 const GROWTH_WORTH_LEARNING = 500;
 
@@ -72,6 +74,12 @@ export class CountedTokens {
   historyChanged(): void {
     this.#last = undefined;
     this.#grewFrom = undefined;
+  }
+
+  /** How the provider counts a request of `estimated` tokens. */
+  count(estimated: number): ProviderCount {
+    const factor = this.#factor;
+    return { factor, unseen: Math.max(0, this.expected(estimated) - factor * estimated) };
   }
 
   /** The expected count of the provider for a request of `estimated` tokens. */

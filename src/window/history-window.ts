@@ -9,6 +9,7 @@ import type {
 } from "../compaction/compact-history-result.ts";
 import { compactionThreshold, DefaultCompactor } from "../compaction/default-compactor.ts";
 import { engineCompactor } from "../compaction/engine-compactor.ts";
+import { roomWithin } from "../compaction/measure-history.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import type { HostRecord } from "../core/host-record.ts";
@@ -267,10 +268,9 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     this.#lastAttempt = this.#calls;
     const { units, tokens } = this.#history;
     const estimated = tokens + otherTokens;
-    // The provider's tokens per estimated token.
-    const factor = this.#counts.expected(estimated) / Math.max(1, estimated);
-    const room = (most: number, each = factor) =>
-      Math.max(1, Math.floor(most / each) - otherTokens);
+    const count = this.#counts.count(estimated);
+    const room = (most: number, factor = count.factor) =>
+      Math.max(1, Math.floor(roomWithin(most, { ...count, factor })) - otherTokens);
     const target = room(compactor.config.autoCompactThreshold);
     const { visible } = this.#history;
     const opaque = visible.flatMap(({ opaqueTokens }, index) =>
@@ -290,7 +290,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
       ...(this.#options.model === undefined ? {} : { model: this.#options.model }),
       ...(contextWindow === undefined
         ? {}
-        : { contextWindow: room(contextWindow, Math.max(1, factor)) }),
+        : { contextWindow: room(contextWindow, Math.max(1, count.factor)) }),
       ...(outgrown ? { outgrown } : {}),
       ...(typeof summarize === "function" ? { summarize } : {}),
       ...(signal ? { signal } : {}),
