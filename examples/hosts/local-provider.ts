@@ -93,7 +93,9 @@ const SAMPLE_CHARACTERS = 80;
 
 /** The beginnings of lines from all over the text: a poor summary, but one of this text. */
 function sampleOf({ messages, input }: Body): string {
-  const record = JSON.stringify(messages ?? input).replaceAll(/\\+n/g, "\n");
+  const request = JSON.stringify(messages ?? input).replaceAll(/\\+n/g, "\n");
+  // Around the record are instructions, which no summary repeats.
+  const record = /<record>([\s\S]*)<\/record>/.exec(request)?.[1] ?? request;
   const lines = record.split("\n").filter((line) => /\w{3}.*\s/.test(line));
   const stride = Math.max(1, Math.ceil(lines.length / SAMPLE_LINES));
   const sample = lines.filter((_, index) => index % stride === 0);
