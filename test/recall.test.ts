@@ -73,6 +73,24 @@ test("what left the window of a session comes back in it, and the next requests 
   expect(await recalled(session)).toHaveLength(1);
 });
 
+test("records have room before a prompt, however full the history is", async () => {
+  const { say, begin, left } = await openProject({ compaction: COMPACTION });
+  const towns = ["Constanta", "Mangalia", "Navodari", "Medgidia", "Eforie", "Sulina", "Tulcea"];
+  const hives = towns.map((town) => {
+    return `My sister Mirela keeps hives of bees near ${town}. ${"They stand between the old vines and the sea. ".repeat(4)}`;
+  });
+  for (let turns = 0; turns < 6; turns += 1) {
+    const session = await begin();
+    await left(session, ...hives);
+    for (let turn = 0; turn < turns; turn += 1) await say(session, `${turn} ${FILLER}`);
+    const records = recordsIn(
+      await say(session, "Where does my sister Mirela keep hives of bees?"),
+    );
+    const found = towns.filter((town) => records.join().includes(town));
+    expect(found, `after ${turns} turns`).toHaveLength(towns.length);
+  }
+});
+
 test("a session that is opened again sends the same records", async () => {
   const folder = await temporaryFolder();
   const first = await openProject({ compaction: COMPACTION }, folder);

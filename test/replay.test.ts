@@ -85,12 +85,12 @@ test("a replay reports what happened: turns, compactions, what left and what mem
     failures: [],
   });
   expect(report.compactions.length).toBeGreaterThan(2);
-  // The threshold is for a whole request: the history and the definitions of the tools.
+  // The threshold is for a whole request: the history, the definitions of the tools, and a quarter for recalled records.
   const { tools } = new Replay(await readTranscript([chat(LONG)], "talk.jsonl"));
   const toolTokens = new ToolSet(tools).tokens;
   for (const compaction of report.compactions) {
     expect(compaction.tokens_after).toBeLessThan(4000);
-    expect(compaction.tokens_before + toolTokens).toBeGreaterThanOrEqual(4000);
+    expect(compaction.tokens_before + toolTokens + 1000).toBeGreaterThanOrEqual(4000);
     expect(compaction.messages_after).toBeLessThan(compaction.messages_before);
     expect(compaction.summarised_by).toBe("fallback");
   }

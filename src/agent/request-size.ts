@@ -1,6 +1,7 @@
 import { countLooseMessages, roomWithin } from "../compaction/measure-history.ts";
 import type { CompactionContext, EngineCompactor } from "../core/compactor.ts";
 import type { LanguageModel } from "../core/language-model.ts";
+import { isSummary } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { textWeight } from "../text/text-weight.ts";
 import type { ToolSet } from "./tool-set.ts";
@@ -12,21 +13,27 @@ export function requestTokens(state: SessionState, tools: ToolSet): number {
   return state.historyTokens + state.shownTokens + tools.tokens;
 }
 
+/** How a history is kept short, as far as sizes go. */
+export interface Compacting {
+  readonly compactor: Pick<EngineCompactor, "config">;
+  /** Tokens that records of memory may take before a prompt. Missing when nothing comes back by itself. */
+  readonly recallTokens?: number;
+}
+
 /** The figures by which a compactor decides whether a compaction is due. */
 export function compactionContext(
   state: SessionState,
-  { config }: Pick<EngineCompactor, "config">,
-  { id, contextWindow }: Sized,
+  compaction: Compacting,
+  model: Sized,
   tools: ToolSet,
 ): CompactionContext {
-  const estimated = state.historyTokens + state.shownTokens;
+  const { config } = compaction.compactor;
+  const { contextWindow } = model;
+  const reserved = Math.max(0, reservedForRecords(state, compaction) - state.recalled.tokens);
   return {
     lastInputTokens: state.lastInputTokens,
     messageCount: state.history.length,
-    // A model that has counted is believed, tools included; until then the history speaks for itself.
-    estimatedHistoryTokens: state.counts.knows(id)
-      ? state.counts.expected(id, requestTokens(state, tools))
-      : estimated,
+    estimatedHistoryTokens: expectedTokens(state, model, tools) + reserved,
     lastCompactionTurn: state.lastCompactionCall,
     currentTurn: state.modelCalls,
     ...(contextWindow === undefined ? {} : { contextWindow }),
@@ -34,6 +41,13 @@ export function compactionContext(
       ? {}
       : { looseMessages: countLooseMessages(state.messages, state.pinnedPositions) }),
   };
+}
+
+/** A model that has counted is believed, tools included; until then the history speaks for itself. */
+function expectedTokens(state: SessionState, { id }: Sized, tools: ToolSet): number {
+  return state.counts.knows(id)
+    ? state.counts.expected(id, requestTokens(state, tools))
+    : state.historyTokens + state.shownTokens;
 }
 
 /** Recalled records of one prompt, and of all prompts since the last compaction, take at most these parts of the threshold. */
@@ -55,10 +69,8 @@ export function recallRoom(
 ): RecallRoom {
   const all = Number.POSITIVE_INFINITY;
   if (!compaction) return { beside: all, instead: all };
-  const { compactor } = compaction;
-  const threshold = compactor.config.autoCompactThreshold;
-  const now = compactionContext(state, compactor, model, tools);
-  const free = threshold - Math.max(now.estimatedHistoryTokens, now.lastInputTokens);
+  const threshold = compaction.compactor.config.autoCompactThreshold;
+  const free = threshold - Math.max(expectedTokens(state, model, tools), state.lastInputTokens);
   const room = free - Math.ceil(textWeight(prompt) / 4);
   const { tokens } = state.recalled;
   const least = (...limits: readonly number[]) =>
@@ -69,9 +81,28 @@ export function recallRoom(
   };
 }
 
+/**
+ * Tokens that a compaction leaves free, so that records have room before the next prompt. A summary with
+ * many words of people is worth more than they are: it takes from this room.
+ */
+function reservedForRecords(
+  state: SessionState,
+  { compactor, recallTokens = 0 }: Compacting,
+): number {
+  if (state.compactions === 0 || recallTokens === 0) return 0;
+  const threshold = compactor.config.autoCompactThreshold;
+  const summary = state.history.find(({ message }) => isSummary(message));
+  if (!summary) return 0;
+  const free = SUMMARY_AND_RECORDS_PART * threshold - summary.weight / 4;
+  return Math.max(0, Math.floor(Math.min(recallTokens, RECALLED_PART * threshold, free)));
+}
+
+/** A summary and the room for records take at most this part of the threshold together. */
+const SUMMARY_AND_RECORDS_PART = 7 / 10;
+
 interface Recalling {
   readonly log: { readonly state: SessionState };
-  readonly compaction?: { readonly compactor: EngineCompactor };
+  readonly compaction?: Compacting;
   readonly model: Sized;
   readonly tools: ToolSet;
 }
@@ -88,7 +119,7 @@ export interface HistoryRoom {
 
 /**
  * The room for a history: the threshold in tokens as they are estimated, less
- * what the tools and the task record take in each call.
+ * what the tools, the task record and records of memory take in each call.
  *
  *     threshold 100 000, counted 120 000 for 60 000 estimated    50 000
  *     less 5 000 for tools and task                              45 000
@@ -96,7 +127,7 @@ export interface HistoryRoom {
  */
 export function historyRoom(
   state: SessionState,
-  { config }: Pick<EngineCompactor, "config">,
+  compaction: Compacting,
   { id, contextWindow }: Sized,
   tools: ToolSet,
 ): HistoryRoom {
@@ -104,8 +135,9 @@ export function historyRoom(
   const expected = Math.max(state.counts.expected(id, estimated), state.lastInputTokens);
   const factor = Math.max(1, state.counts.factor(id));
   const count = { factor, unseen: Math.max(0, expected - factor * estimated) };
-  const fixed = tools.tokens + state.working.taskTokens;
-  const threshold = config.autoCompactThreshold;
+  const reserved = reservedForRecords(state, compaction);
+  const fixed = tools.tokens + state.working.taskTokens + reserved;
+  const threshold = compaction.compactor.config.autoCompactThreshold;
   const within = Math.floor(roomWithin(threshold, count) - fixed);
   // At first the count may be one of the text. What a first compaction did not take away is beside the history.
   const mayBeText = state.lastCompactionCall === undefined && expected >= threshold;

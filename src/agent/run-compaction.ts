@@ -25,6 +25,8 @@ export interface AgentCompaction {
   readonly keepAnchors: boolean;
   /** See `HistoryCompaction`. */
   readonly userWordsTokens?: number;
+  /** Tokens that records of memory may take before a prompt. Missing when nothing comes back by itself. */
+  readonly recallTokens?: number;
   readonly summaryTimeoutMs: number;
 }
 
@@ -62,7 +64,7 @@ export async function compactIfDue(
 ): Promise<Usage> {
   const { compactor } = parts.compaction;
   const { model, tools } = parts;
-  const due = compactor.shouldCompact(compactionContext(log.state, compactor, model, tools));
+  const due = compactor.shouldCompact(compactionContext(log.state, parts.compaction, model, tools));
   if (!due) return NO_USAGE;
   return (await runCompaction(log, parts, { why: "threshold" }, signal)).usage;
 }
@@ -77,10 +79,11 @@ const PROMPT_FACTOR = 2;
 export function mayBeDue(
   state: SessionState,
   { content, context }: Prompt,
-  { compaction: { compactor }, model, tools }: CompactionDeps,
+  { compaction, model, tools }: CompactionDeps,
 ): boolean {
+  const { compactor } = compaction;
   if (!(compactor instanceof DefaultCompactor)) return true;
-  const now = compactionContext(state, compactor, model, tools);
+  const now = compactionContext(state, compaction, model, tools);
   const added: readonly Message[] = [...context, { role: "user", content }];
   const counted = Math.max(
     1,
@@ -122,7 +125,7 @@ export async function runCompaction(
     started = true;
   };
   const summarizer = trigger.why === "overflow" && trigger.tries > 0 ? "fallback" : writer;
-  const room = historyRoom(state, compaction.compactor, model, tools);
+  const room = historyRoom(state, compaction, model, tools);
   const options: CompactHistoryOptions = {
     messages: entries.map((entry) => entry.message),
     compactor: compaction.compactor,

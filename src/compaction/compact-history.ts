@@ -33,7 +33,14 @@ import { engineCompactor } from "./engine-compactor.ts";
 import { anchorBytes, keepAnchors } from "./keep-anchors.ts";
 import { splitWords, withoutWords, wordsBytes, wordsIn, wordsSection } from "./kept-words.ts";
 import { measureHistory, providerCount, roomWithin } from "./measure-history.ts";
-import { fixedGroups, looseMessages, USEFUL_SUMMARY_BYTES } from "./plan-rebuild.ts";
+import {
+  carriedBytesMax,
+  fixedGroups,
+  looseMessages,
+  ownBytes,
+  PRICE_PART,
+  worthOf,
+} from "./plan-rebuild.ts";
 import { pruneMeasured, withShortened } from "./prune-tool-output.ts";
 import { summaryText } from "./render-transcript.ts";
 import { type Summarize, writeSummary } from "./write-summary.ts";
@@ -61,8 +68,8 @@ export interface HistoryCompaction extends Partial<CompactionConfig> {
   /** Whether to append paths, names and numbers that a summary lost. Default true. */
   readonly keepAnchors?: boolean;
   /**
-   * Tokens that the words of people may take below a summary, where they stand as they were typed. Default: a
-   * quarter of the threshold. 0 keeps none.
+   * Tokens that the words of people may take below a summary, where they stand as they were typed. Default: four
+   * fifths of the threshold. 0 keeps none.
    */
   readonly userWordsTokens?: number;
   /** Time limit of a summary. Default 120 000. */
@@ -200,11 +207,11 @@ export async function compactHistory(
 
   const injected = new Set((options.injected ?? []).flatMap((index) => messages[index] ?? []));
   const wordsMax = 4 * (options.userWordsTokens ?? Math.floor(targetTokens * WORDS_PART));
-  const needed = wordsMax === 0 ? 0 : wordsBytes(wordsIn(messages, injected));
+  const needed = wordsMax === 0 ? 0 : wordsBytes(wordsIn(messages, injected), wordsMax);
   const constraints = {
     pinned,
     targetTokens,
-    wordsTokens: Math.ceil(Math.min(wordsMax, needed) / 4),
+    wordsTokens: Math.ceil(needed / 4),
     force,
     superseded,
     bare,
@@ -232,14 +239,21 @@ export async function compactHistory(
   // The summary and the names after it outlast their sources. No credential gets into them.
   const redacted = dry.discarded.map((message) => redactMessage(message));
   const notTyped = new Set(redacted.filter((_, at) => injected.has(dry.discarded[at] as Message)));
-  const least = Math.max(summaryBytesMax * SUMMARY_PART, USEFUL_SUMMARY_BYTES);
-  const summaryMax = Math.min(Math.floor(least), 4 * compactor.maxSummaryTokens());
+  const longest = 4 * compactor.maxSummaryTokens();
+  // What is carried on costs no call: only a part of it counts.
+  const worth = worthOf(dry.discarded);
   const said = wordsSection(
     wordsIn(redacted, notTyped),
-    Math.min(wordsMax, summaryBytesMax - summaryMax),
+    wordsMax,
+    Math.min(
+      summaryBytesMax - Math.min(ownBytes(summaryBytesMax), longest),
+      carriedBytesMax(worth),
+    ),
   );
+  const saidBytes = textSize(said.text);
   const discarded = redacted.map(withoutWords);
-  const room = Math.min(summaryBytesMax - textSize(said.text), 4 * compactor.maxSummaryTokens());
+  const most = Math.min(summaryBytesMax - saidBytes, worth - saidBytes * PRICE_PART, longest);
+  const room = Math.max(0, Math.floor(most));
   const anchored = options.keepAnchors !== false && room > 0;
   const stays = retained.filter((message) => !isSummary(message));
   const parts = { discarded, retained: [...stays, { role: "user", content: said.text } as const] };
@@ -292,10 +306,7 @@ export async function compactHistory(
 }
 
 /** The part of the threshold that people's words may take below a summary, where no setting says otherwise. */
-const WORDS_PART = 1 / 4;
-
-/** The part of its room that a summary keeps, however much people said. */
-const SUMMARY_PART = 1 / 3;
+const WORDS_PART = 4 / 5;
 
 /** Every option without another meaning is a setting, so that a misspelt one is refused. */
 function defaultCompactor(options: CompactHistoryOptions): EngineCompactor {

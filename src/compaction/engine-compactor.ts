@@ -84,7 +84,7 @@ function planOf(
     const isSystem = source[index]?.role === "system";
     return !fixed.has(group) && (!isSystem || group >= 0);
   });
-  const price = Math.floor(summaryPrice(measured, discardedAt, []));
+  const price = Math.floor(summaryPrice(measured, discardedAt, [], constraints.wordsTokens));
   // Without room for a summary, a turn would be lost without a trace.
   const plan =
     price < USEFUL_SUMMARY_BYTES

@@ -87,8 +87,8 @@ describe("the words of people below a summary", () => {
     );
     expect(section.split("\n").slice(3)).toEqual([
       "• [answered; changed src/parse.ts; 1 call failed] Rename the parser.",
-      "• [answered] And the tests?",
-      "• [answered] All of them.",
+      "• And the tests?",
+      "• All of them.",
       "• [not answered] Wait.",
     ]);
   });
@@ -101,9 +101,11 @@ describe("the words of people below a summary", () => {
       user(pasted),
       answer("No."),
     ]);
-    expect(wordsSection(words, 400).text).toContain("Never push to main.");
-    expect(wordsSection(words, 400).report).toEqual({ kept: 1, cut: 0, left: 1 });
-    const { text: section, report } = wordsSection(words, 4000);
+    const small = wordsSection(words, 600, 300);
+    expect(small.text).toMatch(/• Never push to main\.\n• Look at this log\.$/);
+    expect(small.report).toEqual({ kept: 2, cut: 1, left: 0 });
+    expect(wordsSection(words, 200).report).toEqual({ kept: 1, cut: 0, left: 1 });
+    const { text: section, report } = wordsSection(words, 16_000);
     expect(report).toEqual({ kept: 2, cut: 1, left: 0 });
     expect(section).toMatch(/Look at this log\..*Why does it stop\?/s);
   });

@@ -26,14 +26,29 @@ export interface Words {
 }
 
 const HEADING = "[What the user said earlier, word for word, oldest first";
-const HEADING_END = "]";
-const SECTION = /^; (\d+) older ones are found by a search\]\n/;
+const HEADING_END = "; answered where nothing else is said]";
+const SECTION =
+  /^(?:; (\d+) older ones? (?:is|are) found by a search)?(?:; answered where nothing else is said)?\]\n/;
+/** It is said for all of them in the heading. */
+const ANSWERED = "answered";
 
 /** A longer text was pasted for the most part: its beginning and its end stay. */
 const PASTED_BYTES = 1_200;
 
 /** The longest text that is kept before any longer one. It has what people ask for in passing. */
 const SHORT_CHARACTERS = 120;
+
+/** Longer texts stay whole while all of them together take at most this part of the room. */
+const WHOLE_PART = 1 / 10;
+
+/** Of the others the short sentences stay, up to this part. */
+const EXCERPT_PART = 2 / 5;
+
+/** The longest sentence of a longer text that is kept without the rest. */
+const SENTENCE_CHARACTERS = 160;
+
+/** Bytes of the sentences of one text: two or three. */
+const EXCERPT_BYTES = 260;
 
 /**
  * A summary without the words that an earlier compaction put below it, and those words.
@@ -42,14 +57,16 @@ export function splitWords(summary: string): { readonly summary: string } & Word
   const at = summary.lastIndexOf(`\n\n${HEADING}`);
   if (at < 0) return { summary, words: [], left: 0 };
   const section = summary.slice(at + 2 + HEADING.length);
-  const [counted, left = "0"] = SECTION.exec(section) ?? [];
-  const lines = section.slice((counted ?? `${HEADING_END}\n`).length);
+  const [heading = "", left = "0"] = SECTION.exec(section) ?? [];
+  const lines = section.slice(heading.length);
   const words = lines.split(/\n(?=• )/).map((entry): Word => {
-    const [, outcome = "", text = ""] = /^• \[([^\]\n]*)\] ([\s\S]*)$/.exec(entry) ?? [];
+    const [, outcome = ANSWERED, text = ""] = ENTRY.exec(entry) ?? [];
     return { outcome, text: text.replaceAll("\n  ", "\n") };
   });
   return { summary: summary.slice(0, at), words, left: Number(left) };
 }
+
+const ENTRY = /^• (?:\[([^\]\n]*)\] )?([\s\S]*)$/;
 
 /** A message as it is summarised: an earlier summary without the words below it, so that none is summarised. */
 export function withoutWords(message: Message): Message {
@@ -103,58 +120,108 @@ export function requestsIn(
   return words;
 }
 
-/** Bytes that a section with all these words takes. */
-export function wordsBytes({ words }: Words): number {
-  if (words.length === 0) return 0;
-  return words.reduce((sum, word) => sum + textSize(lineOf(shortened(word))), HEADING_ROOM);
+/** Bytes that a section takes which may have this many. */
+export function wordsBytes(words: Words, bytesMax: number): number {
+  const { text } = wordsSection(words, bytesMax);
+  // The count may get longer.
+  return text === "" ? 0 : textSize(text) + HEADING_ROOM - textSize(headingOf(0));
 }
 
 /** Room for the heading, with a count. */
-const HEADING_ROOM = textSize(`\n\n${HEADING}; 9999999 older ones are found by a search]`);
+const HEADING_ROOM = textSize(headingOf(9_999_999));
+
+interface Line {
+  readonly word: Word;
+  readonly line: string;
+}
 
 /**
- * The section below a summary, within `bytesMax` of JSON, or nothing. Short texts stay first, the newest of
- * them before older ones; then longer ones. What has no room is counted.
+ * The section below a summary, within `bytesMax` of JSON and the `room` that there is, or nothing. Short texts stay first, the newest of
+ * them before older ones. Of what is left longer ones take a part, and short sentences of still others:
+ *
+ *     ├── whole longer texts ──┼── their sentences ──┤
+ *     ├── short texts ───────────────────────────────────────────┤ bytesMax
+ *
+ * What has no room is counted.
  */
 export function wordsSection(
   { words, left }: Words,
   bytesMax: number,
+  room = bytesMax,
 ): { readonly text: string; readonly report: WordsReport } {
-  const lines = words.map((word) => ({ word, line: lineOf(shortened(word)) }));
-  const newestFirst = [...lines].reverse();
-  const isShort = ({ word }: (typeof lines)[number]) => word.text.length <= SHORT_CHARACTERS;
-  const chosen = new Set<(typeof lines)[number]>();
-  let room = bytesMax - HEADING_ROOM;
-  for (const each of [
-    ...newestFirst.filter(isShort),
-    ...newestFirst.filter((one) => !isShort(one)),
-  ]) {
-    const size = textSize(each.line);
-    if (size > room) continue;
-    room -= size;
-    chosen.add(each);
-  }
-  const gone = left + lines.length - chosen.size;
-  const kept = lines.filter((each) => chosen.has(each));
-  const cut = kept.filter(({ word }) => shortened(word) !== word).length;
-  const count = gone === 0 ? "" : `; ${gone} older ones are found by a search`;
+  const chosen = new Map<Word, Line>();
+  let used = HEADING_ROOM;
+  const add = (part: number, forms: readonly (Line | undefined)[]) => {
+    for (const form of forms) {
+      const size = form ? textSize(form.line) : 0;
+      if (!form || chosen.has(form.word) || used + size > Math.min(room, part * bytesMax)) continue;
+      used += size;
+      chosen.set(form.word, form);
+    }
+  };
+  const newestFirst = [...words].reverse();
+  const long = newestFirst.filter((word) => !isShort(word));
+  add(1, newestFirst.filter(isShort).map(lineOf));
+  add(WHOLE_PART, long.map(lineOf));
+  add(EXCERPT_PART, long.map(excerptOf));
+  const gone = left + words.length - chosen.size;
+  const kept = words.flatMap((word) => chosen.get(word) ?? []);
+  const cut = kept.filter(({ word, line }) => line !== renderLine(word, word.text)).length;
   const text =
-    kept.length === 0
-      ? ""
-      : `\n\n${HEADING}${count}${HEADING_END}${kept.map(({ line }) => line).join("")}`;
+    kept.length === 0 ? "" : `${headingOf(gone)}${kept.map(({ line }) => line).join("")}`;
   return { text, report: { kept: kept.length, cut, left: gone } };
 }
 
-function lineOf({ text, outcome }: Word): string {
-  return `\n• [${outcome}] ${text.replaceAll("\n", "\n  ")}`;
+function headingOf(gone: number): string {
+  const count =
+    gone === 0 ? "" : `; ${gone} older ${gone === 1 ? "one is" : "ones are"} found by a search`;
+  return `\n\n${HEADING}${count}${HEADING_END}`;
 }
 
-function shortened(word: Word): Word {
-  if (textSize(word.text) <= PASTED_BYTES) return word;
-  return {
-    ...word,
-    text: cutToSize(PASTED_BYTES, (bytes) => cutMiddle(word.text, bytes)),
-  };
+function isShort({ text }: Word): boolean {
+  return text.length <= SHORT_CHARACTERS;
+}
+
+/** A text on a line of its own, and of a pasted one the two ends. */
+function lineOf(word: Word): Line {
+  const { text } = word;
+  const shown =
+    textSize(text) <= PASTED_BYTES
+      ? text
+      : cutToSize(PASTED_BYTES, (bytes) => cutMiddle(text, bytes));
+  return { word, line: renderLine(word, shown) };
+}
+
+/** Short sentences of a text, those with numbers and names first. Questions have had their answers. */
+function excerptOf(word: Word): Line | undefined {
+  const sentences = word.text.split(SENTENCE_ENDS).filter(isDemandLike);
+  const byWorth = sentences.toSorted((a, b) => Number(SPECIFIC.test(b)) - Number(SPECIFIC.test(a)));
+  let room = EXCERPT_BYTES;
+  const chosen = byWorth.filter((sentence) => {
+    const size = textSize(sentence) + 3;
+    room -= size;
+    return room >= 0;
+  });
+  const kept = new Set(chosen);
+  if (kept.size === 0) return undefined;
+  return { word, line: renderLine(word, sentences.filter((each) => kept.has(each)).join(" … ")) };
+}
+
+/** A number, or a name that is not the first word. */
+const SPECIFIC = /\p{N}|[`_/@]|.\s\p{Lu}\p{L}/u;
+
+const SENTENCE_ENDS = /(?<=[.!?])\s+(?:… )?|(?<=[。！？])|\n+| … /;
+
+/** Whether a sentence is short, is no question, and has words. */
+function isDemandLike(sentence: string): boolean {
+  const text = sentence.trim();
+  return text.length <= SENTENCE_CHARACTERS && /\p{L}.{6}/su.test(text) && !/[?？]$/.test(text);
+}
+
+function renderLine({ outcome }: Word, text: string): string {
+  // A text in brackets would be taken for its outcome.
+  const isPlain = outcome === ANSWERED && !text.startsWith("[");
+  return `\n• ${isPlain ? "" : `[${outcome}] `}${text.replaceAll("\n", "\n  ")}`;
 }
 
 /** A tool whose name says that it changes a file. */
@@ -174,7 +241,7 @@ function outcomeOf(work: readonly Message[], hasAnswers: boolean): string {
   const more = files.size > FILES_MAX ? ` and ${files.size - FILES_MAX} more` : "";
   const isAnswered = work.some((message) => indexableText(message).trim() !== "");
   const parts = [
-    isAnswered ? "answered" : "worked on",
+    isAnswered ? ANSWERED : "worked on",
     files.size > 0 ? `changed ${named}${more}` : "",
     failed > 0 ? `${calls(failed)} failed` : "",
     refused > 0 ? `${calls(refused)} refused` : "",

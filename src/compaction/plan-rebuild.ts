@@ -37,9 +37,9 @@ export const SHARE = 1 / 4;
 
 /**
  * The part of the target that recent turns, the summary and all that always stays may take together when no
- * number of turns was given. A history that grows from there to the threshold is three quarters of it on average.
+ * number of turns was given. A history that grows from there to the threshold is seven tenths of it on average.
  */
-const RECENT_PART = 1 / 2;
+const RECENT_PART = 2 / 5;
 
 /** The part of a target out of reach that has to be won for anything to leave. */
 const LEAST_PART = 1 / 20;
@@ -127,7 +127,7 @@ export function planRebuild(
   // The fixed messages are too large, and little else could leave.
   if (!attainable && history.weight - kept.weight < below * LEAST_PART) return NOTHING;
   const left = room.max - kept.weight - SUMMARY_WEIGHT;
-  const price = summaryPrice(history, discardedAt, shortened);
+  const price = summaryPrice(history, discardedAt, shortened, wordsTokens);
   const bytes = summaryWeight === 0 ? 0 : Math.min(left, reserve, price);
   const summaryBytesMax = bytes < USEFUL_SUMMARY_BYTES ? 0 : Math.floor(bytes);
   // Without a need for room, a turn must not be lost without a trace.
@@ -136,16 +136,17 @@ export function planRebuild(
 }
 
 /** A summary may take this share of the discarded messages. A smaller gain is not worth a model's call. */
-const PRICE_PART = 2 / 3;
+export const PRICE_PART = 2 / 3;
 
 /**
  * The longest summary that is worth its call: two thirds of the weight of the discarded
- * text, and fewer bytes than that text has.
+ * text, and fewer bytes than that text has. The words of people in it are carried on, and cost no call.
  */
 export function summaryPrice(
   { messages, weights }: MeasuredHistory,
   discardedAt: readonly number[],
   shortened: readonly Shortened[],
+  wordsTokens = 0,
 ): number {
   const weight = discardedAt.reduce((sum, index) => sum + (weights[index] ?? 0), 0);
   const sizeOf = (message: Message | undefined) => jsonBytes(message) + 1;
@@ -154,7 +155,28 @@ export function summaryPrice(
     shortened.reduce((sum, { original, replacement }) => {
       return sum + jsonBytes(original) - jsonBytes(replacement);
     }, 0);
-  return Math.min(weight * PRICE_PART - SUMMARY_WEIGHT, bytes - 1 - SUMMARY_BYTES);
+  const worth = weight * PRICE_PART - SUMMARY_WEIGHT;
+  const words = Math.min(4 * wordsTokens, carriedBytesMax(worth));
+  return Math.min(worth + words * (1 - PRICE_PART), bytes - 1 - SUMMARY_BYTES);
+}
+
+/** The weight of the longest summary of messages that is worth its call, when it carries nothing on. */
+export function worthOf(discarded: readonly Message[]): number {
+  const weight = discarded.reduce((sum, message) => sum + messageWeight(message) + 1, 0);
+  return weight * PRICE_PART - SUMMARY_WEIGHT;
+}
+
+/** The part of its room that a summary keeps for what is not carried on. */
+const SUMMARY_PART = 1 / 10;
+
+/** Bytes of a summary that are its own, however many words of people it carries on. */
+export function ownBytes(bytes: number): number {
+  return Math.max(Math.floor(bytes * SUMMARY_PART), USEFUL_SUMMARY_BYTES);
+}
+
+/** Bytes that people's words may take in a summary that is worth so much: a third of them comes on top. */
+export function carriedBytesMax(worth: number): number {
+  return Math.max(0, Math.floor((worth - ownBytes(worth)) / PRICE_PART));
 }
 
 const NOTHING: RebuildPlan = { discardedAt: [], shortened: [], summaryBytesMax: 0 };

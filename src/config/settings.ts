@@ -103,7 +103,7 @@ export const SETTINGS = {
     DEFAULT_COMPACTION_CONFIG.recentTurnBudget,
     "if trusted",
     COMPACTED,
-    "Recent turns that a compaction keeps if they fit. If not set, more stay while they take half of the threshold.",
+    "Recent turns that a compaction keeps if they fit. If not set, more stay while they take two fifths of the threshold.",
   ),
   "compaction.max_summary_tokens": setting(
     wholeNumber,
@@ -153,7 +153,7 @@ export const SETTINGS = {
     wholeNumberOrNone,
     "if trusted",
     COMPACTED,
-    "Tokens that the words of people may take below a summary. If not set, a quarter of the threshold; 0 keeps none.",
+    "Tokens that the words of people may take below a summary. If not set, four fifths of the threshold; 0 keeps none.",
   ),
 
   "memory.enabled": setting(

@@ -169,7 +169,7 @@ async function compaction(
   return { compaction: { summary, firstKeptEntryId, tokensBefore, usage, details } };
 }
 
-/** Words of people may take a quarter of the history at which pi compacts, as they do elsewhere. */
+/** Words of people may take a quarter of the history at which pi compacts: pi adds no room for them. */
 function wordsTokens(
   { contextWindow }: PiModel,
   { reserveTokens }: BeforeCompact["preparation"]["settings"],

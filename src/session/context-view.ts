@@ -89,13 +89,14 @@ function learnedWeight(message: Message): number {
 
 function nextCompaction(
   state: SessionState,
-  { compactor }: AgentCompaction,
+  compaction: AgentCompaction,
   contextWindow: number | undefined,
   tools: ToolSet,
 ): NextCompaction {
+  const { compactor } = compaction;
   const { config } = compactor;
   const model = { id: state.settings.model, ...(contextWindow ? { contextWindow } : {}) };
-  const now = compactionContext(state, compactor, model, tools);
+  const now = compactionContext(state, compaction, model, tools);
   const tokens = Math.max(now.lastInputTokens, now.estimatedHistoryTokens);
   const firstCall = now.currentTurn === 0 ? 1 : 0;
   const guard =

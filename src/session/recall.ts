@@ -9,10 +9,7 @@ import { utf8Bytes } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
 import { saidBy } from "../tools/memory-search.ts";
 import type { ServiceCore } from "./service-core.ts";
-import { memoryOf } from "./service-options.ts";
-
-/** Tokens that recalled records take before a prompt when nothing else is said. Measured with `npm run bench -- coherence`. */
-const RECALL_TOKENS_DEFAULT = 1_500;
+import { memoryOf, recallTokensOf } from "./service-options.ts";
 
 /**
  * Nothing comes back unless the best record has this score. Of questions about other talks, at most one in ten has such a record;
@@ -41,11 +38,9 @@ const CAUGHT_UP = new WeakMap<SessionState, number>();
  * It looks at this session only. What others said would be copied into this log, and outlive the deletion of theirs.
  */
 export function recallOf(core: ServiceCore, state: SessionState): Recall | undefined {
-  const { recallTokens = RECALL_TOKENS_DEFAULT } = core.options;
   const memory = memoryOf(core.options);
-  if (!memory || !core.searchesMemory || !state.settings.memory || recallTokens === 0) {
-    return undefined;
-  }
+  const recallTokens = recallTokensOf(core.options, state.settings);
+  if (!memory || recallTokens === 0) return undefined;
   const failed = {};
   return async (prompt, { beside, instead }) => {
     const tokensMax = Math.min(recallTokens, Math.max(beside, instead));

@@ -11,7 +11,7 @@ import type { Budget } from "../core/operations/turns.ts";
 import { model as modelCheck, requireArgument } from "../core/options.ts";
 import { TASK_LIMITS } from "../core/task.ts";
 import { fromWire, toWire } from "../core/wire.ts";
-import type { ServiceOptions } from "./service-options.ts";
+import { recallTokensOf, type ServiceOptions } from "./service-options.ts";
 
 const TOOL_TIMEOUT_MS = 120_000;
 const SUMMARY_TIMEOUT_MS = 120_000;
@@ -118,7 +118,7 @@ export class TurnSettings {
   }
 
   #compaction(
-    settings: Pick<SessionSettings, "compaction">,
+    settings: Partial<Pick<SessionSettings, "compaction" | "memory">>,
     requested: CompactionSettings | undefined,
     contextWindow: number | undefined,
   ): AgentCompaction | undefined {
@@ -139,6 +139,7 @@ export class TurnSettings {
     const config = { ...own, ...ofSession, ...requested };
     const autoCompactThreshold = config.autoCompactThreshold ?? compactionThreshold(contextWindow);
     const usual = new DefaultCompactor({ ...config, autoCompactThreshold });
+    const recallTokens = recallTokensOf(this.#options, settings);
     return {
       compactor: compactor ? engineCompactor(compactor, usual) : usual,
       ...(summarizer ? { summarizer } : {}),
@@ -146,6 +147,7 @@ export class TurnSettings {
       pruneToolOutput,
       keepAnchors,
       ...(userWordsTokens === undefined ? {} : { userWordsTokens }),
+      ...(recallTokens === 0 ? {} : { recallTokens }),
       summaryTimeoutMs,
     };
   }
