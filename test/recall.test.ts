@@ -91,6 +91,31 @@ test("records have room before a prompt, however full the history is", async () 
   }
 });
 
+test("what memory has comes back also when it cannot take in what was said since", async () => {
+  const folder = await temporaryFolder();
+  const filled = await openProject({ compaction: COMPACTION }, folder);
+  const session = await filled.begin();
+  await filled.left(session, "The spare key of the boathouse hangs behind the blue oilskin.");
+  await filled.service.close();
+
+  const failures: unknown[] = [];
+  const { stores } = await openProject({}, folder);
+  const memory = new Proxy(stores.memory, {
+    get(target, name) {
+      if (name === "add") return () => Promise.reject(new Error("the disk is full"));
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  const onBackgroundError = (error: unknown) => void failures.push(error);
+  const options = { compaction: COMPACTION, memory, onBackgroundError };
+  const { say, left } = await openProject(options, folder);
+  await left(session, "The harbour master is on leave.");
+  const asked = await say(session, "Where does the spare key of the boathouse hang?");
+  expect(recordsIn(asked).join()).toContain("behind the blue oilskin");
+  expect(failures.map(String).join()).toContain("the disk is full");
+});
+
 test("a session that is opened again sends the same records", async () => {
   const folder = await temporaryFolder();
   const first = await openProject({ compaction: COMPACTION }, folder);

@@ -5,8 +5,6 @@ import type { LanguageModel } from "../core/language-model.ts";
 import { contentText, type ToolUse, toolUses } from "../core/message.ts";
 import { eventOfBlock } from "../core/message-assembler.ts";
 import type { Budget, TurnEnd } from "../core/operations/turns.ts";
-import type { SessionState } from "../core/session-state.ts";
-import { startsTurn } from "../core/turn.ts";
 import { addUsage, NO_USAGE, type TokenUsage, tokenUsage, type Usage } from "../core/usage.ts";
 import type { Approvals } from "./approvals.ts";
 import { callModel, type ModelReply, type RetryPolicy } from "./call-model.ts";
@@ -177,7 +175,8 @@ class Run {
   async #goOn(): Promise<TurnEnd> {
     const { log } = this.#options;
     this.#recalledAt = log.state.recalled.clearings;
-    this.#prompt = lastPrompt(log.state);
+    const prompt = log.state.lastPrompt?.message;
+    this.#prompt = prompt?.role === "user" ? contentText(prompt.content) : "";
     await log.commit([{ type: "run_resumed", session_id: log.state.id }]);
     const done = await runTools(log.state.openCalls, this.#tools);
     return done ? await this.#loop() : await this.#pause();
@@ -362,11 +361,6 @@ class Run {
     this.#usage = addUsage(this.#usage, usage);
     this.#budget.countCall(usage);
   }
-}
-
-function lastPrompt({ messages }: SessionState): string {
-  const message = messages.findLast(startsTurn);
-  return message?.role === "user" ? contentText(message.content) : "";
 }
 
 function turnEnd({ stopReason }: ModelReply): TurnEnd {

@@ -126,7 +126,6 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
     records: listOf(
       fields({
         id: isText,
-        session_id: isText,
         said_by: isText,
         text: isText,
         time: maybe(isText),

@@ -247,8 +247,6 @@ export interface MemoryRecalled {
 export interface RecalledRecord {
   /** Id of the entry. */
   readonly id: string;
-  /** The session that it was said in; empty for this one. */
-  readonly session_id: string;
   readonly turn: number | null;
   /** `user`, `model`, `tool`, `file`, `program`, or a name. */
   readonly said_by: string;

@@ -3,7 +3,6 @@ import type { MemoryRecalled, RecalledRecord, StoredEvent } from "./event.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import type { Message } from "./message.ts";
 import { messageWeight } from "./tokens.ts";
-import { startsTurn } from "./turn.ts";
 
 /** Records of memory as the model sees them, and their place in the history. */
 export interface ShownRecords {
@@ -87,7 +86,7 @@ export function withRecords(
   const texts = new Map(
     history.flatMap(({ id, message }) => {
       const found = byPrompt.get(id);
-      return found && startsTurn(message) ? [[message, found] as const] : [];
+      return found ? [[message, found] as const] : [];
     }),
   );
   return messages.flatMap((message) => [
@@ -104,19 +103,23 @@ function messageOf(text: string): Message {
   return { role: "user", content: `${HEADING}\n${text}` };
 }
 
-/** Estimated tokens of records as they are shown. */
-export function recordsTokens(records: readonly RecalledRecord[]): number {
-  const headings = new Set(records.map(headingOf));
-  const lines = [HEADING, ...headings, ...records.map(lineOf)];
-  return lines.reduce((sum, line) => sum + lineTokens(line), 0);
-}
-
-/** Estimated tokens that a record adds to others, which have these headings. */
-export function addedTokens(record: RecalledRecord, headings: Set<string>): number {
-  const heading = headingOf(record);
-  const known = headings.has(heading);
-  headings.add(heading);
-  return lineTokens(lineOf(record)) + (known ? 0 : lineTokens(heading));
+/** The first records that have room, and the estimated tokens that they take as they are shown. */
+export function recordsWithin(
+  tokensMax: number,
+  records: Iterable<RecalledRecord>,
+): { readonly records: readonly RecalledRecord[]; readonly tokens: number } {
+  const kept: RecalledRecord[] = [];
+  const headings = new Set<string>();
+  let tokens = lineTokens(HEADING);
+  for (const record of records) {
+    const heading = headingOf(record);
+    const added = lineTokens(lineOf(record)) + (headings.has(heading) ? 0 : lineTokens(heading));
+    if (tokens + added > tokensMax) break;
+    tokens += added;
+    headings.add(heading);
+    kept.push(record);
+  }
+  return { records: kept, tokens: Math.ceil(tokens) };
 }
 
 function lineTokens(line: string): number {
@@ -124,7 +127,7 @@ function lineTokens(line: string): number {
 }
 
 /**
- * The records by session and day, in the order in which they were said. A record is one line, so that no quote can look
+ * The records by day, in the order in which they were said. A record is one line, so that no quote can look
  * like a heading or another record.
  */
 function renderRecords(records: readonly RecalledRecord[]): string {
@@ -139,9 +142,8 @@ function renderRecords(records: readonly RecalledRecord[]): string {
     .join("\n");
 }
 
-function headingOf({ session_id, time }: RecalledRecord): string {
-  const session = session_id === "" ? "This session" : `Session ${session_id.slice(0, 8)}`;
-  return time === undefined ? `${session}:` : `${session}, ${time.slice(0, 10)}:`;
+function headingOf({ time }: RecalledRecord): string {
+  return time === undefined ? "This session:" : `This session, ${time.slice(0, 10)}:`;
 }
 
 function lineOf({ said_by, text }: RecalledRecord): string {

@@ -138,7 +138,7 @@ export class SessionState {
     this.waiting.push(stored);
     this.#note(stored);
     this.working.note(stored, call, this.#lastMessage);
-    this.recalled.note(stored, () => this.#lastPrompt);
+    this.recalled.note(stored, () => this.lastPrompt?.id);
     this.counts.note(stored);
     this.appended.note(stored);
   }
@@ -156,8 +156,9 @@ export class SessionState {
     return this.#history.findLast(({ message }) => !isSummary(message))?.id ?? 0;
   }
 
-  get #lastPrompt(): number | undefined {
-    return this.#history.findLast(({ message }) => startsTurn(message))?.id;
+  /** What the running turn, or the last one, began with. */
+  get lastPrompt(): HistoryEntry | undefined {
+    return this.#history.findLast(({ message }) => startsTurn(message));
   }
 
   #note({ seq, timestamp_ms, event }: StoredEvent): void {

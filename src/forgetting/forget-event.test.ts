@@ -123,9 +123,7 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
   compaction_failed: { type: "compaction_failed", error: said("Error"), reason: "summary_failed" },
   memory_recalled: {
     type: "memory_recalled",
-    records: [
-      { id: "s:1", session_id: "s", turn: 0, said_by: "user", score: 1, text: said("Record") },
-    ],
+    records: [{ id: "s:1", turn: 0, said_by: "user", score: 1, text: said("Record") }],
     tokens: 1,
   },
   tool_output_pruned: {

@@ -3,7 +3,7 @@ import { contentWords } from "../compaction/content-words.ts";
 import type { MemoryRecalled, RecalledRecord } from "../core/event.ts";
 import type { MemoryEntry, MemoryHit, MemoryStore } from "../core/memory-store.ts";
 import { contentText, isSummary } from "../core/message.ts";
-import { addedTokens, recordsTokens } from "../core/recalled.ts";
+import { recordsWithin } from "../core/recalled.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { utf8Bytes } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
@@ -12,8 +12,8 @@ import type { ServiceCore } from "./service-core.ts";
 import { memoryOf, recallTokensOf } from "./service-options.ts";
 
 /**
- * Nothing comes back unless the best record has this score. Of questions about other talks, at most one in ten has such a record;
- * of those about the talk itself, nine in ten. `npm run bench -- coherence` measures the first share.
+ * Nothing comes back unless the best record has this score. `npm run bench -- coherence` counts the questions about other
+ * talks that recall anything all the same: three to five in a hundred.
  */
 const BEST_SCORE_MIN = 0.42;
 
@@ -41,21 +41,27 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
   const memory = memoryOf(core.options);
   const recallTokens = recallTokensOf(core.options, state.settings);
   if (!memory || recallTokens === 0) return undefined;
-  const failed = {};
   return async (prompt, { beside, instead }) => {
     const tokensMax = Math.min(recallTokens, Math.max(beside, instead));
     // Before the first compaction the window shows all.
     if (tokensMax <= 0 || state.compactions === 0) return undefined;
-    let found: MemoryRecalled | undefined;
+    await catchUp(core, state);
     // A turn goes on without memory.
-    await core.outages.attempt(failed, async () => {
-      // What was said gets there in the background. Once it has all that left, it need not have the rest.
-      if (CAUGHT_UP.get(state) !== state.compactions) await core.projected();
-      CAUGHT_UP.set(state, state.compactions);
-      found = await recall(state, prompt, tokensMax, memory);
-    });
+    const found = await core.outages.attempt(memory, () =>
+      recall(state, prompt, tokensMax, memory),
+    );
     return found && found.tokens > beside ? { ...found, replaces: true } : found;
   };
+}
+
+/** What was said gets to memory in the background. Once it has all that left, it need not have the rest. */
+async function catchUp({ outages, projected }: ServiceCore, state: SessionState): Promise<void> {
+  const { compactions } = state;
+  if (CAUGHT_UP.get(state) === compactions) return;
+  await outages.attempt(projected, async () => {
+    await projected();
+    CAUGHT_UP.set(state, compactions);
+  });
 }
 
 async function recall(
@@ -76,10 +82,10 @@ async function recall(
   const unseen = hits.filter((hit) => RECALLED_KINDS.has(hit.kind) && isNew(hit));
   if ((unseen[0]?.score ?? 0) < BEST_SCORE_MIN) return undefined;
   const words = new Set(contentWords(query));
-  const records = within(tokensMax, candidates(unseen, isNew, state.id, words));
+  const { records, tokens } = recordsWithin(tokensMax, candidates(unseen, isNew, words));
   return records.length === 0
     ? undefined
-    : { type: "memory_recalled", records, tokens: Math.ceil(recordsTokens(records)) };
+    : { type: "memory_recalled", records: inOrder(records), tokens };
 }
 
 /** Rules and preferences are told in the system prompt. */
@@ -103,7 +109,7 @@ function queryOf({ messages, working }: SessionState, prompt: string): string {
 
 function ends(text: string): string {
   if (text.length <= 2 * QUERY_CHARACTERS) return text;
-  return `${text.slice(0, QUERY_CHARACTERS)}\n${text.slice(-QUERY_CHARACTERS)}`;
+  return `${text.slice(0, QUERY_CHARACTERS)}\n${text.slice(-QUERY_CHARACTERS)}`.toWellFormed();
 }
 
 /** Tells whether neither the history nor a record shows an entry, nor a summary quotes it. */
@@ -119,13 +125,12 @@ function unseenBy({ id: session, history, recalled }: SessionState) {
   };
 }
 
-/** The entries from the best on, each once and none in the words of another, as records. */
+/** The entries from the best on, each once and none in the words of another, as records with their neighbours. */
 function* candidates(
   hits: readonly MemoryHit[],
   isNew: (entry: MemoryEntry) => boolean,
-  session: string,
   words: ReadonlySet<string>,
-): Generator<readonly RecalledRecord[]> {
+): Generator<RecalledRecord> {
   const given = new Set<string>();
   for (const [rank, hit] of hits.entries()) {
     const { before = [], after = [] } = (rank < WITH_NEIGHBOURS && hit.neighbours) || {};
@@ -135,21 +140,14 @@ function* candidates(
       if (!isKnown) given.add(entry.id).add(text);
       return !isKnown && isNew(entry) && (entry === hit || saysSomething(entry));
     });
-    const records = group.map((entry) => recordOf(entry, hit.score, session, words));
-    if (records.length > 0) yield records;
+    for (const entry of group) yield recordOf(entry, hit.score, words);
   }
 }
 
-function recordOf(
-  entry: MemoryEntry,
-  score: number,
-  session: string,
-  words: ReadonlySet<string>,
-): RecalledRecord {
-  const { id, sessionId, turn, time, content } = entry;
+function recordOf(entry: MemoryEntry, score: number, words: ReadonlySet<string>): RecalledRecord {
+  const { id, turn, time, content } = entry;
   return {
     id,
-    session_id: sessionId === session ? "" : sessionId,
     turn,
     said_by: oneLine(saidBy(entry)),
     ...(time === undefined ? {} : { time }),
@@ -158,30 +156,11 @@ function recordOf(
   };
 }
 
-/** The first groups that fit, in the order in which they were said. */
-function within(
-  tokensMax: number,
-  groups: Iterable<readonly RecalledRecord[]>,
-): readonly RecalledRecord[] {
-  const kept: RecalledRecord[] = [];
-  const headings = new Set<string>();
-  let tokens = recordsTokens([]);
-  for (const record of [...groups].flat()) {
-    tokens += addedTokens(record, headings);
-    if (tokens > tokensMax) break;
-    kept.push(record);
-  }
-  return inOrder(kept);
-}
-
+/** In the order in which they were said. */
 function inOrder(records: readonly RecalledRecord[]): readonly RecalledRecord[] {
   return records.toSorted(
     (one, other) =>
-      // This session comes last, next to what it says now.
-      Number(one.session_id === "") - Number(other.session_id === "") ||
-      compare(one.session_id, other.session_id) ||
-      compare(one.time ?? "", other.time ?? "") ||
-      (one.turn ?? 0) - (other.turn ?? 0),
+      compare(one.time ?? "", other.time ?? "") || (one.turn ?? 0) - (other.turn ?? 0),
   );
 }
 
@@ -218,4 +197,4 @@ function passageOf(text: string, words: ReadonlySet<string>): string {
 }
 
 /** A sentence, or a part of a long one. */
-const SENTENCE = /[^.!?。！？]{1,300}[.!?。！？]{0,3}|[.!?。！？]{1,300}/g;
+const SENTENCE = /[^.!?。！？]{1,300}[.!?。！？]{0,3}|[.!?。！？]{1,300}/gu;

@@ -65,14 +65,12 @@ export async function eventsOf(
 /** Ids, times and durations are new each time. The author of a prompt is another on each surface. */
 function withoutNovelty({ payload, ...event }: EventEnvelope, sessionId: string): object {
   const same = payload.type === "run_started" ? { ...payload, origin: undefined } : payload;
+  // A recalled record says when a prompt was said, and its author.
+  const ofRecords = payload.type === "memory_recalled" ? ["time", "said_by"] : [];
   const text = JSON.stringify({ ...event, payload: same }, (key, value) =>
-    NEW_EACH_TIME.has(key) ? "…" : value,
+    NEW_EACH_TIME.has(key) || ofRecords.includes(key) ? "…" : value,
   );
   return JSON.parse(text.replaceAll(sessionId, "…"));
 }
 
-const NEW_EACH_TIME = new Set([
-  ...["event_id", "timestamp_ms", "duration_ms", "delay_ms"],
-  // Of recalled records: when a prompt was said, and its author.
-  ...["time", "said_by"],
-]);
+const NEW_EACH_TIME = new Set(["event_id", "timestamp_ms", "duration_ms", "delay_ms"]);
