@@ -4,6 +4,7 @@ import { causeTexts, ERRORS, SessionError, withoutPassword } from "../core/error
 import { given } from "../core/fields.ts";
 import { shellWord } from "../text/shell-word.ts";
 import type { CliContext } from "./cli-context.ts";
+import { addExamples } from "./command-examples.ts";
 import { loadMemoryCommand } from "./commands/memory/memory-command.ts";
 import { exitCodeOf, failureJson, jsonText, printEnd, printFailure } from "./terminal/print.ts";
 
@@ -154,7 +155,10 @@ const COMMANDS: Readonly<Record<string, Load>> = {
 };
 
 /** The `rkat` command with the subcommands that the arguments need. */
-async function createProgram(args: readonly string[], context: CliContext): Promise<Command> {
+export async function createProgram(
+  args: readonly string[],
+  context: CliContext,
+): Promise<Command> {
   const { stdout, stderr } = context.terminal;
   const program = new Command("rkat")
     .description("Sessions that remember: an agent that outlives its context window.")
@@ -189,6 +193,7 @@ async function createProgram(args: readonly string[], context: CliContext): Prom
     tab(program, { completionCommandName: "completion" });
     makeSourceable(program, context);
   }
+  addExamples(program);
   return program.addHelpText("after", EXAMPLES);
 }
 
