@@ -51,10 +51,16 @@ function scriptForm(args: readonly string[]): "json" | "jsonl" | undefined {
 
 /** The commands in the hint get the flags of this command line. */
 function withCalls(error: SessionError, rkat: string): SessionError {
-  const { code, message, hint, retry } = error;
+  const { code, message, hint, retry, archived } = error;
   if (rkat === "rkat" || hint === undefined) return error;
   const called = calledIn(hint, rkat);
-  return new SessionError(code, { message, hint: called, cause: error, ...given({ retry }) });
+  return new SessionError(code, {
+    message,
+    hint: called,
+    cause: error,
+    archived,
+    ...given({ retry }),
+  });
 }
 
 const DIR_FLAG = / --dir (?:'[^']*'|\\'|[^\s'])+/;
