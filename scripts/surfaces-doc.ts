@@ -122,13 +122,14 @@ answers. When the input ends, running turns get up to 30 seconds to finish, and 
 SIGTERM it interrupts the running turns, answers them, and ends.
 
 An error has the number of the table below as its \`code\`. Its \`data\` has \`code\`, \`message\`, \`hint\`,
-\`issues\` when fields are wrong, and \`retry_after_ms\` when that is known. A line that is not a valid request gets
+\`issues\` when fields are wrong, \`retry_after_ms\` when that is known, and \`archived\` as below. A line that is not a valid request gets
 an error of the protocol: -32700 (not JSON), -32600 (not a request) or -32601 (no such method).`;
 
 const ERRORS_INTRODUCTION = `## Errors
 
 Every surface reports a failure with the same code and the same message. The hint says what to do.
-\`INVALID_PARAMS\` also has \`issues\`, one for each wrong field: \`{ "path": ["budget", "max_tool_calls"], "message": "…" }\`.`;
+\`INVALID_PARAMS\` also has \`issues\`, one for each wrong field: \`{ "path": ["budget", "max_tool_calls"], "message": "…" }\`.
+\`SESSION_NOT_FOUND\` has \`"archived": true\` when the session is there, and archived: its log can be read, and \`session/unarchive\` lets it go on.`;
 
 function operationDoc(name: string, operation: Operation): string[] {
   const { description, request, result, resultKey } = operation;

@@ -302,6 +302,7 @@ export {
   type Evidence,
   KnowledgeDistiller,
 } from "./knowledge/knowledge-distiller.ts";
+export { redactPayments } from "./secrets/payment-redaction.ts";
 export { type OnRedacted, redactSecrets } from "./secrets/redact-secrets.ts";
 
 // Transcripts of other programs.

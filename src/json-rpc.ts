@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { checkSurfaceOptions } from "./surfaces/check-options.ts";
 import { JsonRpcServer, type JsonRpcServerOptions } from "./surfaces/json-rpc/json-rpc-server.ts";
 
 export { connectJsonRpc, type ServerStreams } from "./surfaces/json-rpc/connect-json-rpc.ts";
@@ -14,8 +15,9 @@ export interface ServeJsonRpcOptions extends Omit<JsonRpcServerOptions, "version
  * The methods are in `docs/surfaces.md`. Resolves when the connection has ended.
  * The service stays open.
  */
-export function serveJsonRpc(options: ServeJsonRpcOptions): Promise<void> {
-  return new JsonRpcServer({ version: packageVersion(), ...options }).serve();
+export async function serveJsonRpc(options: ServeJsonRpcOptions): Promise<void> {
+  checkSurfaceOptions("serveJsonRpc", options);
+  await new JsonRpcServer({ version: packageVersion(), ...options }).serve();
 }
 
 function packageVersion(): string {

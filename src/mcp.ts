@@ -1,5 +1,6 @@
 import type { Server } from "@modelcontextprotocol/server";
 import type { SessionService } from "./core/session-service.ts";
+import { checkSurfaceOptions } from "./surfaces/check-options.ts";
 import { connectClient, type McpAddress, type McpProgram } from "./surfaces/mcp/connect-client.ts";
 import { McpEndpoint, type McpServerOptions } from "./surfaces/mcp/mcp-endpoint.ts";
 import { serviceOver } from "./surfaces/service-client.ts";
@@ -18,6 +19,7 @@ export { type ServeMcpStdioOptions, serveMcpStdio } from "./surfaces/mcp/serve-m
  * service's operations are its tools, and its sessions are resources.
  */
 export async function createMcpServer(options: McpServerOptions): Promise<Server> {
+  checkSurfaceOptions("createMcpServer", options);
   return await new McpEndpoint(options).createServer();
 }
 
@@ -27,5 +29,6 @@ export async function createMcpServer(options: McpServerOptions): Promise<Server
  * and the program. Needs the package `@modelcontextprotocol/client`.
  */
 export async function connectMcp(server: McpProgram | McpAddress = {}): Promise<SessionService> {
+  checkSurfaceOptions("connectMcp", server);
   return serviceOver(await connectClient(server));
 }

@@ -82,7 +82,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // A session for another agent to continue, as a text.
   handoff: ["core", "compaction", "knowledge", "secrets", "text"],
   files: ["core"],
-  config: ["core", "files", "text", "smol-toml"],
+  // A setting says what else is a secret.
+  config: ["core", "files", "secrets", "text", "smol-toml"],
   // What rkat puts into the settings of coding agents, and what it tells them.
   "coding-agents": [
     "core",

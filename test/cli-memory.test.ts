@@ -55,6 +55,39 @@ test("adding says how many were added; adding again adds nothing", async () => {
   });
 });
 
+test("card numbers and IBANs are kept out of memory and the log when the settings say so", async () => {
+  const said =
+    "Book it on 4111 1111 1111 1111 or DE89 3704 0044 0532 0130 00, order 4111111111111112.";
+  const entry = lines({ content: said, session_id: "monday", turn: 0 });
+  const plain = await Project.open();
+  expect(await plain.json(["memory", "add", "--jsonl", "-", "--json"], entry)).toMatchObject({
+    redacted: {},
+  });
+  const config = '[privacy]\nredact = "log"\nredact_payments = true\n';
+  const project = await Project.open({ config, ownProcesses: true });
+  expect(await project.json(["memory", "add", "--jsonl", "-", "--json"], entry)).toMatchObject({
+    redacted: { "card number": 1, IBAN: 1 },
+  });
+  expect(await project.json(["memory", "list", "--json"])).toMatchObject([
+    {
+      content: "Book it on [redacted card number] or [redacted IBAN], order 4111111111111112.",
+    },
+  ]);
+  project.write("turn.jsonl", lines({ role: "user", content: said }));
+  const created = await project.rkat(["sessions", "create", "--model", "ollama/none"]);
+  await project.json([
+    "sessions",
+    "append",
+    created.stdout.trim(),
+    "--messages",
+    "turn.jsonl",
+    "--json",
+  ]);
+  const shown = await project.rkat(["sessions", "show", created.stdout.trim(), "--json"]);
+  expect(shown.stdout).toContain("[redacted card number]");
+  expect(shown.stdout).not.toContain("4111 1111 1111 1111");
+});
+
 test("the same words twice in one turn are two entries, and stay two", async () => {
   const project = await Project.open();
   const twice = lines(

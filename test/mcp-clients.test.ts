@@ -276,6 +276,36 @@ test("without session-store the log cannot be read", async () => {
   });
 });
 
+test.each([
+  ["memory_forget", {}, ["ids", "session_id"]],
+  ["memory_forget", { ids: ["a:1"], session_id: "a" }, ["ids", "session_id"]],
+  ["session_pin", { session_id: "a" }, ["message", "position"]],
+  ["transcripts_import", {}, ["text", "base64"]],
+])(
+  "%s %j is told the names of the two fields of which it takes one",
+  async (name, args, fields) => {
+    const client = await officialClient({ capabilities: EVERYTHING, mcpTools: ["all"] });
+    const { isError, structuredContent } = await client.callTool({ name, arguments: args });
+    expect(isError).toBe(true);
+    expect(structuredContent).toMatchObject({
+      code: "INVALID_PARAMS",
+      issues: fields.map((field) => ({
+        path: [field],
+        message: expect.stringContaining("of the two"),
+      })),
+    });
+  },
+);
+
+test("where a tool shows one of two fields, a call without it is told that one alone", async () => {
+  const client = await officialClient({ capabilities: EVERYTHING, mcpTools: ["default"] });
+  const { structuredContent } = await client.callTool({ name: "memory_forget", arguments: {} });
+  expect(structuredContent).toMatchObject({
+    code: "INVALID_PARAMS",
+    message: "The request is not valid. ids: is missing",
+  });
+});
+
 test("by default six tools are offered, in at most 2 000 tokens with the instructions", async () => {
   const client = await officialClient({ capabilities: EVERYTHING, mcpTools: ["default"] });
   const { tools } = await client.listTools();

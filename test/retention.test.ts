@@ -1,7 +1,8 @@
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createSessionService, type SessionService } from "../src/index.ts";
-import { sqliteStores } from "../src/sqlite.ts";
+import { type SqliteStores, sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { filesWithTraces } from "./support/files-with-traces.ts";
 import { temporaryFolder } from "./support/obey.ts";
@@ -116,6 +117,51 @@ test("what a compaction took out of the window is emptied when it is too old, an
   expect(count).toBe(emptied.length);
   await fourth.close();
 });
+
+test("a session that cannot be read keeps no other waiting, and is emptied after its repair", async () => {
+  const folder = await temporaryFolder();
+  const talks = await open(folder, {});
+  for (let time = 0; time < 2; time += 1) {
+    const sessionId = await talk(talks.service, [SECRET, LONG, "Tea is at four."]);
+    expect((await talks.service.compact({ sessionId })).compacted).toBe(true);
+  }
+  const [other = "", spoilt = ""] = (await talks.service.list({})).map((each) => each.sessionId);
+  await talks.close();
+  spoil(join(folder, "rkat.db"), spoilt);
+  /** What was typed, without the last summary, which is in the window. */
+  const saysVault = async (stores: SqliteStores, sessionId: string) => {
+    const log = await Array.fromAsync(stores.events.read(sessionId, 0)).catch(() => undefined);
+    return log?.some(({ event }) => event.type === "run_started" && event.prompt === SECRET);
+  };
+  const first = await open(folder, { compacted: 30 });
+  expect(await saysVault(first.stores, spoilt)).toBe(undefined);
+  await daysLater(31, first.close);
+  const second = await open(folder, { compacted: 30 });
+  expect(await saysVault(second.stores, other)).toBe(false);
+  await second.stores.events.repair?.();
+  expect(await saysVault(second.stores, spoilt)).toBe(true);
+  await daysLater(31, second.close);
+  const third = await open(folder, {});
+  expect(await saysVault(third.stores, spoilt)).toBe(false);
+  await third.close();
+});
+
+/** Writes over the first answer in a session. */
+function spoil(path: string, sessionId: string): void {
+  const db = new DatabaseSync(path);
+  const row = db
+    .prepare(
+      `SELECT position FROM event WHERE event LIKE '{"type":"text_complete"%' AND log = (
+         SELECT log FROM event WHERE event LIKE ?
+       ) ORDER BY seq LIMIT 1`,
+    )
+    .get(`{"type":"session_created","session_id":"${sessionId}"%`) as { position: number };
+  db.prepare("UPDATE event SET event = ? WHERE position = ?").run(
+    '{"type":"text_complete","content":5}',
+    row.position,
+  );
+  db.close();
+}
 
 test("a session in which a turn runs is emptied the next time", async () => {
   const folder = await temporaryFolder();

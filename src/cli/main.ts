@@ -4,6 +4,7 @@ import { causeTexts, ERRORS, SessionError, withoutPassword } from "../core/error
 import { given } from "../core/fields.ts";
 import { shellWord } from "../text/shell-word.ts";
 import type { CliContext } from "./cli-context.ts";
+import { addExamples } from "./command-examples.ts";
 import { loadMemoryCommand } from "./commands/memory/memory-command.ts";
 import { exitCodeOf, failureJson, jsonText, printEnd, printFailure } from "./terminal/print.ts";
 
@@ -50,10 +51,16 @@ function scriptForm(args: readonly string[]): "json" | "jsonl" | undefined {
 
 /** The commands in the hint get the flags of this command line. */
 function withCalls(error: SessionError, rkat: string): SessionError {
-  const { code, message, hint, retry } = error;
+  const { code, message, hint, retry, archived } = error;
   if (rkat === "rkat" || hint === undefined) return error;
   const called = calledIn(hint, rkat);
-  return new SessionError(code, { message, hint: called, cause: error, ...given({ retry }) });
+  return new SessionError(code, {
+    message,
+    hint: called,
+    cause: error,
+    archived,
+    ...given({ retry }),
+  });
 }
 
 const DIR_FLAG = / --dir (?:'[^']*'|\\'|[^\s'])+/;
@@ -154,7 +161,10 @@ const COMMANDS: Readonly<Record<string, Load>> = {
 };
 
 /** The `rkat` command with the subcommands that the arguments need. */
-async function createProgram(args: readonly string[], context: CliContext): Promise<Command> {
+export async function createProgram(
+  args: readonly string[],
+  context: CliContext,
+): Promise<Command> {
   const { stdout, stderr } = context.terminal;
   const program = new Command("rkat")
     .description("Sessions that remember: an agent that outlives its context window.")
@@ -189,6 +199,7 @@ async function createProgram(args: readonly string[], context: CliContext): Prom
     tab(program, { completionCommandName: "completion" });
     makeSourceable(program, context);
   }
+  addExamples(program);
   return program.addHelpText("after", EXAMPLES);
 }
 

@@ -1,6 +1,20 @@
 import type { RebuildConstraints, RebuildResult, Shortened } from "../core/compactor.ts";
 import { jsonText } from "../core/json-values.ts";
 import { isSummary, type Message, SUMMARY_PREFIX } from "../core/message.ts";
+import {
+  amount,
+  anything,
+  flag,
+  group,
+  is,
+  listOf,
+  positions,
+  record,
+  requireArgument,
+  requireOptions,
+  text,
+  withFields,
+} from "../core/options.ts";
 import { withShortenedOutput } from "../core/tool-output.ts";
 import { startsTurn } from "../core/turn.ts";
 import { jsonTextBytes } from "./cut-text.ts";
@@ -30,6 +44,23 @@ export function describeViolation(violation: Violation): string {
   return VIOLATIONS[violation];
 }
 
+const list = listOf(anything);
+const RESULT = withFields(
+  { messages: listOf(record), discarded: listOf(record), discardedAt: list, shortened: list },
+  ["messages", "discarded", "discardedAt", "shortened"],
+);
+
+const CONSTRAINTS = group({
+  pinned: positions,
+  targetTokens: amount,
+  force: flag,
+  superseded: positions,
+  wordsTokens: amount,
+  bare: flag,
+  model: text,
+  opaqueTokens: is("a map from positions to tokens", (value) => value instanceof Map),
+});
+
 /**
  * Names the violations of a rebuilt history. A sound one has no violations. The result of every
  * compactor is checked before anything is stored.
@@ -39,6 +70,9 @@ export function checkRebuild(
   result: RebuildResult,
   constraints: RebuildConstraints = {},
 ): Violation[] {
+  requireArgument("the source of checkRebuild", listOf(record), source);
+  requireArgument("the result of checkRebuild", RESULT, result);
+  requireOptions("checkRebuild", CONSTRAINTS, constraints);
   return checkMeasured(source, result, constraints, measureHistory(source, constraints));
 }
 

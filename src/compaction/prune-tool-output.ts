@@ -1,5 +1,14 @@
 import type { Shortened } from "../core/compactor.ts";
 import type { Message } from "../core/message.ts";
+import {
+  amount,
+  group,
+  listOf,
+  positions,
+  record,
+  requireArgument,
+  requireOptions,
+} from "../core/options.ts";
 import { type MeasuredHistory, measureHistory } from "./measure-history.ts";
 import { fixedGroups, SHARE, weightBelow, weightOfFixed } from "./plan-rebuild.ts";
 import { newestOutputs, outputWeight, shortenOldOutput, shortenToFit } from "./shorten-group.ts";
@@ -23,6 +32,8 @@ export interface PruneOptions {
   readonly pinned?: ReadonlySet<number>;
 }
 
+const OPTIONS = group({ targetTokens: amount, pinned: positions }, ["targetTokens"]);
+
 /**
  * Shortens old tool output in a history that has reached its target: the first
  * step against a full window, since it needs no model and parts with nothing
@@ -43,6 +54,8 @@ export function pruneToolOutput(
   messages: readonly Message[],
   options: PruneOptions,
 ): readonly Shortened[] {
+  requireArgument("the messages of pruneToolOutput", listOf(record), messages);
+  requireOptions("pruneToolOutput", OPTIONS, options);
   return pruneMeasured(measureHistory(messages), options);
 }
 

@@ -310,6 +310,14 @@ export const SETTINGS = {
     "What credentials are kept out of: memory, summaries and knowledge, or everything that is written, the log included.",
   ),
 
+  "privacy.redact_payments": setting(
+    truth,
+    false,
+    "if trusted",
+    "its own card numbers and IBANs in what is said from then on",
+    "Whether numbers of cards and IBANs are kept out of all that credentials are kept out of.",
+  ),
+
   "sessions.keep_deleted_days": setting(
     wholeNumberOrNone,
     7,

@@ -13,6 +13,7 @@ import {
   readText,
   replaceFile,
 } from "../files/plain-files.ts";
+import { redactPayments } from "../secrets/payment-redaction.ts";
 import { shellWord } from "../text/shell-word.ts";
 import type { Config } from "./config.ts";
 import {
@@ -110,6 +111,7 @@ export async function examineWorkspace(
     wasTrusted: wasReplaced,
     env,
   });
+  if (config.get("privacy.redact_payments")) redactPayments();
   const checkout = checkoutAround(folder);
   const storePlace = storePlaceOf(folder, checkout, config, env);
   // Settings are trusted in each worktree by itself. A store is trusted where it is.

@@ -256,6 +256,8 @@ export class SessionError extends Error {
   readonly retry: { readonly afterMs?: number } | undefined;
   /** The wrong fields of an `INVALID_PARAMS`. Undefined when no field is wrong. */
   readonly issues: readonly Issue[] | undefined;
+  /** Set for a `SESSION_NOT_FOUND` when the session is there, and archived: `unarchive` brings it back. */
+  readonly archived: true | undefined;
   readonly [BRAND] = true;
 
   constructor(
@@ -269,6 +271,7 @@ export class SessionError extends Error {
       readonly issues?: readonly Issue[] | undefined;
       readonly hint?: string;
       readonly retry?: { readonly afterMs?: number };
+      readonly archived?: true | undefined;
       readonly cause?: unknown;
     } = {},
   ) {
@@ -283,6 +286,7 @@ export class SessionError extends Error {
     this.hint = options.hint ?? row.hint;
     this.retry = options.retry;
     this.issues = options.issues;
+    this.archived = options.archived;
   }
 
   /** Like `instanceof`, but also true across two installed copies of this package. */

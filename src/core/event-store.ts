@@ -1,4 +1,5 @@
 import type { DurableEvent, NewEvent, StoredEvent } from "./event.ts";
+import { isUnreadable } from "./event-shape.ts";
 import type { SourceView } from "./session-source.ts";
 import type { HeldLease } from "./session-store.ts";
 
@@ -85,14 +86,19 @@ export interface EventStore {
   close(): Promise<void>;
 }
 
-/** Whether a session has no log, or one that says that it is deleted. */
+/** Whether a session has no log, or one that says that it is deleted. An event that cannot be read says nothing. */
 export async function isDeleted(
   sessionId: string,
   events: Pick<EventStore, "lastSeq" | "read">,
 ): Promise<boolean> {
   const last = await events.lastSeq(sessionId);
-  for await (const { event } of events.read(sessionId, Math.max(0, last - 1), last)) {
-    return event.type === "session_deleted";
+  try {
+    for await (const { event } of events.read(sessionId, Math.max(0, last - 1), last)) {
+      return event.type === "session_deleted";
+    }
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    return false;
   }
   return true;
 }

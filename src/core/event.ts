@@ -309,7 +309,12 @@ export function sumCleaned(cleaned: readonly Cleaned[]): readonly Cleaned[] {
 }
 
 /** Places that rkat cannot clean, or not at once. */
-export const NOT_CLEANED_PLACES = ["open_requests", "write_ahead_log", "backups"] as const;
+export const NOT_CLEANED_PLACES = [
+  "open_requests",
+  "write_ahead_log",
+  "backups",
+  "unreadable_sessions",
+] as const;
 
 export type NotCleanedPlace = (typeof NOT_CLEANED_PLACES)[number];
 

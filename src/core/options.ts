@@ -26,6 +26,7 @@ export const record = is("an object", isObject);
 export const duration = is("a number of milliseconds, 0 or more", atLeast(0));
 export const amount = is("a number, 0 or more", atLeast(0));
 export const positive = is("a number above 0", (value) => typeof value === "number" && value > 0);
+export const positions = is("a set of positions", (value) => value instanceof Set);
 export const policy = oneOf(...TOOL_POLICIES);
 
 function atLeast(least: number): (value: unknown) => boolean {

@@ -1,5 +1,6 @@
 import type { ApprovalStore } from "../core/approval-store.ts";
 import { type Cleaned, sumCleaned } from "../core/event.ts";
+import { isUnreadable } from "../core/event-shape.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
@@ -12,7 +13,7 @@ import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 import { findCopies, namesFound } from "./find-copies.ts";
 import { ForgottenPhrases } from "./forgotten-phrases.ts";
 import { type IdentifyingName, identifyingNames, NameFinder } from "./identifying-names.ts";
-import { cleanedKnowledge, NOT_CLEANED } from "./receipt.ts";
+import { cleanedKnowledge, NOT_CLEANED, notReadable } from "./receipt.ts";
 import { redactLog } from "./redact-log.ts";
 import { type ForgetTarget, forgettable, NO_SOURCE, type Sources, sourcesOf } from "./sources.ts";
 import type { Trash } from "./trash.ts";
@@ -106,6 +107,7 @@ export async function forgetMemory(
   await cutGoals(others, goes.phrases, knowledge);
   const elsewhere = [...copies.sessions, ...sessions].filter((id) => !sources.has(id));
   const cleaned: Cleaned[] = [];
+  const unreadable: string[] = [];
   for (const sessionId of new Set([...elsewhere, ...sources.keys()])) {
     const source = sources.get(sessionId) ?? NO_SOURCE;
     const ofSession = (one: { readonly sessionId?: string }) => one.sessionId === sessionId;
@@ -113,9 +115,13 @@ export async function forgetMemory(
       ...(await cleanedEntries(entries.filter(ofSession), memory)),
       ...cleanedKnowledge(learned.filter(ofSession)),
     ];
-    const places = await deps.withSession(sessionId, (state) =>
-      redactLog(state, source, goes, deps, gone),
-    );
+    const work = deps.withSession(sessionId, (state) => redactLog(state, source, goes, deps, gone));
+    // Without what it came from, nothing is forgotten. A copy elsewhere does not keep the others.
+    const places = await (sources.has(sessionId) ? work : readablePlaces(work));
+    if (!places) {
+      unreadable.push(sessionId);
+      continue;
+    }
     cleaned.push(...places);
     if (deps.files && places.length > 0) cleaned.push({ place: "file", count: 1 });
   }
@@ -129,7 +135,8 @@ export async function forgetMemory(
 
   const distilled = all.filter(({ id, edited }) => rules.has(id) && !edited);
   cleaned.push(...cleanedKnowledge([...new Set([...learned, ...alike, ...distilled])]));
-  cleaned.push({ place: "trash", count: (await deps.trash?.removeSaying(goes.phrases)) ?? 0 });
+  const trashed = await deps.trash?.removeSaying(goes.phrases);
+  cleaned.push({ place: "trash", count: trashed?.removed ?? 0 });
   const remaining = new Set([
     ...(await entriesAlike(texts, said, memory)),
     ...copies.messages,
@@ -140,8 +147,20 @@ export async function forgetMemory(
     remaining: [...remaining].slice(0, REMAINING_MAX),
     remainingCount: remaining.size,
     cleaned: sumCleaned(cleaned),
-    notCleaned: NOT_CLEANED,
+    notCleaned: [...notReadable(unreadable, trashed?.unreadable ?? []), ...NOT_CLEANED],
   };
+}
+
+/** Where a session's texts were. Undefined when it has an event that cannot be read. */
+async function readablePlaces(
+  work: Promise<readonly Cleaned[]>,
+): Promise<readonly Cleaned[] | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    return undefined;
+  }
 }
 
 /** Forgets a session that was deleted before. */

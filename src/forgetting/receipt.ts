@@ -17,6 +17,23 @@ export const NOT_CLEANED: readonly NotCleaned[] = [
   { place: "backups", why: "Backups, terminals and providers keep their copies." },
 ];
 
+/** Sessions with an event that cannot be read, and what to do so that the text goes there too. */
+export function notReadable(
+  sessionIds: readonly string[],
+  trashed: readonly string[],
+): readonly NotCleaned[] {
+  const place = "unreadable_sessions" as const;
+  const kept = sessionIds.map((id) => ({
+    place,
+    why: `The session ${id} has a copy, and an event that cannot be read. \`rkat sessions repair\` makes it readable. Then forget the copy.`,
+  }));
+  const deleted = trashed.map((id) => ({
+    place,
+    why: `The deleted session ${id} has an event that cannot be read. \`rkat sessions delete ${id} --now\` deletes it for good.`,
+  }));
+  return [...kept, ...deleted];
+}
+
 /** The place that an event's text is counted in, besides the log. */
 const PLACES: Partial<Record<Redaction["event"]["type"], CleanedPlace>> = {
   message_added: "message",

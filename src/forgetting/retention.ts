@@ -1,5 +1,6 @@
 import { SessionError } from "../core/errors.ts";
 import type { CompactionCompleted, DurableEvent, StoredEvent } from "../core/event.ts";
+import { isUnreadable } from "../core/event-shape.ts";
 import type { EventStore, Redaction } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import { jsonText } from "../core/json-values.ts";
@@ -81,25 +82,38 @@ export class Retention {
   async #emptyCompacted(before: number): Promise<void> {
     const { events } = this.#deps;
     let done = await events.checkpoint(CHECKPOINT);
+    // A session that cannot be read keeps no other waiting. It is looked at again until it is repaired.
+    let unreadableFrom: number | undefined;
+    const save = () => events.saveCheckpoint(CHECKPOINT, unreadableFrom ?? done);
     for (;;) {
       const page = await events.readAll(done, PAGE);
       if (page.length === 0) return;
       for (const { position, sessionId, stored } of page) {
-        const isDone =
-          stored.timestamp_ms <= before && (await this.#emptyBefore(sessionId, stored));
-        if (!isDone) return await events.saveCheckpoint(CHECKPOINT, done);
+        if (stored.timestamp_ms > before) return await save();
+        const emptied = await this.#emptyBefore(sessionId, stored);
+        if (emptied === "busy") return await save();
+        if (emptied === "unreadable") unreadableFrom ??= done;
         done = position;
       }
-      await events.saveCheckpoint(CHECKPOINT, done);
+      await save();
     }
   }
 
-  /** Empties the messages that this compaction discarded, if the event is one. Returns false when the session is busy. */
-  async #emptyBefore(sessionId: string, { seq, event }: StoredEvent): Promise<boolean> {
-    if (event.type !== "compaction_completed" || event.discarded.length === 0) return true;
-    return await unlessBusy(() =>
-      this.#deps.withSession(sessionId, (state) => this.#empty(state, seq, event)),
-    );
+  /** Empties the messages that this compaction discarded, if the event is one. */
+  async #emptyBefore(
+    sessionId: string,
+    { seq, event }: StoredEvent,
+  ): Promise<"done" | "busy" | "unreadable"> {
+    if (event.type !== "compaction_completed" || event.discarded.length === 0) return "done";
+    try {
+      const isDone = await unlessBusy(() =>
+        this.#deps.withSession(sessionId, (state) => this.#empty(state, seq, event)),
+      );
+      return isDone ? "done" : "busy";
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      return "unreadable";
+    }
   }
 
   async #empty(

@@ -1,4 +1,5 @@
 import { SessionError } from "../core/errors.ts";
+import { isUnreadable } from "../core/event-shape.ts";
 import { type EventStore, isDeleted } from "../core/event-store.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import type { SessionQuery } from "../core/session-store.ts";
@@ -82,15 +83,24 @@ export class Trash {
     return snapshot;
   }
 
-  /** Deletes each session that says one of the phrases for good. Returns how many did. */
-  async removeSaying(phrases: ForgottenPhrases): Promise<number> {
+  /** Deletes each session that says one of the phrases for good. One that cannot be read stays, and is named. */
+  async removeSaying(
+    phrases: ForgottenPhrases,
+  ): Promise<{ readonly removed: number; readonly unreadable: readonly string[] }> {
     let removed = 0;
+    const unreadable: string[] = [];
     for (const { id } of await this.#stores.sessions.list({ includeArchived: true })) {
-      if (!(await this.#says(id, phrases))) continue;
+      try {
+        if (!(await this.#says(id, phrases))) continue;
+      } catch (error) {
+        if (!isUnreadable(error)) throw error;
+        unreadable.push(id);
+        continue;
+      }
       await this.remove(id);
       removed += 1;
     }
-    return removed;
+    return { removed, unreadable };
   }
 
   async #says(sessionId: string, phrases: ForgottenPhrases): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { SessionError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
+import { unreadableEvent } from "../core/event-shape.ts";
 import type { EventStore, PositionedEvent, Redaction } from "../core/event-store.ts";
 
 const PAGE = 500;
@@ -57,7 +58,10 @@ export class LogCopy {
       signal?.throwIfAborted();
       const page = await this.#from.readAll(this.#position, PAGE);
       const last = page.at(-1);
-      if (!last) return added;
+      if (!last) {
+        for (const [sessionId, seq] of this.#shared) await this.#requireEnd(sessionId, seq);
+        return added;
+      }
       for (const run of runsOfSessions(page)) added += await this.#append(run);
       await this.#listener.copied?.(page);
       this.#position = last.position;
@@ -68,6 +72,7 @@ export class LogCopy {
   async #append({ sessionId, events }: SessionRun): Promise<number> {
     const shared = this.#shared.get(sessionId) ?? (await this.#sharedWith(sessionId));
     const fresh = events.filter(({ seq }) => seq > shared);
+    requireNoGap(shared, fresh);
     let lastSeq = shared;
     let batch: StoredEvent[] = [];
     const flush = async () => {
@@ -88,6 +93,11 @@ export class LogCopy {
     await flush();
     this.#shared.set(sessionId, lastSeq);
     return fresh.length;
+  }
+
+  /** `readAll` leaves out what cannot be read, also at the end of a session. */
+  async #requireEnd(sessionId: string, seq: number): Promise<void> {
+    await eventAt(this.#from, sessionId, seq + 1);
   }
 
   /** The events as they are now. */
@@ -117,6 +127,16 @@ export class LogCopy {
     }
     return there;
   }
+}
+
+/**
+ * An event that is left out would give its number to the next one.
+ *
+ * @throws SessionError `SESSION_STORE_ERROR` for an event that cannot be read
+ */
+function requireNoGap(lastSeq: number, fresh: readonly StoredEvent[]): void {
+  const gap = fresh.findIndex(({ seq }, index) => seq !== lastSeq + 1 + index);
+  if (gap >= 0) throw unreadableEvent(lastSeq + 1 + gap);
 }
 
 interface SessionRun {

@@ -6,6 +6,8 @@ import { eachDecoded, eachUnquoted, type PlaceOf } from "./inner-texts.ts";
 import { findIssuedSecrets } from "./issued-secrets.ts";
 import { addNamed, addRandomNear } from "./named-values.ts";
 import { addFromPasswordFiles } from "./password-files.ts";
+import { addPaymentNumbers } from "./payment-numbers.ts";
+import { redactsPayments } from "./payment-redaction.ts";
 import { addPrivateKeys } from "./private-keys.ts";
 import { addFromPrograms } from "./program-arguments.ts";
 import { addSeedPhrases } from "./wallet-keys.ts";
@@ -25,6 +27,7 @@ import { addSeedPhrases } from "./wallet-keys.ts";
  *     | user | password |              the column below such a name
  *     das Passwort lautet …            what somebody says
  *     the secret is wJalr…             what looks random after such a name
+ *     4111 1111 1111 1111              a card or an account, if `redactPayments` asked for them
  *
  * Commit hashes, UUIDs, checksums, placeholders, code that reads a secret, and talk about
  * passwords are left alone. What is escaped, as in JSON, or quoted is looked at without that too. The time is linear in
@@ -56,6 +59,7 @@ function addAll(text: string, found: FoundSecret[]): void {
     found.push({ kind, start, end });
     if (kind === "AWS key") addBesideId(text, end, found);
   });
+  if (redactsPayments()) addPaymentNumbers(text, found);
   const words = identifyingWords(text);
   addWithTellingPrefix(text, words.names.length > 0 ? TELLING : TELLING_WITHOUT_NAME, found);
   addFromAddresses(text, words.kinds, found);

@@ -172,6 +172,17 @@ export function redactJson<Json>(value: Json, onRedacted?: OnRedacted): Json {
 
 function redactTexts(value: unknown, onRedacted: OnRedacted | undefined): unknown {
   return changedJson(value, {
-    leaf: (leaf) => (typeof leaf === "string" ? redactSecrets(leaf, onRedacted) : leaf),
+    leaf: (leaf) => {
+      if (typeof leaf === "string") return redactSecrets(leaf, onRedacted);
+      return typeof leaf === "number" ? redactNumber(leaf, onRedacted) : leaf;
+    },
   });
+}
+
+/** The numbers of JSON that are long enough for a card. A note in their place is a text. */
+function redactNumber(number: number, onRedacted: OnRedacted | undefined): number | string {
+  if (!Number.isInteger(number) || number < 1e12) return number;
+  const text = String(number);
+  const redacted = redactSecrets(text, onRedacted);
+  return redacted === text ? number : redacted;
 }

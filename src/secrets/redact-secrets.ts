@@ -1,3 +1,4 @@
+import { requireArgument, someText } from "../core/options.ts";
 import { findSecrets } from "./find-secrets.ts";
 
 /** Called with the kind of each replaced credential. */
@@ -8,6 +9,7 @@ export type OnRedacted = (kind: string) => void;
  * changes nothing more.
  */
 export function redactSecrets(text: string, onRedacted?: OnRedacted): string {
+  if (typeof text !== "string") requireArgument("redactSecrets", someText, text);
   let redacted = text;
   // In a damaged text, what is left of a credential may look like one only when its other part is gone.
   for (let pass = 0; pass < PASSES_MAX; pass += 1) {

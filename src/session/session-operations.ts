@@ -1,5 +1,7 @@
 import { supersededEvents } from "../agent/approvals.ts";
+import { SessionError } from "../core/errors.ts";
 import type { EventEnvelope } from "../core/event.ts";
+import { isUnreadable } from "../core/event-shape.ts";
 import { given } from "../core/fields.ts";
 import { newId } from "../core/ids.ts";
 import { parseRequest } from "../core/operations/parse-request.ts";
@@ -94,12 +96,18 @@ export function sessionOperations(
     // What the user taught in it stays, so it is learned first.
     await core.projected();
     await work.alone(sessionId, async () => {
-      const session = await live.open(sessionId);
-      if (trash?.keeps && !now) {
-        const { state } = session;
-        await trash.put((await sessions.load(sessionId)) ?? state.snapshot(), events);
-      }
-      await session.commit([{ type: "session_deleted", session_id: sessionId }]);
+      const session = await orUnreadable(sessionId, now, async () => {
+        const opened = await live.open(sessionId);
+        if (trash?.keeps && !now) {
+          const { state } = opened;
+          await trash.put((await sessions.load(sessionId)) ?? state.snapshot(), events);
+        }
+        return opened;
+      });
+      const event = { type: "session_deleted", session_id: sessionId } as const;
+      if (session) return await session.commit([event]);
+      const stored = { event_id: newId(), timestamp_ms: Date.now(), event };
+      await events.append(sessionId, await events.lastSeq(sessionId), [stored]);
     });
     await deletions.end(sessionId);
     live.forget(sessionId);
@@ -143,7 +151,7 @@ export function sessionOperations(
       const isEnded = await deletions.end(sessionId);
       const isGone = now && (await trash?.remove(sessionId));
       if ((isEnded || isGone) && (await events.lastSeq(sessionId)) === 0) return;
-      await live.open(sessionId);
+      await orUnreadable(sessionId, now, () => live.open(sessionId));
       await remove(sessionId, { now });
     },
     async restore({ sessionId }) {
@@ -164,6 +172,30 @@ export function sessionOperations(
         return subscription(session, from, readerQueues, signal);
       }),
   };
+}
+
+/**
+ * What is opened to delete a session. Undefined when the session has an event that cannot be read and goes for good: that
+ * takes no reading.
+ *
+ * @throws SessionError `SESSION_STORE_ERROR`, with both ways out, when it is to be restorable
+ */
+async function orUnreadable<Opened>(
+  sessionId: string,
+  now: boolean,
+  open: () => Promise<Opened>,
+): Promise<Opened | undefined> {
+  try {
+    return await open();
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    if (now) return undefined;
+    throw new SessionError("SESSION_STORE_ERROR", {
+      message: SessionError.from(error).message,
+      hint: `\`rkat sessions repair\` makes it readable again. \`rkat sessions delete ${sessionId} --now\` deletes the session for good as it is.`,
+      cause: error,
+    });
+  }
 }
 
 /** A snapshot as an entry of a list. `project` is the project that the store belongs to. */

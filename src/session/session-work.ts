@@ -214,6 +214,7 @@ export class SessionWork {
 function isArchived(sessionId: string): SessionError {
   return new SessionError("SESSION_NOT_FOUND", {
     message: `The session "${sessionId}" is archived.`,
-    hint: `Bring it back first: \`rkat sessions unarchive ${sessionId}\`.`,
+    hint: `Unarchive it first (\`rkat sessions unarchive ${sessionId}\`).`,
+    archived: true,
   });
 }

@@ -84,10 +84,12 @@ export interface WireError {
   readonly issues?: readonly Issue[];
   /** How many milliseconds to wait before a retry, if that is known. */
   readonly retry_after_ms?: number;
+  /** Set when a session was not found because it is archived. */
+  readonly archived?: true;
 }
 
 export function wireError(error: SessionError): WireError {
-  const { code, message, hint, issues, retry } = error;
+  const { code, message, hint, issues, retry, archived } = error;
   const afterMs = retry?.afterMs;
   return {
     code,
@@ -95,5 +97,6 @@ export function wireError(error: SessionError): WireError {
     hint,
     ...(issues ? { issues } : {}),
     ...(afterMs === undefined ? {} : { retry_after_ms: afterMs }),
+    ...(archived ? { archived } : {}),
   };
 }

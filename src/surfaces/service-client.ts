@@ -124,6 +124,7 @@ export function remoteError(wire: Partial<WireError>): SessionError {
     ...textOf(wire),
     ...(wire.hint === undefined ? {} : { hint: wire.hint }),
     ...(afterMs === undefined ? {} : { retry: { afterMs } }),
+    ...(wire.archived === true ? { archived: true } : {}),
   });
 }
 

@@ -223,6 +223,40 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
     },
   },
   {
+    name: "a question of stop words alone finds the same text, and nothing else",
+    async holds(open) {
+      const store = await open();
+      const texts = [
+        "What is it that the robot does? It is what it is.",
+        "It is the one of us who can do it, and that is that.",
+        "Who are you? I am the one you called.",
+      ];
+      await store.add(texts.map((text, index) => entry(`${index}`, text)));
+      for (const query of ["what is it", "the of and", "Who am I?", "the", "It is."]) {
+        assert.deepEqual(await ids(store, { query }), []);
+        assert.deepEqual(await ids(store, { query, minScore: 0 }), []);
+      }
+      await store.add([entry("3", "What is it?")]);
+      assert.deepEqual(await ids(store, { query: "what is it" }), ["3"]);
+      assert.deepEqual((await ids(store, { query: "what is it for the robot" }))[0], "0");
+      assert.deepEqual((await ids(store, { query: ["the of and", "robot"] }))[0], "0");
+    },
+  },
+  {
+    name: "stop words that are written like a name find what has them",
+    async holds(open) {
+      const store = await open();
+      await store.add([
+        entry("1", "We heard The Who in London."),
+        entry("2", "Ask IT for a new laptop."),
+        entry("3", "Otto sleeps."),
+      ]);
+      assert.equal((await ids(store, { query: "The Who" }))[0], "1");
+      assert.equal((await ids(store, { query: "who is IT" }))[0], "2");
+      assert.equal((await ids(store, { query: '"the who"' }))[0], "1");
+    },
+  },
+  {
     name: "a blank query, or a limit of 0, finds nothing",
     async holds(open) {
       const store = await open();

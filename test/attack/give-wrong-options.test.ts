@@ -1,3 +1,5 @@
+import { globSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -5,12 +7,15 @@ import * as aiSdk from "../../src/ai-sdk.ts";
 import * as claude from "../../src/claude.ts";
 import { HnswMemoryStore } from "../../src/hnsw.ts";
 import * as rkat from "../../src/index.ts";
+import * as jsonRpc from "../../src/json-rpc.ts";
 import * as langchain from "../../src/langchain.ts";
 import * as mastra from "../../src/mastra.ts";
+import * as mcp from "../../src/mcp.ts";
 import * as openai from "../../src/openai-agents.ts";
 import { rkatPlugin } from "../../src/opencode.ts";
 import { rkatExtension } from "../../src/pi.ts";
 import { postgresStores } from "../../src/postgres.ts";
+import * as rest from "../../src/rest.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { allowWarning } from "../support/expect-warning.ts";
@@ -108,6 +113,36 @@ test("a tool is checked when it is defined, and one of the AI SDK becomes a tool
   await expect(tool?.execute({ cents: "5" }, context)).rejects.toThrow(/cents|number/);
 });
 
+/** Public functions and classes that take no options: values of the conversation, an error, a model of a test. */
+const WITHOUT_OPTIONS = ["SessionError", "ToolError", "SimpleMemoryStore", "ephemeralStores"]
+  .concat(["EphemeralApprovalStore", "EphemeralEventStore", "EphemeralKnowledgeStore"])
+  .concat([
+    "EphemeralSessionStore",
+    "estimateTokens",
+    "indexableText",
+    "passesSource",
+    "splitTurns",
+  ])
+  .concat(["summaryMessage", "fromModelMessages", "toModelMessages", "requireSqlite"])
+  .concat(["userStoreFile", "scriptedModel", "smartFallbackSummary"]);
+
+test("every public function takes options that are refused by name, or takes none", async () => {
+  const files = globSync("src/*.ts").filter((file) => !/cli\.ts$|\.test\.ts$/.test(file));
+  const doors = await Promise.all(
+    files.map((file) => import(/* @vite-ignore */ pathToFileURL(file).href)),
+  );
+  const names = doors.flatMap((door: object) =>
+    Object.entries(door).flatMap(([name, value]) => (typeof value === "function" ? [name] : [])),
+  );
+  const checked = Object.keys(DOORS).map((name) => name.split(" ").at(-1));
+  expect(names.length).toBeGreaterThan(50);
+  expect(
+    names
+      .filter((name) => !checked.includes(name))
+      .filter((name) => !WITHOUT_OPTIONS.includes(name)),
+  ).toEqual([]);
+});
+
 type Door = (value: never) => unknown;
 
 /** Every public function that takes options. */
@@ -145,7 +180,114 @@ const DOORS: Readonly<Record<string, Door>> = {
   rkatMcp: claude.rkatMcp,
   rkatExtension,
   rkatPlugin,
+  redactPayments: rkat.redactPayments,
+  redactSecrets: rkat.redactSecrets,
+  pruneToolOutput: (value) => rkat.pruneToolOutput([], value),
+  "pruneToolOutput of messages": (value) => rkat.pruneToolOutput(value, { targetTokens: 1 }),
+  checkRebuild: (value) => rkat.checkRebuild(value, value, value),
+  serveRest: rest.serveRest,
+  createRestApp: rest.createRestApp,
+  connectRest: rest.connectRest,
+  serveMcpHttp: mcp.serveMcpHttp,
+  serveMcpStdio: mcp.serveMcpStdio,
+  createMcpServer: mcp.createMcpServer,
+  // Right options would start a program.
+  connectMcp: (value) => mcp.connectMcp(withWrongArgs(value)),
+  serveJsonRpc: jsonRpc.serveJsonRpc,
+  connectJsonRpc: (value) => jsonRpc.connectJsonRpc(withWrongArgs(value)),
 };
+
+/** The same options, with arguments of a program that are none. */
+function withWrongArgs(value: unknown): never {
+  if (value === undefined) return null as never;
+  const isOptions = typeof value === "object" && value !== null && !Array.isArray(value);
+  const options = isOptions
+    ? Object.defineProperties({}, Object.getOwnPropertyDescriptors(value))
+    : value;
+  return (
+    isOptions ? Object.defineProperty(options, "args", { value: 5, enumerable: true }) : options
+  ) as never;
+}
+
+const service = rkat.createSessionService({ model, stores: rkat.ephemeralStores() });
+const { stdin, stdout } = process;
+
+test.each<[string, Door, object, string]>([
+  ["serveRest", rest.serveRest, {}, "service: it is missing"],
+  ["serveRest", rest.serveRest, { service: {} }, "service: it lacks createSession()"],
+  [
+    "serveRest",
+    rest.serveRest,
+    { service, prot: 0 },
+    "prot: this option does not exist. Did you mean port?",
+  ],
+  ["serveRest", rest.serveRest, { service, port: "0" }, "port: it has to be a port"],
+  ["serveRest", rest.serveRest, { service, port: 65_536 }, "port: it has to be a port"],
+  ["serveRest", rest.serveRest, { service, tokn: "x" }, "Did you mean token?"],
+  [
+    "serveRest",
+    rest.serveRest,
+    { service, userTokens: { ada: 5 } },
+    "userTokens.ada: it has to be a text",
+  ],
+  ["serveRest", rest.serveRest, { service, limits: { turnMax: 1 } }, "Did you mean turnsMax?"],
+  [
+    "serveRest",
+    rest.serveRest,
+    { service, cors: "https://app.example" },
+    "cors: it has to be a list",
+  ],
+  ["createRestApp", rest.createRestApp, { service, port: 1 }, "port: this option does not exist"],
+  ["connectRest", rest.connectRest, {}, "url: it is missing"],
+  ["connectRest", rest.connectRest, { url: "localhost:8080" }, "begins with http:// or https://"],
+  [
+    "connectRest",
+    rest.connectRest,
+    { url: "http://127.0.0.1:1", tokn: "x" },
+    "Did you mean token?",
+  ],
+  ["serveMcpHttp", mcp.serveMcpHttp, { service, cors: [] }, "cors: this option does not exist"],
+  ["serveMcpHttp", mcp.serveMcpHttp, { service, tools: "all" }, "tools: it has to be a list"],
+  ["serveMcpStdio", mcp.serveMcpStdio, { service, input: 5 }, "input: it has to be an object"],
+  ["createMcpServer", mcp.createMcpServer, { service, tool: ["all"] }, "Did you mean tools?"],
+  [
+    "connectMcp",
+    mcp.connectMcp,
+    { url: "http://127.0.0.1:1", era: "old" },
+    "era: it has to be one of",
+  ],
+  ["connectMcp", mcp.connectMcp, { comand: "rkat" }, "Did you mean command?"],
+  ["connectMcp", mcp.connectMcp, { env: { KEY: 5 } }, "env.KEY: it has to be a text"],
+  ["serveJsonRpc", jsonRpc.serveJsonRpc, { service, input: stdin }, "output: it is missing"],
+  [
+    "serveJsonRpc",
+    jsonRpc.serveJsonRpc,
+    { service, input: stdin, output: stdout, drainMS: 5 },
+    "Did you mean drainMs?",
+  ],
+  ["connectJsonRpc", jsonRpc.connectJsonRpc, { input: stdin }, "output: it is missing"],
+  ["connectJsonRpc", jsonRpc.connectJsonRpc, { args: "rpc" }, "args: it has to be a list"],
+])("%s refuses an option by name: %#", async (of, door, options, message) => {
+  const refused = expect(async () => door(options as never)).rejects;
+  await refused.toMatchObject({
+    code: "INVALID_PARAMS",
+    message: expect.stringContaining(message),
+  });
+  await expect(async () => door(options as never)).rejects.toThrow(
+    `The options of ${of} are not valid.`,
+  );
+});
+
+test("no refusal shows an address, a token or a variable", async () => {
+  for (const make of [
+    () => rest.connectRest({ url: "hunter2@example" }),
+    () => mcp.connectMcp({ url: "ftp://ada:hunter2@example" }),
+    () => rest.serveRest({ service, token: { hunter2: 1 } as never }),
+    () => jsonRpc.connectJsonRpc({ env: { KEY: ["hunter2"] as never } }),
+  ]) {
+    await expect(async () => make()).rejects.toThrow(/^(?!.*hunter2).*it has to be/);
+  }
+});
 
 /** The names that the doors know, and some that they do not. */
 const NAMES = ["model", "stores", "tools", "approvals", "memory", "knowledge", "compaction", "path"]

@@ -10,6 +10,7 @@ import {
   type LanguageModel,
   type SessionService,
 } from "../../src/index.ts";
+import { LogCopy } from "../../src/moving/copy-log.ts";
 import { type SqliteStores, sqliteStores } from "../../src/sqlite.ts";
 import { examineStore } from "../../src/stores/sqlite/examine-sqlite.ts";
 import { scriptedModel } from "../../src/testing.ts";
@@ -108,9 +109,10 @@ test("whatever a model sends, the turn ends, and memory goes on", async () => {
 
 async function openStores(
   path: string,
+  replies: readonly string[] = [],
 ): Promise<{ stores: SqliteStores; service: SessionService }> {
   const stores = sqliteStores({ path });
-  const service = createSessionService({ model: scriptedModel([]), stores });
+  const service = createSessionService({ model: scriptedModel(replies), stores });
   onTestFinished(async () => {
     await service.close();
     await stores.close();
@@ -125,6 +127,22 @@ function spoil(path: string, type: string, change: (event: string) => string): v
     .prepare("SELECT position, event FROM event WHERE event LIKE ? ORDER BY position DESC")
     .get(`{"type":"${type}"%`) as { position: number; event: string };
   const text = change(row.event);
+  const update = db.prepare("UPDATE event SET event = ?, checksum = ? WHERE position = ?");
+  update.run(text, crc32(text), row.position);
+  db.close();
+}
+
+/** Writes over the last event of a session, or one before it. */
+function spoilLastOf(path: string, sessionId: string, before = 0): void {
+  const db = new DatabaseSync(path);
+  const row = db
+    .prepare(
+      `SELECT position FROM event WHERE log = (
+         SELECT log FROM event WHERE event LIKE ? ORDER BY position DESC LIMIT 1
+       ) AND event NOT LIKE '{"type":"session_deleted"%' ORDER BY seq DESC LIMIT 1 OFFSET ?`,
+    )
+    .get(`{"type":"session_created","session_id":"${sessionId}"%`, before) as { position: number };
+  const text = '{"type":"message_added","message":5}';
   const update = db.prepare("UPDATE event SET event = ?, checksum = ? WHERE position = ?");
   update.run(text, crc32(text), row.position);
   db.close();
@@ -180,6 +198,113 @@ test("doctor names an unreadable event, and a repair brings its session back int
   expect((await project.rkat(["resume", session_id, "And now?"])).stdout).toBe("Again.\n");
   expect((await project.rkat(["memory", "search", "heron"])).stdout).toContain("fishes at dawn");
 });
+
+/** Two sessions in which the same was said. */
+async function saidTwice() {
+  const path = join(await temporaryFolder(), "rkat.db");
+  const before = await openStores(path);
+  const ids: string[] = [];
+  for (const more of ["Nothing more.", OTTER]) {
+    const { sessionId } = await before.service.createSession({});
+    const said = { role: "user", content: "The heron fishes at dawn, off pier nine." } as const;
+    const answer = { role: "assistant", content: more } as const;
+    await before.service.appendMessages({ sessionId, messages: [said, answer] });
+    ids.push(sessionId);
+  }
+  await before.service.close();
+  return { path, spoilt: String(ids[0]), other: String(ids[1]) };
+}
+
+test("a copy in a session that cannot be read stops no forgetting, and the receipt names it", async () => {
+  const { path, spoilt, other } = await saidTwice();
+  const first = await openStores(path, ["The heron fishes at dawn, off pier nine."]);
+  // What the run gave is a copy of what the model said.
+  await first.service.startTurn({ sessionId: spoilt, prompt: "Who fishes?" });
+  await first.service.close();
+  spoilLastOf(path, spoilt, 1);
+  const { stores, service } = await openStores(path);
+  const { notCleaned, forgotten } = await service.forgetMemory({ sessionId: other });
+  expect(forgotten).toBe(2);
+  expect(notCleaned).toContainEqual({
+    place: "unreadable_sessions",
+    why: expect.stringMatching(new RegExp(`${spoilt}.*rkat sessions repair`)),
+  });
+  expect(await service.listMemory({ sessionId: other })).toEqual([]);
+  expect(JSON.stringify(await Array.fromAsync(stores.events.read(other, 0)))).not.toContain(
+    "heron",
+  );
+  await stores.events.repair?.();
+  const again = await service.forgetMemory({ sessionId: spoilt });
+  expect(again.notCleaned.map(({ place }) => place)).not.toContain("unreadable_sessions");
+  expect(JSON.stringify(await Array.fromAsync(stores.events.read(spoilt, 0)))).not.toContain(
+    "heron",
+  );
+});
+
+test("what is said in a session that cannot be read is forgotten after its repair, and nothing of it before", async () => {
+  const { path, spoilt, other } = await saidTwice();
+  spoilLastOf(path, spoilt);
+  const { stores, service } = await openStores(path);
+  await expect(service.forgetMemory({ sessionId: spoilt })).rejects.toMatchObject({
+    code: "SESSION_STORE_ERROR",
+    hint: expect.stringContaining("rkat sessions repair"),
+  });
+  expect((await service.listMemory({ sessionId: spoilt })).length).toBeGreaterThan(0);
+  expect(JSON.stringify(await Array.fromAsync(stores.events.read(other, 0)))).toContain("heron");
+});
+
+test("a session that cannot be read is deleted for good, and for some days only after its repair", async () => {
+  const { path, spoilt } = await saidTwice();
+  spoilLastOf(path, spoilt);
+  const { stores, service } = await openStores(path);
+  await expect(service.delete({ sessionId: spoilt })).rejects.toMatchObject({
+    code: "SESSION_STORE_ERROR",
+    hint: expect.stringMatching(/rkat sessions repair.*--now/),
+  });
+  expect(await stores.events.lastSeq(spoilt)).toBeGreaterThan(0);
+  await service.delete({ sessionId: spoilt, now: true });
+  expect(await stores.events.lastSeq(spoilt)).toBe(0);
+  expect(await service.listMemory({ sessionId: spoilt })).toEqual([]);
+  await expect(service.read({ sessionId: spoilt })).rejects.toMatchObject({
+    code: "SESSION_NOT_FOUND",
+  });
+});
+
+test("a deleted session that cannot be read stops no forgetting, and the receipt names it", async () => {
+  const { path, spoilt, other } = await saidTwice();
+  const first = await openStores(path);
+  await first.service.delete({ sessionId: spoilt });
+  await first.service.close();
+  spoilLastOf(path, spoilt, 1);
+  const { service } = await openStores(path);
+  const { notCleaned } = await service.forgetMemory({ sessionId: other });
+  expect(notCleaned).toContainEqual({
+    place: "unreadable_sessions",
+    why: expect.stringContaining(`rkat sessions delete ${spoilt} --now`),
+  });
+  await service.delete({ sessionId: spoilt, now: true });
+  expect(await service.list({ deleted: true })).toEqual([]);
+});
+
+test.each(["in the middle", "at the end"])(
+  "a store with an unreadable event %s is not moved without it",
+  async (where) => {
+    const { path, spoilt } = await saidTwice();
+    if (where === "at the end") spoilLastOf(path, spoilt);
+    else spoilLastOf(path, spoilt, 1);
+    const from = sqliteStores({ path });
+    const to = sqliteStores({ path: join(await temporaryFolder(), "copy.db") });
+    onTestFinished(async () => void (await Promise.all([from.close(), to.close()])));
+    await expect(new LogCopy(from.events, to.events).run()).rejects.toMatchObject({
+      code: "SESSION_STORE_ERROR",
+      hint: expect.stringContaining("rkat sessions repair"),
+    });
+    await from.events.repair?.();
+    const copy = new LogCopy(from.events, to.events);
+    await copy.run();
+    expect(await to.events.lastSeq(spoilt)).toBe(await from.events.lastSeq(spoilt));
+  },
+);
 
 test("whatever stands in the place of an event, its repair can be read", () => {
   const types = ["turn_completed", "message_added", "tool_approval_resolved", "text_forgotten"];

@@ -47,13 +47,6 @@ const ID_IN_NAME_MAX = 120;
 
 const PROGRAMS = { "claude-code": "claude", codex: "codex" } as const;
 
-const HELP = `
-Examples:
-  rkat handoff last > handoff.md
-  rkat handoff last --to codex
-  rkat handoff ~/.claude/projects/-home-ada-app/0191….jsonl --to codex
-`;
-
 /** `rkat handoff`. Needs no model, and stores nothing. */
 export function handoffCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
@@ -70,7 +63,6 @@ export function handoffCommand(program: Command, context: CliContext): void {
     .option("-o, --output <file>", "write to this file, which must not exist")
     .option("--session <id>", "the session of a file that has several")
     .option("--json", "for scripts")
-    .addHelpText("after", HELP)
     .action(async (name: string, flags: HandoffFlags) => {
       const path = resolve(terminal.cwd, name);
       const source = existsSync(path)

@@ -44,13 +44,6 @@ interface ImportFlags {
 /** The interval at which `--watch` looks at the files. */
 const WATCH_MS = 2000;
 
-const HELP = `
-Examples:
-  rkat import                        look where agents keep their transcripts, and ask
-  rkat import claude-code --since 2026-01-01
-  rkat import ~/Downloads/export.zip
-`;
-
 /** `rkat import`. Needs no model. */
 export function importCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
@@ -72,7 +65,6 @@ export function importCommand(program: Command, context: CliContext): void {
     .option("--watch", "go on with what is still being written, until Ctrl-C")
     .option("-y, --yes", "do not ask")
     .option("--json", "for scripts")
-    .addHelpText("after", HELP)
     .action(async (first: string | undefined, second: string | undefined, flags: ImportFlags) => {
       const from = sourceOf(first, second, terminal.cwd);
       if (flags.since !== undefined) await filtersOf({ since: flags.since }, terminal);

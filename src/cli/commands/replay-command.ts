@@ -41,10 +41,6 @@ const PROMPT_COLUMNS = 100;
 
 const HELP = `
 A transcript of an agent is only looked at: nothing is stored. \`rkat import\` stores it.
-
-Examples:
-  rkat replay --longest claude-code
-  rkat replay ~/.codex/sessions --compact-threshold 50000
 `;
 
 const count = flagOf(wholeNumber);

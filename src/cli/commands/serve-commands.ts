@@ -126,13 +126,8 @@ export function mcpCommand(program: Command, context: CliContext): void {
             if (!http) {
               if (terminal.stdin.isTerminal) await terminal.stderr.write(WAITING);
               const { serveMcpStdio } = await import("../../surfaces/mcp/serve-mcp-stdio.ts");
-              return await serveMcpStdio({
-                service,
-                version,
-                signal,
-                tools,
-                ...terminal.takeStreams(),
-              });
+              const { input, output } = terminal.takeStreams();
+              return await serveMcpStdio({ service, version, signal, tools, input, output });
             }
             const { serveMcpHttp } = await import("../../surfaces/mcp/serve-mcp-http.ts");
             const token = terminal.env.RKAT_TOKEN || undefined;

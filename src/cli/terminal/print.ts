@@ -55,8 +55,8 @@ export async function printFailure(
 }
 
 /** A failure for scripts. */
-export function failureJson({ code, message, hint }: SessionError) {
-  return { code, message, hint };
+export function failureJson({ code, message, hint, archived }: SessionError) {
+  return { code, message, hint, ...(archived ? { archived } : {}) };
 }
 
 export function exitCodeOf(error: SessionError): number {

@@ -24,7 +24,6 @@ export const importTranscripts = eitherOf(
       .regex(/^[A-Za-z0-9+/]+={0,2}$/, "must be Base64")
       .optional(),
   }),
-  "give either text or base64",
 );
 
 export type ImportTranscripts = z.infer<typeof importTranscripts>;

@@ -75,7 +75,6 @@ export const forgetMemory = eitherOf(
     ids: z.array(memoryId).min(1).max(1000).optional(),
     sessionId: sessionId.optional(),
   }),
-  "give either the ids of entries or a session",
 );
 
 export const searchHistory = z.strictObject({

@@ -77,14 +77,21 @@ export const sessionRequest = z.strictObject({ sessionId });
 /** A request with exactly one of two fields. A schema of fields alone cannot say that, so it is also noted here. */
 export const EITHER_OF = z.registry<{ readonly fields: readonly [string, string] }>();
 
+/** A wrong request is told both fields by name, on a wire as they are named there. */
 export function eitherOf<Shape extends z.ZodRawShape>(
   fields: readonly [keyof Shape & string, keyof Shape & string],
   request: z.ZodObject<Shape, z.core.$strict>,
-  message: string,
 ): z.ZodObject<Shape, z.core.$strict> {
-  const count = (given: Readonly<Record<string, unknown>>) =>
-    fields.filter((field) => given[field] !== undefined).length;
-  return request.refine((given) => count(given) === 1, message).register(EITHER_OF, { fields });
+  const oneOfBoth = (context: z.core.ParsePayload<Readonly<Record<string, unknown>>>) => {
+    const given = fields.filter((field) => context.value[field] !== undefined);
+    if (given.length === 1) return;
+    const message =
+      given.length === 0 ? "is missing: give one of the two" : "give one of the two, not both";
+    for (const field of fields) {
+      context.issues.push({ code: "custom", path: [field], message, input: context.value });
+    }
+  };
+  return request.check(oneOfBoth).register(EITHER_OF, { fields });
 }
 
 export type CompactionSettings = Given<z.infer<typeof compactionSettings>>;

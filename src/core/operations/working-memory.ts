@@ -52,7 +52,6 @@ export const messageRequest = eitherOf(
     message: positive.optional(),
     position: z.int().min(0).optional(),
   }),
-  "give either message (an id) or position",
 );
 
 export type UpdateTask = z.infer<typeof updateTask>;

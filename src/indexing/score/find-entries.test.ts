@@ -4,7 +4,7 @@ import { indexedEntry, inMemoryIndex } from "../../../test/support/in-memory-ind
 import { trials } from "../../../test/support/trials.ts";
 import type { MemoryEntry } from "../../core/memory-store.ts";
 import { type EntryQuery, findEntries } from "./find-entries.ts";
-import { readQuestion } from "./question.ts";
+import { hasOnlyStopWords, readQuestion } from "./question.ts";
 import { scoreOf } from "./score.ts";
 
 type Said = Partial<MemoryEntry> & Pick<MemoryEntry, "content">;
@@ -310,13 +310,14 @@ describe("whatever is stored and asked", () => {
     );
   });
 
-  test("an entry is found by any of its words, whatever the other entries are", () => {
+  test("an entry is found by any of its words, stop words in quotes, whatever the other entries are", () => {
     fc.assert(
       fc.property(store, fc.nat(), fc.infiniteStream(fc.boolean()), (entries, which, kept) => {
         const entry = which % entries.length;
         const own = (entries[entry]?.content ?? "").replace("?", "").split(" ");
         const subset = own.filter(() => kept.next().value);
-        const query = (subset.length > 0 ? subset : own).join(" ");
+        const plain = (subset.length > 0 ? subset : own).join(" ");
+        const query = hasOnlyStopWords(plain) ? `"${plain}"` : plain;
         const options = { texts: [query], minScore: undefined as never };
         const found = search(entries, { ...options, limit: entries.length });
         expect(found.map(({ id }) => Number(id))).toContain(entry);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { askedWords } from "../words/words.ts";
-import { readQuestion } from "./question.ts";
+import { hasOnlyStopWords, readQuestion, saysNothing } from "./question.ts";
 
 describe("a question", () => {
   test("is asked without stop words, each word once", () => {
@@ -9,8 +9,32 @@ describe("a question", () => {
     expect(words).toEqual(["cat", "dish"]);
   });
 
-  test("of stop words alone is asked with all of them", () => {
-    expect(readQuestion("who are you").words).toEqual(["who", "are", "you"]);
+  test.each(["who are you", "Who am I?", "the of and", "OK", "yes please", "it's", "The. It."])(
+    "of stop words alone has no words: %s",
+    (query) => {
+      expect(readQuestion(query).words).toEqual([]);
+      expect(saysNothing(query)).toBe(true);
+    },
+  );
+
+  test.each([
+    ["The Who", ["who"]],
+    ["who is IT", ["it"]],
+    ["US", ["us"]],
+    ['"to be or not to be"', ["to", "be", "or", "not"]],
+    ["what is “that”", ["that"]],
+    ["was ist «that»", ["ist"]],
+    ["who was at The Who", ["the", "who"]],
+    ["它是什么", ["它是", "是什", "什么"]],
+    ["it 8", ["8"]],
+  ])("of stop words has those that are written like a name: %s", (query, expected) => {
+    expect(readQuestion(query).words).toEqual(expected);
+    expect(saysNothing(query)).toBe(false);
+  });
+
+  test.each(["", "!!!", " "])("without any words is not one of stop words: %j", (query) => {
+    expect(saysNothing(query)).toBe(false);
+    expect(hasOnlyStopWords(query)).toBe(false);
   });
 
   test.each([

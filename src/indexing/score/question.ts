@@ -6,7 +6,14 @@ import { askedWords, isBeginning, stem } from "../words/words.ts";
 
 /** The words, names and times of a query. */
 export interface Question {
-  /** Its words without stop words, or with them if it has no others. Each once, at most 64. */
+  /**
+   * Its words without stop words, each once, at most 64. If it has no others, those that are written like a name:
+   *
+   *     what is it         no words
+   *     The Who            who
+   *     IT                 it
+   *     "to be or not"     to be or not
+   */
   readonly words: readonly string[];
   /** The same words by their forms in the index. */
   readonly forms: ReadonlyMap<string, string>;
@@ -39,15 +46,45 @@ function read(query: string): Question {
     if (STOP_WORDS.has(word) && !(word === "may" && month === "may")) continue;
     if (meaningful.push(word) === WORDS_MAX) break;
   }
-  const words = meaningful.length > 0 ? meaningful : all.slice(0, WORDS_MAX);
+  const names = askedWords(query, capitalised(query));
+  const words = meaningful.length > 0 || all.length === 0 ? meaningful : named(query, names);
   return {
     words,
     forms: new Map(words.map((word) => [formOf(word), word])),
-    names: new Set(askedWords(query, capitalised(query))),
+    names: new Set(names),
     asksWhen: WHEN.test(query),
     asksForAnswers: ANSWERS.test(query),
     time: namedTime(query, month),
   };
+}
+
+/** Whether a question has stop words and says nothing more. Only its own text answers it. */
+export function saysNothing(query: string): boolean {
+  return readQuestion(query).words.length === 0 && askedWords(query).length > 0;
+}
+
+/** Whether all words of a text are stop words, also those that are meant as a name. */
+export function hasOnlyStopWords(text: string): boolean {
+  const all = askedWords(text);
+  return all.length > 0 && all.every((word) => STOP_WORDS.has(word));
+}
+
+/** The stop words that a question of stop words means as a name: with a capital inside, in capitals, or in quotes. */
+function named(query: string, withCapital: readonly string[]): string[] {
+  const bounds = [...boundsOf(query, IN_CAPITALS), ...boundsOf(query, IN_QUOTES)];
+  const meant = [...withCapital.filter((word) => word.length > 1), ...askedWords(query, bounds)];
+  return [...new Set(meant)].slice(0, WORDS_MAX);
+}
+
+const IN_CAPITALS =
+  /(?<![\p{L}\p{N}])(?!(?:OK|OKAY|YES|NO|PLEASE)\b)\p{Lu}{2,20}(?![\p{L}\p{N}])/gu;
+const IN_QUOTES = /(?<=["“„«])[^"“”„«»]{1,200}(?=["”»])/g;
+
+function boundsOf(text: string, pattern: RegExp): number[] {
+  return [...text.matchAll(pattern)].flatMap(({ index, 0: found }) => [
+    index,
+    index + found.length,
+  ]);
 }
 
 /** The form of a word in the index; `東*` is all words that begin so. */

@@ -6,6 +6,7 @@ import {
   wantedSlots,
 } from "../score/find-entries.ts";
 import { fuseLikeness } from "../score/fuse-likeness.ts";
+import { saysNothing } from "../score/question.ts";
 import { likeness } from "./calibration.ts";
 import type { SimilarSlot, SlotBitmap, VectorQuestion } from "./code-table.ts";
 import type { KnownVectors } from "./known-vectors.ts";
@@ -40,7 +41,8 @@ export function findByMeaning(
   const wanted = wantedSlots(index, query);
   const findings = query.texts.map((text, at): Finding => {
     const vector = vectors[at];
-    const asked = vector && likenessesTo(index, vector, wanted);
+    // Some entry is always the nearest.
+    const asked = vector && !saysNothing(text) && likenessesTo(index, vector, wanted);
     if (!asked) {
       const found = findEntries(index, { ...query, texts: [text] });
       return { near: [], likely: slotsOf(found), finish: () => found };

@@ -10,6 +10,7 @@ import type {
   ScorePart,
 } from "../../core/memory-store.ts";
 import { utf8Bytes } from "../../core/tokens.ts";
+import { hasOnlyStopWords, readQuestion } from "../../indexing/score/question.ts";
 import { reportedScore } from "../../indexing/score/score.ts";
 import { textKey } from "../../indexing/words/words.ts";
 import { redactEntries } from "../../secrets/redact-secrets.ts";
@@ -24,6 +25,7 @@ import { redactEntries } from "../../secrets/redact-secrets.ts";
  *                               entry "The parser has no errors."   0.95
  *                               entry "Errors come first."          0.5
  *                               entry "All is well."                no result
+ *     query "what is it"        entry "All is well."                no result: it names nothing
  *
  * It suits tests and small sessions. `sqliteStores({ path: ":memory:" })` has a memory without a file
  * that ranks, and is quick with any number of entries.
@@ -46,6 +48,7 @@ export class SimpleMemoryStore implements MemoryStore {
     const { limit, minScore = 0, neighbours = 0, explain = false } = query;
     const questions = [query.query]
       .flat()
+      .filter((text) => text.trim() !== "")
       .map((text) => ({ key: textKey(text), words: wordsOf(text) }));
     return this.#all()
       .filter(memoryFilter(query))
@@ -114,13 +117,20 @@ export class SimpleMemoryStore implements MemoryStore {
 }
 
 function wordsOf(text: string): readonly string[] {
+  if (hasOnlyStopWords(text)) return readQuestion(text).words;
   return text.toLowerCase().split(/\s+/).filter(Boolean);
+}
+
+interface Question {
+  readonly key: string;
+  /** Without words, only the same text answers it. */
+  readonly words: readonly string[];
 }
 
 /** The best score over all questions. */
 function bestScore(
   { content }: MemoryEntry,
-  questions: readonly { readonly key: string; readonly words: readonly string[] }[],
+  questions: readonly Question[],
   explain: boolean,
 ): Pick<MemoryHit, "score" | "explanation"> {
   const text = content.toLowerCase();
@@ -128,9 +138,8 @@ function bestScore(
   let parts: readonly ScorePart[] = [];
   const own = textKey(content);
   for (const { key, words } of questions) {
-    if (words.length === 0) continue;
     const found = words.filter((word) => text.includes(word));
-    const share = key === own ? 1 : reportedScore(found.length / words.length);
+    const share = key === own ? 1 : reportedScore(found.length / Math.max(1, words.length));
     if (share <= score) continue;
     score = share;
     parts = found.map((word) => ({ name: "word", of: word, adds: 1 / words.length }));

@@ -26,6 +26,7 @@ import { Outages } from "../../core/outages.ts";
 import { warnedOutages } from "../../core/warn.ts";
 import { WorkQueue } from "../../core/work-queue.ts";
 import { BagOfWordsEmbedder } from "../../embedders/word-embedders.ts";
+import { hasOnlyStopWords } from "../../indexing/score/question.ts";
 import { STOP_WORDS } from "../../indexing/words/english.ts";
 import { words } from "../../indexing/words/words.ts";
 import { type Embed, type FillOptions, fillIndex, textHash } from "./fill-index.ts";
@@ -37,7 +38,7 @@ import {
   loadUsearch,
 } from "./hnsw-index.ts";
 import type { IndexPlace } from "./index-file.ts";
-import { byScore, nearestEntries, withNeighbours } from "./nearest-entries.ts";
+import { byScore, mergedHits, nearestEntries, withNeighbours } from "./nearest-entries.ts";
 
 export interface HnswMemoryStoreOptions {
   /** The store of the entries. Entries that are in it already are indexed too. */
@@ -119,8 +120,17 @@ export class HnswMemoryStore implements MemoryStore {
   async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
     const texts = [query.query].flat().filter((text) => text.trim() !== "");
     if (texts.length === 0 || query.limit <= 0) return [];
+    // Their vectors say nothing, and some entry is always the nearest.
+    const plain = texts.filter(hasOnlyStopWords);
+    const byWords = plain.length > 0 ? await this.#entries.search({ ...query, query: plain }) : [];
+    if (plain.length === texts.length) return byWords;
+    const asked = { ...query, query: texts.filter((text) => !hasOnlyStopWords(text)) };
+    return mergedHits([byWords, await this.#searchByMeaning(asked)], query.limit);
+  }
+
+  async #searchByMeaning(query: MemoryQuery & { readonly query: readonly string[] }) {
     await this.#open();
-    const vectors = await this.#embedIfPossible(texts);
+    const vectors = await this.#embedIfPossible(query.query);
     const isComplete = vectors !== undefined && (await this.#catchUpInTime());
     const index = await this.#open();
     const found = vectors

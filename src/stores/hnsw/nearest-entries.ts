@@ -19,13 +19,23 @@ export async function nearestEntries(
   query: MemoryQuery,
   embedder: Embedder,
 ): Promise<readonly MemoryHit[]> {
-  const best = new Map<string, MemoryHit>();
+  const found: (readonly MemoryHit[])[] = [];
   for (const vector of vectors) {
-    for (const hit of await nearestTo(vector, index, store, query, embedder)) {
-      if (hit.score > (best.get(hit.id)?.score ?? 0)) best.set(hit.id, hit);
-    }
+    found.push(await nearestTo(vector, index, store, query, embedder));
   }
-  return [...best.values()].sort(byScore).slice(0, query.limit);
+  return mergedHits(found, query.limit);
+}
+
+/** Each entry of several results once, with its best score, best first. */
+export function mergedHits(
+  results: readonly (readonly MemoryHit[])[],
+  limit: number,
+): readonly MemoryHit[] {
+  const best = new Map<string, MemoryHit>();
+  for (const hit of results.flat()) {
+    if (hit.score > (best.get(hit.id)?.score ?? 0)) best.set(hit.id, hit);
+  }
+  return [...best.values()].sort(byScore).slice(0, limit);
 }
 
 /** Best first. Equal scores are ordered by id, because the order in the graph may vary. */

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { SessionService } from "../../core/session-service.ts";
+import { checkSurfaceOptions } from "../check-options.ts";
 import { serviceOver } from "../service-client.ts";
 import { JsonRpcConnection } from "./json-rpc-connection.ts";
 import { type ServerProgram, spawnServer } from "./spawn-server.ts";
@@ -18,5 +19,6 @@ export interface ServerStreams {
  * the connection and the program.
  */
 export function connectJsonRpc(server: ServerProgram | ServerStreams = {}): SessionService {
+  checkSurfaceOptions("connectJsonRpc", server);
   return serviceOver(new JsonRpcConnection("input" in server ? server : spawnServer(server)));
 }

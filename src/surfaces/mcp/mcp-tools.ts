@@ -175,6 +175,7 @@ function orFailure({ type, properties, required = [] }: ObjectSchema): Tool["out
       hint: { type: "string", description: "Failures only: what to do about it." },
       issues: { type: "array", items: { type: "object" } },
       retry_after_ms: { type: "number" },
+      archived: { type: "boolean" },
     },
     anyOf: [{ required: [...required] }, { required: ["code", "message", "hint"] }],
   };

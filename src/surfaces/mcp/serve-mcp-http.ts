@@ -1,3 +1,4 @@
+import { checkSurfaceOptions } from "../check-options.ts";
 import { listen } from "../http/listen.ts";
 import { MCP_PATH, McpHttpApp, type McpHttpAppOptions } from "./http-app.ts";
 
@@ -21,10 +22,9 @@ export interface McpHttpServer {
  *
  * @throws SessionError `INVALID_CONFIG` for an address that is in use, or that others can reach without a token.
  */
-export async function serveMcpHttp({
-  port = 8081,
-  ...options
-}: ServeMcpHttpOptions): Promise<McpHttpServer> {
+export async function serveMcpHttp(given: ServeMcpHttpOptions): Promise<McpHttpServer> {
+  checkSurfaceOptions("serveMcpHttp", given);
+  const { port = 8081, ...options } = given;
   const { app, close, url, ...server } = await listen(
     { port, ...options },
     (names) => new McpHttpApp({ ...options, ...names }),

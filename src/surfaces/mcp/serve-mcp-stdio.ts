@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { checkSurfaceOptions } from "../check-options.ts";
 import { McpEndpoint, type McpServerOptions } from "./mcp-endpoint.ts";
 import { StdioLines } from "./stdio-lines.ts";
 
@@ -18,6 +19,7 @@ export interface ServeMcpStdioOptions extends McpServerOptions {
  * service stays open.
  */
 export async function serveMcpStdio(options: ServeMcpStdioOptions): Promise<void> {
+  checkSurfaceOptions("serveMcpStdio", options);
   const { input = process.stdin, output = process.stdout, signal } = options;
   const endpoint = new McpEndpoint(options);
   const transport = new StdioLines(input, output);

@@ -18,6 +18,7 @@ import type { TurnOptions } from "../../core/operations/turns.ts";
 import { OPERATIONS } from "../../core/operations.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { fromWire } from "../../core/wire.ts";
+import { checkSurfaceOptions } from "../check-options.ts";
 import { USER_HEADER } from "../http/acting-service.ts";
 import {
   type ForUser,
@@ -45,6 +46,7 @@ const RECONNECT = { firstMs: 100, mostMs: 5000, tries: 12 };
  * turn goes on when its connection is lost: follow it with `read` and `subscribe`.
  */
 export function connectRest(options: ConnectRestOptions): SessionService {
+  checkSurfaceOptions("connectRest", options);
   return serviceOver(new RestConnection(options));
 }
 

@@ -92,6 +92,11 @@ const ERROR = {
       },
     },
     retry_after_ms: { type: "number", description: "How long to wait before a retry." },
+    archived: {
+      type: "boolean",
+      const: true,
+      description: "A SESSION_NOT_FOUND only: the session is archived. Unarchive it to go on.",
+    },
   },
 };
 

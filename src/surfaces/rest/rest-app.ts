@@ -8,6 +8,7 @@ import { parseRequest } from "../../core/operations/parse-request.ts";
 import { OPERATIONS, type OperationName } from "../../core/operations.ts";
 import { warn } from "../../core/warn.ts";
 import { callOperation, wireResult } from "../call-operation.ts";
+import { checkSurfaceOptions } from "../check-options.ts";
 import { type Acting, actingService, callers } from "../http/acting-service.ts";
 import { BodyReader, isJson } from "../http/body-reader.ts";
 import { errorResponse, notValid, shuttingDown, unavailable } from "../http/error-response.ts";
@@ -33,6 +34,7 @@ export interface RestApp {
 
 /** Makes the routes: `/`, the operations, `/health`, `/openapi.json` and the event streams. */
 export function createRestApp(options: RestOptions): RestApp {
+  checkSurfaceOptions("createRestApp", options);
   const { service, version = "0.0.0", token, userTokens } = options;
   const onError = options.onError ?? warn;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };

@@ -1,3 +1,4 @@
+import { checkSurfaceOptions } from "../check-options.ts";
 import { listen } from "../http/listen.ts";
 import { createRestApp } from "./rest-app.ts";
 import type { RestOptions } from "./rest-options.ts";
@@ -22,14 +23,14 @@ export interface RestServer {
 /**
  * Serves a session service over HTTP.
  *
- * @throws SessionError `INVALID_CONFIG` for an address that is in use, or that others can reach
+ * @throws SessionError `INVALID_PARAMS` for options that are not these, and `INVALID_CONFIG` for an address that is in use, or that others can reach
  *   without a token.
  */
-export async function serveRest({
-  port = 8080,
-  ...options
-}: ServeRestOptions): Promise<RestServer> {
-  const { app, close, ...server } = await listen({ port, ...options }, (names) =>
+export async function serveRest(given: ServeRestOptions): Promise<RestServer> {
+  checkSurfaceOptions("serveRest", given);
+  const { port = 8080, host, ...options } = given;
+  const place = { port, ...(host === undefined ? {} : { host }) };
+  const { app, close, ...server } = await listen({ ...place, ...options }, (names) =>
     createRestApp({ ...options, ...names }),
   );
   return { ...server, close: ({ graceMs = 10_000 } = {}) => close(() => app.drain(graceMs)) };

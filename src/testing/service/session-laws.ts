@@ -163,11 +163,14 @@ export const sessionLaws: readonly Law<OpenService>[] = [
         () => second.appendMessages({ sessionId, messages: ASKED }),
         () => second.updateTask({ sessionId, goal: "Nothing." }),
         () => second.pin({ sessionId, position: 1 }),
+        () => second.unpin({ sessionId, position: 1 }),
         () => second.archive({ sessionId }),
       ];
       for (const request of requests) {
-        const { message } = await assertCode(request(), "SESSION_NOT_FOUND");
+        const { message, hint, archived } = await assertCode(request(), "SESSION_NOT_FOUND");
         assert.equal(message, `The session "${sessionId}" is archived.`);
+        assert.match(hint, /unarchive/i);
+        assert.equal(archived, true);
       }
       await second.unarchive({ sessionId });
       await second.unarchive({ sessionId });
@@ -329,7 +332,10 @@ export const sessionLaws: readonly Law<OpenService>[] = [
         () => service.pins({ sessionId }),
         () => service.context({ sessionId }),
       ];
-      for (const request of requests) await assertCode(request(), "SESSION_NOT_FOUND");
+      for (const request of requests) {
+        const { archived } = await assertCode(request(), "SESSION_NOT_FOUND");
+        assert.equal(archived, undefined);
+      }
     },
   },
 ];
