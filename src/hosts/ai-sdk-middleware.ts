@@ -1,3 +1,5 @@
+import { compactionThreshold } from "../compaction/default-compactor.ts";
+import { SessionError } from "../core/errors.ts";
 import { jsonText } from "../core/json-values.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import { PromptMemory, type Recall } from "./ai-sdk-memory.ts";
@@ -52,12 +54,20 @@ export function middlewareWith(
     const { prompt, abortSignal, providerOptions } = params;
     requireMessages("The AI SDK's prompt", prompt);
     const window = chats.of(chatOf(prompt, providerOptions?.rkat?.chatId));
-    await memory?.lookUp(window, prompt, abortSignal);
-    const sent = await sentOf(window, prompt, {
+    const options = {
       ...modelOptions(model, { contextWindow, summarize }),
       ...more,
-      otherTokens: memory?.tokens(window, prompt) ?? 0,
       ...(abortSignal ? { signal: abortSignal } : {}),
+    };
+    const { autoCompactThreshold = compactionThreshold(options.contextWindow) } = compaction;
+    const tokensMax = autoCompactThreshold * MEMORY_PART;
+    await memory?.lookUp(window, prompt, { tokensMax, signal: abortSignal });
+    const otherTokens = memory?.tokens(window, prompt) ?? 0;
+    const sent = await sentOf(window, prompt, { ...options, otherTokens }).catch((error) => {
+      if (otherTokens === 0 || !exceedsThreshold(error)) throw error;
+      // What rkat adds by itself makes no call fail.
+      memory?.clear(window);
+      return sentOf(window, prompt, options);
     });
     const compacted = { ...params, prompt: memory?.addTo(window, sent) ?? sent };
     given.set(compacted, params);
@@ -95,6 +105,13 @@ export function middlewareWith(
     /** With stores, brings memory up to date. Call it before you close them. */
     close: async () => stored?.close(),
   };
+}
+
+/** What memory adds to all messages of a request takes at most this part of the threshold. */
+const MEMORY_PART = 1 / 4;
+
+function exceedsThreshold(error: unknown): boolean {
+  return SessionError.is(error) && error.code === "PROMPT_EXCEEDS_THRESHOLD";
 }
 
 function chatOf(prompt: readonly AiSdkMessage[], chatId: unknown): ChatName {
