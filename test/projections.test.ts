@@ -253,16 +253,8 @@ test("a process that goes on with memory reads what was added, not the whole ses
   await new MemoryIndex(events, whole).apply(all);
 
   let read = 0;
-  const counting = new Proxy(events, {
-    get(target, name) {
-      if (name !== "read") return Reflect.get(target, name).bind(target);
-      return async function* (...given: Parameters<typeof target.read>) {
-        for await (const event of target.read(...given)) {
-          read += 1;
-          yield event;
-        }
-      };
-    },
+  const counting = countingReads(events, () => {
+    read += 1;
   });
   const memory = new SimpleMemoryStore();
   await new MemoryIndex(events, memory).apply(all.slice(0, -10));
@@ -277,6 +269,73 @@ test("a process that goes on with memory reads what was added, not the whole ses
   expect(await entries(memory)).toEqual(await entries(whole));
   expect(await entries(memory)).toHaveLength(32);
 });
+
+test("catching up reads each event at most twice, however many sessions take turns in the log", async () => {
+  const events = new EphemeralEventStore();
+  const stores = { events, sessions: new EphemeralSessionStore() };
+  const memory = new SimpleMemoryStore();
+  const service = createSessionService({ model: scriptedModel([]), stores, memory });
+  const created = Array.from({ length: 8 }, () => service.createSession({}));
+  const sessions = (await Promise.all(created)).map(({ sessionId }) => sessionId);
+  for (let note = 0; note < 60; note += 1) {
+    for (const sessionId of sessions) {
+      const message = { role: "user", content: `Note ${note} of the day.` } as const;
+      await service.appendMessages({ sessionId, messages: [message] });
+    }
+  }
+  await service.close();
+  const all = await events.readAll(0, 1e6);
+  let read = 0;
+  const counting = countingReads(events, () => {
+    read += 1;
+  });
+  const filled = new SimpleMemoryStore();
+  const index = new MemoryIndex(counting, filled);
+  for (let at = 0; at < all.length; at += 20) await index.apply(all.slice(at, at + 20));
+  expect((await filled.stats()).entries).toBe(60 * sessions.length);
+  expect(read).toBeLessThan(2 * all.length);
+});
+
+test("what is forgotten while memory catches up does not come in with a later batch", async () => {
+  const events = new EphemeralEventStore();
+  const stores = { events, sessions: new EphemeralSessionStore() };
+  const memory = new SimpleMemoryStore();
+  const service = createSessionService({ model: scriptedModel([]), stores, memory });
+  const { sessionId } = await service.createSession({});
+  for (const note of ["one", "two", "three", "four", "five", "six"]) {
+    const message = { role: "user", content: `The note ${note}.` } as const;
+    await service.appendMessages({ sessionId, messages: [message] });
+  }
+  // Read before two texts are forgotten, and projected after that.
+  const all = await events.readAll(0, 1e6);
+  const said = all.filter(({ stored: { event } }) => event.type === "message_added");
+  const ids = [said.at(1), said.at(-1)].map((event) => `${sessionId}:${event?.stored.seq}`);
+  await service.forgetMemory({ ids });
+  await service.close();
+  const filled = new SimpleMemoryStore();
+  const index = new MemoryIndex(events, filled);
+  for (let at = 0; at < all.length; at += 2) await index.apply(all.slice(at, at + 2));
+  const kept = (await filled.list({ limit: 100 })).map(({ content }) => content);
+  expect(kept.toSorted()).toEqual(
+    (await memory.list({ limit: 100 })).map(({ content }) => content).toSorted(),
+  );
+  expect(kept).toHaveLength(4);
+});
+
+/** The same log. It tells of each event that is read from a session. */
+function countingReads(events: EphemeralEventStore, tell: () => void): EphemeralEventStore {
+  return new Proxy(events, {
+    get(target, name) {
+      if (name !== "read") return Reflect.get(target, name).bind(target);
+      return async function* (...given: Parameters<typeof target.read>) {
+        for await (const event of target.read(...given)) {
+          tell();
+          yield event;
+        }
+      };
+    },
+  });
+}
 
 /** What so many services read of the log, together, for the same turns. */
 async function readBy(services: number) {

@@ -1,5 +1,6 @@
 import {
   type DiscardedSpan,
+  type SessionEvent,
   type StoredEvent,
   speakerOf,
   type TextForgotten,
@@ -44,6 +45,7 @@ export class MemoryIndex extends LogProjection {
   readonly #readers = new Map<string, SessionReader>();
   /** Whether an imported session that did not begin in memory came into it later. */
   readonly #remembered = new Map<string, boolean>();
+  readonly #removals = new Map<string, Removals>();
 
   constructor(events: EventStore, memory: MemoryStore, options: MemoryIndexOptions = {}) {
     super(events);
@@ -78,11 +80,29 @@ export class MemoryIndex extends LogProjection {
       if (end < last || read?.event.type === "session_deleted") await this.#again(sessionId);
       // Forgetting appends to the log.
       if (end === last || end === this.#writtenTo(sessionId, last)) continue;
-      for await (const { event } of this.events.read(sessionId, last)) {
+      for (const event of await this.#removalsAfter(sessionId, last, end)) {
         if (event.type === "text_forgotten") await this.#forget(sessionId, event);
-        if (event.type === "session_deleted") await this.#again(sessionId);
+        else await this.#again(sessionId);
       }
     }
+  }
+
+  /** What removes entries, in a session's log from behind `seq` to its `end`. Each event is read once. */
+  async #removalsAfter(
+    sessionId: string,
+    seq: number,
+    end: number,
+  ): Promise<readonly RemovalEvent[]> {
+    const known = this.#removals.get(sessionId);
+    const from = Math.max(seq, known?.to ?? 0);
+    const found = (known?.found ?? []).filter((removal) => removal.seq > seq);
+    for await (const { seq: at, event } of this.events.read(sessionId, from, end)) {
+      if (event.type === "text_forgotten" || event.type === "session_deleted") {
+        found.push({ seq: at, event });
+      }
+    }
+    remember(this.#removals, sessionId, { to: Math.max(from, end), found });
+    return found.map(({ event }) => event);
   }
 
   /** The entries that these events give, in their order. */
@@ -210,6 +230,14 @@ export class MemoryIndex extends LogProjection {
     }
     return entries;
   }
+}
+
+type RemovalEvent = TextForgotten | Extract<SessionEvent, { type: "session_deleted" }>;
+
+/** The events of a session's log that remove entries, as far as it was looked at. */
+interface Removals {
+  readonly to: number;
+  readonly found: readonly { readonly seq: number; readonly event: RemovalEvent }[];
 }
 
 /** Reads the messages of one session, event by event. */
