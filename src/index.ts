@@ -28,6 +28,18 @@ export type {
   RevokeAllowed,
 } from "./core/operations/approvals.ts";
 export type {
+  CallCost,
+  CompactingCost,
+  CompactionCost,
+  CompactionEffect,
+  Cost,
+  CostRequest,
+  EarlierCost,
+  RecalledCost,
+  SessionCost,
+  TurnCost,
+} from "./core/operations/cost.ts";
+export type {
   ImportReport,
   ImportStream,
   ImportTranscripts,
@@ -86,6 +98,7 @@ export type {
   Pins,
   UpdateTask,
 } from "./core/operations/working-memory.ts";
+export type { ModelPrice, PriceTable } from "./core/prices.ts";
 export {
   type LoggedSource,
   type ParentSession,

@@ -102,6 +102,7 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   "sessions list": [],
   "sessions show": ["last"],
   "sessions context": ["last"],
+  "sessions cost": ["last"],
   "sessions task": ["last"],
   "sessions pins": ["last"],
   "sessions pin": ["last", "1"],

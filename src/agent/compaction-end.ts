@@ -3,6 +3,7 @@ import type {
   CompactHistoryResult,
 } from "../compaction/compact-history-result.ts";
 import type { CompactionReport, DurableEvent } from "../core/event.ts";
+import { given } from "../core/fields.ts";
 import { type HistoryEntry, spansOf } from "../core/history-entry.ts";
 import { indexableText, isSummary } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
@@ -23,22 +24,29 @@ export function compactionEnd(
     readonly entries: readonly HistoryEntry[];
     readonly before: number;
     readonly usage: Usage;
+    /** Who was asked for a summary, if a model was. */
+    readonly model: string | undefined;
     readonly state: SessionState;
   },
 ): CompactionEnd | undefined {
   const { entries, before, usage, state } = made;
+  const model = given({ model: made.model });
   const result = unlessPinned(compacted, entries, state);
   if (result.outcome === "unchanged") {
     const { reason, detail: error } = result;
     if (reason === "below_threshold" || reason === "nothing_to_discard") return undefined;
-    return { type: "compaction_failed", error, reason, usage };
+    return { type: "compaction_failed", error, reason, usage, ...model };
   }
   const pruned = result.pruned.map(({ index, toolUseId, keptBytes }) => ({
     message: entries[index]?.id ?? 0,
     tool_use_id: toolUseId,
     kept_bytes: keptBytes,
   }));
-  const tokens = { tokens_before: before, tokens_after: result.tokensAfter };
+  const tokens = {
+    tokens_before: before,
+    tokens_after: result.tokensAfter,
+    rewritten_tokens: rewrittenTokens(result, entries),
+  };
   if (result.outcome === "pruned") return { type: "tool_output_pruned", pruned, ...tokens };
   const left = result.discarded.flatMap(({ index }) => entries[index] ?? []);
   const messages = left.filter((entry) => !isSummary(entry.message));
@@ -55,8 +63,19 @@ export function compactionEnd(
     summarised_by: result.summarizedBy,
     summary_score: result.score ?? null,
     usage,
+    ...model,
     report: compactionReport(result, entries, state),
   };
+}
+
+/** Estimated tokens from the first change on: what a provider has in its cache ends there. */
+function rewrittenTokens(
+  { discarded, pruned, tokensAfter }: Exclude<CompactHistoryResult, { outcome: "unchanged" }>,
+  entries: readonly HistoryEntry[],
+): number {
+  const first = Math.min(...[...discarded, ...pruned].map(({ index }) => index));
+  const before = entries.slice(0, first).reduce((sum, { weight }) => sum + weight, 0);
+  return Math.max(0, tokensAfter - Math.floor(before / 4));
 }
 
 /** Refuses the result when a message that it changes was pinned while the summary was written. */

@@ -3,6 +3,7 @@ import { DefaultCompactor } from "../compaction/default-compactor.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import { type DurableEvent, isRequest } from "../core/event.ts";
+import { given } from "../core/fields.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { indexableText, type Message } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
@@ -119,6 +120,7 @@ export async function runCompaction(
   const entries = [...state.history];
   const before = state.historyTokens;
   let usage = NO_USAGE;
+  let asked: string | undefined;
   let started = false;
   const start = async () => {
     if (!started) await log.commit([startedEvent(state, trigger)]);
@@ -162,6 +164,7 @@ export async function runCompaction(
       : {
           summarize: async (request) => {
             await start();
+            asked = summarizer.id;
             const reply = await callModel(
               summarizer,
               { ...request, tools: [] },
@@ -182,13 +185,13 @@ export async function runCompaction(
     return isStuck ? await compactHistory({ ...options, bare: true }) : result;
   };
   const result = await compacting().catch(async (error) => {
-    if (started) await log.commit([interruptedEvent(error, usage)]);
+    if (started) await log.commit([interruptedEvent(error, usage, asked)]);
     throw error;
   });
   if (result.outcome === "compacted") await start();
   let event: CompactionEnd | undefined;
   await log.update((now) => {
-    event = compactionEnd(result, { entries, before, usage, state: now });
+    event = compactionEnd(result, { entries, before, usage, model: asked, state: now });
     return event ? [event] : [];
   });
   if (event?.type === "compaction_failed")
@@ -239,8 +242,10 @@ function startedEvent(state: SessionState, { why }: CompactionTrigger): DurableE
 }
 
 /** Only an interruption is thrown; all else is an outcome. */
-function interruptedEvent(error: unknown, usage: Usage): DurableEvent {
-  return { type: "compaction_failed", error: errorText(error), reason: "interrupted", usage };
+function interruptedEvent(error: unknown, usage: Usage, asked: string | undefined): DurableEvent {
+  const model = given({ model: asked });
+  const reason = "interrupted";
+  return { type: "compaction_failed", error: errorText(error), reason, usage, ...model };
 }
 
 /** The event of a refused request: it had more tokens than the window, or than the threshold that should have prevented it. */

@@ -123,6 +123,7 @@ async function createService(
     ...options,
     ...memoryOptions(workspace, stores),
     heldIn: () => ({ project: folder, ...given({ branch: checkoutAround(folder)?.branch }) }),
+    prices: config.prices,
     redact: config.get("privacy.redact"),
     keepDeletedDays: config.get("sessions.keep_deleted_days"),
     keepDays: given({

@@ -23,6 +23,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   "sessions show": ["rkat sessions show last", "rkat sessions show 019b2c4e --json"],
   "sessions context": ["rkat sessions context last"],
+  "sessions cost": ["rkat sessions cost last", "rkat sessions cost last --json"],
   "sessions task": [
     "rkat sessions task last",
     'rkat sessions task last --goal "ship 1.0" --add "write the changelog"',

@@ -39,6 +39,10 @@ const EXAMPLES: Partial<Record<SettingKey, string>> = {
   "providers.*.base_url": '"http://127.0.0.1:11434/v1"',
   "providers.*.api_key_env": '"OLLAMA_API_KEY"',
   "context_windows.*": "131072",
+  "prices.*.input": "3",
+  "prices.*.output": "15",
+  "prices.*.cache_read": "0.3",
+  "prices.*.cache_write": "3.75",
   "approvals.default": '"ask"',
   "tools.*.policy": '"ask"',
   "tools.run_command.environment": '["SSH_AUTH_SOCK"]',
@@ -54,6 +58,7 @@ function placeOf(key: SettingKey): { readonly section: string; readonly name: st
     section: key
       .slice(0, Math.max(0, end))
       .replace("tools.*", "tools.shell")
+      .replace("prices.*", 'prices."my-server/my-model"')
       .replace("*", "ollama"),
     name: key.slice(end + 1),
   };

@@ -1,5 +1,7 @@
 import type { ToolPolicy } from "../core/approval.ts";
 import { shownAddress } from "../core/errors.ts";
+import { camelCase } from "../core/fields.ts";
+import type { ModelPrice, PriceTable } from "../core/prices.ts";
 import {
   type ConfigOwner,
   type ConfigSource,
@@ -135,6 +137,27 @@ export class Config {
     );
   }
 
+  /** Prices by `provider/model`. */
+  get prices(): PriceTable {
+    return Object.fromEntries(
+      this.#prices.flatMap(([model, price]) => (isWhole(price) ? [[model, price] as const] : [])),
+    );
+  }
+
+  /** Models whose price lacks `input` or `output`, so that it has no effect. */
+  get halfPriced(): readonly string[] {
+    return this.#prices.flatMap(([model, price]) => (isWhole(price) ? [] : [model]));
+  }
+
+  get #prices(): readonly (readonly [model: string, price: Partial<ModelPrice>])[] {
+    const prices: Record<string, Record<string, unknown>> = {};
+    for (const { path, value } of this.#under("prices")) {
+      const [, model = "", setting = ""] = path;
+      prices[model] = { ...prices[model], [camelCase(setting)]: value };
+    }
+    return Object.entries(prices);
+  }
+
   /** All settings in the order of the table. Settings with the user's names come last. */
   effective(): readonly EffectiveSetting[] {
     const fixed = SETTING_KEYS.filter((key) => !key.includes("*")).map((key) => {
@@ -150,6 +173,10 @@ export class Config {
   #under(section: string): readonly FoundSetting[] {
     return [...this.#found.values()].filter(({ path }) => path[0] === section);
   }
+}
+
+function isWhole(price: Partial<ModelPrice>): price is ModelPrice {
+  return price.input !== undefined && price.output !== undefined;
 }
 
 /** Whether a setting can remove what others have in the same store. */

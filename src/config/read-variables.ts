@@ -62,6 +62,6 @@ function variableName(key: string): string {
   return PREFIX + key.toUpperCase().replaceAll(".", "__");
 }
 
-const VARIABLES = SETTING_KEYS.filter((key) => !key.startsWith("context_windows")).map(
+const VARIABLES = SETTING_KEYS.filter((key) => !/^(?:context_windows|prices)\b/.test(key)).map(
   variableName,
 );

@@ -85,6 +85,14 @@ export const share: SettingKind<number> = {
   write: String,
 };
 
+export const amount: SettingKind<number> = {
+  allowed: "a number, 0 or more",
+  read: (value) =>
+    typeof value === "number" && value >= 0 && Number.isFinite(value) ? value : undefined,
+  readText: (value) => (/^\d{1,9}(?:\.\d{1,9})?$/.test(value) ? Number(value) : undefined),
+  write: String,
+};
+
 /** Milliseconds, written as a duration. */
 export const duration: SettingKind<number> = {
   allowed: 'a duration such as "90s" or "1h30m", or seconds',

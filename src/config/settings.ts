@@ -1,6 +1,7 @@
 import { TOOL_POLICIES } from "../core/approval.ts";
 import { DEFAULT_COMPACTION_CONFIG } from "../core/compactor.ts";
 import {
+  amount,
   duration,
   modelName,
   oneOf,
@@ -466,6 +467,31 @@ export const SETTINGS = {
     "if trusted",
     COMPACTED,
     'Context window of a "provider/model", in tokens.',
+  ),
+
+  "prices.*.input": optional(
+    amount,
+    "if trusted",
+    "nothing",
+    'US dollars for a million input tokens of a "provider/model". It needs `output` beside it.',
+  ),
+  "prices.*.output": optional(
+    amount,
+    "if trusted",
+    "nothing",
+    "US dollars for a million output tokens.",
+  ),
+  "prices.*.cache_read": optional(
+    amount,
+    "if trusted",
+    "nothing",
+    "US dollars for a million input tokens from the provider's cache. If not set, the provider's usual share of `input`.",
+  ),
+  "prices.*.cache_write": optional(
+    amount,
+    "if trusted",
+    "nothing",
+    "US dollars for a million input tokens that the provider writes into its cache. If not set, its usual share of `input`.",
   ),
 } as const;
 

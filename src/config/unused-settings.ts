@@ -40,7 +40,12 @@ const OTHERS: readonly Need[] = [
 
 /** The settings for a capability that is switched off. A sentence names both settings. */
 export function switchedOffSettings(config: Config): readonly string[] {
-  return unmet(CAPABILITIES, config);
+  return [
+    ...unmet(CAPABILITIES, config),
+    ...config.halfPriced.map(
+      (model) => `prices."${model}" has no effect: it needs both input and output.`,
+    ),
+  ];
 }
 
 /** All settings that are given and have no effect because of another: a sentence for each group. */

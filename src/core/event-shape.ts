@@ -120,8 +120,10 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
     summary: orNull(isText),
     pruned,
     usage,
+    model: maybe(isText),
+    rewritten_tokens: maybe(isNumber),
   }),
-  compaction_failed: fields({ error: isText, usage: maybe(usage) }),
+  compaction_failed: fields({ error: isText, usage: maybe(usage), model: maybe(isText) }),
   memory_recalled: fields({
     records: listOf(
       fields({
@@ -132,7 +134,7 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
       }),
     ),
   }),
-  tool_output_pruned: fields({ pruned }),
+  tool_output_pruned: fields({ pruned, rewritten_tokens: maybe(isNumber) }),
   text_forgotten: fields({ messages: ids, shortened: maybe(ids), events: ids }),
   task_updated: fields({
     changed: fields({

@@ -168,6 +168,8 @@ export type DurableEvent =
       readonly reason: CompactionFailure;
       /** Tokens of the summaries that came to nothing. Logs of earlier versions do not say so. */
       readonly usage?: Usage;
+      /** Who was asked for them, as `provider/model`. */
+      readonly model?: string;
     }
   | MemoryRecalled
   /** Old tool output was shortened in the history. The log keeps all of it. */
@@ -176,6 +178,8 @@ export type DurableEvent =
       readonly pruned: readonly PrunedOutput[];
       readonly tokens_before: number;
       readonly tokens_after: number;
+      /** Estimated tokens after the first change, which a provider's cache no longer has. Logs of earlier versions do not say so. */
+      readonly rewritten_tokens?: number;
     }
   /** Texts of earlier events were forgotten on request. A marker stands in their place. */
   | TextForgotten
@@ -367,6 +371,10 @@ export interface CompactionCompleted {
   /** What it is worth, from 0 to 1; `null` where none was written. Logs of earlier versions do not say so. */
   readonly summary_score?: number | null;
   readonly usage: Usage;
+  /** Who was asked for the summary, as `provider/model`. Missing when nobody was, and in logs of earlier versions. */
+  readonly model?: string;
+  /** Estimated tokens after the first change, which a provider's cache no longer has. Logs of earlier versions do not say so. */
+  readonly rewritten_tokens?: number;
   /** What was kept and what was lost. Logs of earlier versions have no report. */
   readonly report?: CompactionReport;
 }

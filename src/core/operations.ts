@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { APPROVAL_OPERATIONS } from "./operations/approvals.ts";
+import { COST_OPERATIONS } from "./operations/cost.ts";
 import { IMPORT_OPERATIONS, type ImportStream } from "./operations/imports.ts";
 import { KNOWLEDGE_OPERATIONS } from "./operations/knowledge.ts";
 import { MEMORY_OPERATIONS } from "./operations/memory.ts";
@@ -27,6 +28,7 @@ export const OPERATIONS = {
   interrupt,
   compact,
   ...WORKING_MEMORY_OPERATIONS,
+  ...COST_OPERATIONS,
   ...ofSessions,
   ...MEMORY_OPERATIONS,
   ...APPROVAL_OPERATIONS,

@@ -1,5 +1,6 @@
 import type { EventEnvelope } from "./event.ts";
 import type { ApprovalOperations } from "./operations/approvals.ts";
+import type { CostOperations } from "./operations/cost.ts";
 import type { ImportOperations } from "./operations/imports.ts";
 import type { KnowledgeOperations } from "./operations/knowledge.ts";
 import type { MemoryOperations } from "./operations/memory.ts";
@@ -30,6 +31,7 @@ export interface SessionService
     TurnOperations,
     ImportOperations,
     WorkingMemoryOperations,
+    CostOperations,
     MemoryOperations,
     ApprovalOperations,
     KnowledgeOperations {

@@ -47,6 +47,11 @@ const knowledge: Checks = {
   eviction: oneOf("fifo", "spare_used"),
 };
 
+const price = group({ input: amount, output: amount, cacheRead: amount, cacheWrite: amount }, [
+  "input",
+  "output",
+]);
+
 /** The options of a session service. Numbers and methods of a compaction have a check of their own. */
 const SERVICE: Readonly<Record<keyof ServiceOptions, Check>> = {
   model,
@@ -71,6 +76,7 @@ const SERVICE: Readonly<Record<keyof ServiceOptions, Check>> = {
   redact: oneOf("memory", "log"),
   keepDeletedDays: amount,
   keepDays: group({ archived: amount, compacted: amount }),
+  prices: recordOf(price),
   retry: group({
     maxRetries: whole(0),
     initialDelayMs: duration,

@@ -11,6 +11,7 @@ import type { LanguageModel, ModelResolver } from "../core/language-model.ts";
 import type { MemoryScope, MemoryStore } from "../core/memory-store.ts";
 import type { ImportReport } from "../core/operations/imports.ts";
 import { Outages } from "../core/outages.ts";
+import type { PriceTable } from "../core/prices.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { AgeLimits, Stores, TrashStores } from "../core/stores.ts";
 import type { Tool } from "../core/tool.ts";
@@ -104,6 +105,11 @@ export interface ServiceOptions {
   readonly keepDeletedDays?: number;
   /** What is deleted when it is old: looked for once an hour, and when the service closes. Default: nothing. */
   readonly keepDays?: KeepDays;
+  /**
+   * What models cost, in US dollars for a million tokens, by `provider/model` or its start. They win over the list
+   * prices that rkat knows.
+   */
+  readonly prices?: PriceTable;
   readonly retry?: Partial<RetryPolicy>;
   /** Time limit of a tool call, for tools without their own. Default 120 000. */
   readonly toolTimeoutMs?: number;

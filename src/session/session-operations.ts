@@ -1,9 +1,11 @@
 import { supersededEvents } from "../agent/approvals.ts";
+import { CostLedger } from "../core/cost-ledger.ts";
 import { SessionError } from "../core/errors.ts";
 import type { EventEnvelope } from "../core/event.ts";
 import { isUnreadable } from "../core/event-shape.ts";
 import { given } from "../core/fields.ts";
 import { newId } from "../core/ids.ts";
+import type { CostOperations } from "../core/operations/cost.ts";
 import { parseRequest } from "../core/operations/parse-request.ts";
 import {
   type SessionCreated,
@@ -31,6 +33,9 @@ import { openedLazily, subscription } from "./subscription.ts";
 
 const LIST_LIMIT_DEFAULT = 20;
 
+/** Turns that `sessionCost` lists. */
+const COST_TURNS_DEFAULT = 20;
+
 interface Lifecycle {
   /** Creates the session that has this id. */
   create(id: string, request: CheckedRequest<"createSession">): Promise<SessionCreated>;
@@ -43,7 +48,7 @@ interface Lifecycle {
 export function sessionOperations(
   core: ServiceCore,
   rules: ToldRules,
-): Part<keyof SessionOperations> & Lifecycle {
+): Part<keyof SessionOperations | keyof CostOperations> & Lifecycle {
   const { options, settings, live, work, projections, trash, deletions } = core;
   const { stores, project: ownProject } = options;
   const { events, sessions } = stores;
@@ -121,6 +126,12 @@ export function sessionOperations(
       const session = await live.open(sessionId);
       const isActive = session.running !== undefined || (await work.runsElsewhere(session));
       return sessionView(session.state, isActive, ownProject);
+    },
+    async sessionCost({ sessionId, limit = COST_TURNS_DEFAULT }) {
+      const { state } = await live.open(sessionId);
+      const ledger = new CostLedger(limit, options.prices);
+      for await (const stored of events.read(sessionId, 0, state.seq)) ledger.note(stored);
+      return ledger.view(sessionId);
     },
     async list({ limit = LIST_LIMIT_DEFAULT, deleted, agent, project, branch, ...rest }) {
       const source = sourceFilter(given({ agent, project, branch }), ownProject);

@@ -34,6 +34,7 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
   unpin: ({ sessionId, message }) => [{ sessionId, message }],
   pins: ({ sessionId }) => [{ sessionId }],
   context: ({ sessionId }) => [{ sessionId }],
+  sessionCost: ({ sessionId }) => [{ sessionId }, { sessionId, limit: 2 }],
   read: ({ sessionId }) => [{ sessionId }],
   list: ({ sessionId }) => [
     { includeArchived: true, limit: 1000 },

@@ -201,6 +201,11 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return this.#ask({ command, fields, words: wordsOf(session_id) });
   }
 
+  sessionCost({ session_id, ...fields }: Params) {
+    const command = ["sessions", "cost", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(session_id) });
+  }
+
   read({ session_id, ...fields }: Params) {
     const command = ["sessions", "show", "--json"];
     return this.#ask({ command, fields, words: wordsOf(session_id) });

@@ -9,6 +9,7 @@ import { namedMessage } from "../commands/sessions/working-memory-commands.ts";
 import { plural } from "../render/amounts.ts";
 import { oneLine } from "../render/printable.ts";
 import { renderCompaction, renderContext, renderPins } from "../render/render-context.ts";
+import { renderCost } from "../render/render-cost.ts";
 import { renderMemoryHits, renderMemoryStats } from "../render/render-memory.ts";
 import { renderSessionList, roleName, shortId, shortIds } from "../render/render-sessions.ts";
 import type { Style } from "../render/style.ts";
@@ -191,6 +192,14 @@ const contextCommands: readonly SlashCommand[] = [
     async run(chat) {
       const view = await chat.service.context({ sessionId: chat.requireSession() });
       await chat.screen.say(renderContext(view, chat.style, chat.terminal.stdout.columns));
+    },
+  },
+  {
+    name: "cost",
+    does: "show what this session cost, in tokens and money",
+    async run(chat) {
+      const cost = await chat.service.sessionCost({ sessionId: chat.requireSession() });
+      await chat.screen.say(renderCost(cost, chat.style));
     },
   },
   {

@@ -75,6 +75,8 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<OperationName | "sessionEvents",
   pins: "List the pinned messages of a session, with their tokens and the limit.",
   context:
     "Show what fills a session's context window (tool definitions, system prompt, summary, pins, turns, task record), and when the next compaction comes.",
+  sessionCost:
+    "Show what a session cost: tokens and US dollars of its model calls, by turn, and what its compactions cost and saved. Models without a known price are named.",
   read: "Read a session: its state and its history. A history can be long. To find one thing in it, search instead.",
   list: "List sessions, newest first.",
   archive:

@@ -8,7 +8,9 @@ import {
   toolResults,
 } from "../../core/message.ts";
 import { MessageAssembler } from "../../core/message-assembler.ts";
+import type { Cost } from "../../core/operations/cost.ts";
 import type { SessionService } from "../../core/session-service.ts";
+import type { TokenUsage } from "../../core/usage.ts";
 import { expects, type Law } from "../law.ts";
 import {
   assertCode,
@@ -78,6 +80,43 @@ export const compactionLaws: readonly Law<OpenService>[] = [
       const { history } = await service.read({ sessionId });
       const summary = history.find(({ message }) => message.role === "user" && message.kind);
       assert.match(JSON.stringify(summary?.message), /\[Context compacted\].*The summary\./);
+    },
+  },
+  {
+    name: "calls make up what a turn cost, turns what the session cost, and compactions are in it",
+    async holds(open) {
+      const replies = [LONG, LONG, "The summary.", "done"];
+      const service = await (await open())({
+        capabilities: EVERYTHING,
+        compaction: EAGER,
+        replies,
+      });
+      const { sessionId } = await service.createSession({ memory: false });
+      for (const prompt of ["one", "two", "three"]) await service.startTurn({ sessionId, prompt });
+      const cost = await service.sessionCost({ sessionId });
+      assert.deepEqual(
+        cost.turns.map(({ calls }) => calls.map(({ wrote }) => wrote)),
+        [["answer"], ["answer"], ["summary", "answer"]],
+      );
+      for (const turn of cost.turns) assert.deepEqual(sumOf(turn.calls), turn.usage);
+      assert.deepEqual(sumOf(cost.turns), cost.usage);
+      assert.deepEqual(cost.usage, (await service.read({ sessionId })).usage);
+      expects(cost.usage.inputTokens > 0, "input tokens", cost.usage);
+      const summaries = cost.turns.flatMap(({ calls }) =>
+        calls.filter((c) => c.wrote === "summary"),
+      );
+      assert.deepEqual(sumOf(summaries), cost.compacting.summaries.usage);
+      assert.equal(cost.compacting.compacted, 1);
+      const [compaction] = cost.turns.at(-1)?.compactions ?? [];
+      expects(compaction, "the compaction in the turn in which it was", cost.turns);
+      expects(compaction.savedTokensPerCall > 0, "fewer tokens after it", compaction);
+      assert.equal(compaction.callsSince, 1);
+      assert.equal(cost.unpricedModels.length, 1);
+      assert.equal(cost.costUsd, null);
+      const newest = await service.sessionCost({ sessionId, limit: 1 });
+      assert.deepEqual(newest.turns, cost.turns.slice(-1));
+      assert.deepEqual(sumOf([newest.earlier, ...newest.turns]), cost.usage);
+      assert.deepEqual([newest.earlier.turns, newest.earlier.calls], [2, 2]);
     },
   },
   {
@@ -409,4 +448,18 @@ async function assertNothingLost(service: SessionService, sessionId: string): Pr
     const found = await service.searchHistory({ query, sessionId, limit: 100 });
     expects(found.length > 0, `a result of a search in the log for "${query}"`, found);
   }
+}
+
+/** The sum of what the parts used. */
+function sumOf(parts: readonly Pick<Cost, "usage">[]): TokenUsage {
+  const sum = (field: keyof TokenUsage) => {
+    const counts = parts.flatMap(({ usage }) => usage[field] ?? []);
+    return counts.length === 0 ? null : counts.reduce((total, count) => total + count, 0);
+  };
+  return {
+    inputTokens: sum("inputTokens") ?? 0,
+    outputTokens: sum("outputTokens") ?? 0,
+    cacheCreationTokens: sum("cacheCreationTokens"),
+    cacheReadTokens: sum("cacheReadTokens"),
+  };
 }

@@ -4,6 +4,7 @@ import { useOpened } from "../../../app/opened.ts";
 import type { SearchScope } from "../../../config/settings.ts";
 import { isTransient } from "../../../core/event.ts";
 import { given } from "../../../core/fields.ts";
+import { sessionCost } from "../../../core/operations/cost.ts";
 import { sessionSummary, sessionView } from "../../../core/operations/sessions.ts";
 import { contextView } from "../../../core/operations/working-memory.ts";
 import type { SessionService } from "../../../core/session-service.ts";
@@ -11,6 +12,7 @@ import type { SourceConditions } from "../../../core/session-source.ts";
 import { toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { renderContext } from "../../render/render-context.ts";
+import { renderCost } from "../../render/render-cost.ts";
 import { renderSession, renderSessionList } from "../../render/render-sessions.ts";
 import { styleFor } from "../../render/style.ts";
 import { printJson, printText } from "../../terminal/print.ts";
@@ -107,6 +109,33 @@ export function contextCommand(sessions: Command, context: CliContext): void {
         const style = styleFor(terminal.stdout, terminal.env);
         await terminal.stdout.write(renderContext(view, style, terminal.stdout.columns));
       });
+    });
+}
+
+interface CostFlags {
+  readonly limit: number;
+  readonly json?: true;
+}
+
+/** `rkat sessions cost`. */
+export function costCommand(sessions: Command, context: CliContext): void {
+  const { terminal } = context;
+  const command = readingCommand(sessions, "cost", "what a session cost, in tokens and money")
+    .option(
+      "-n, --limit <n>",
+      "limit of turns listed, the newest",
+      countFlag(1000, 1),
+      LIMIT_DEFAULT,
+    )
+    .option("--json", "for scripts")
+    .action((name: string, { limit, json }: CostFlags) => {
+      const print = async (service: SessionService, sessionId: string) => {
+        const cost = await service.sessionCost({ sessionId, limit });
+        if (json) return await printJson(terminal.stdout, toWire(sessionCost, cost));
+        const style = styleFor(terminal.stdout, terminal.env);
+        await terminal.stdout.write(renderCost(cost, style));
+      };
+      return withSession(context, command, name, print, { reads: true });
     });
 }
 

@@ -35,7 +35,13 @@ import {
   restoreCommand,
   unarchiveCommand,
 } from "./change-commands.ts";
-import { contextCommand, eventsCommand, listCommand, showCommand } from "./read-commands.ts";
+import {
+  contextCommand,
+  costCommand,
+  eventsCommand,
+  listCommand,
+  showCommand,
+} from "./read-commands.ts";
 import { pinsCommands, taskCommand } from "./working-memory-commands.ts";
 
 /** `rkat sessions …`. The subcommands come in the order of the help. */
@@ -50,6 +56,7 @@ export function sessionsCommand(program: Command, context: CliContext): void {
     listCommand,
     showCommand,
     contextCommand,
+    costCommand,
     taskCommand,
     pinsCommands,
     archiveCommand,

@@ -1,0 +1,116 @@
+import type { Usage } from "./usage.ts";
+
+/** What a model costs: US dollars for a million tokens. */
+export interface ModelPrice {
+  readonly input: number;
+  readonly output: number;
+  /** For input that came from the provider's cache. Default: the provider's usual share of `input`. */
+  readonly cacheRead?: number;
+  /** For input that was written into the provider's cache. Default: the provider's usual share of `input`. */
+  readonly cacheWrite?: number;
+}
+
+/** Prices by `provider/model`. A key is also the start of names: the longest one that fits counts. */
+export type PriceTable = Readonly<Record<string, ModelPrice>>;
+
+export type FullPrice = Required<ModelPrice>;
+
+/** Shares of `input` that a provider takes for cached tokens. A provider that is not here has no discount that we know. */
+const CACHE_SHARES: Readonly<Record<string, { readonly read: number; readonly write: number }>> = {
+  anthropic: { read: 0.1, write: 1.25 },
+  openai: { read: 0.1, write: 1 },
+  google: { read: 0.1, write: 1 },
+  deepseek: { read: 0.1, write: 1 },
+};
+
+const NO_SHARES = { read: 1, write: 1 };
+
+/** The day on which the list prices below were looked up. */
+export const PRICES_OF = "2026-07-20";
+
+/**
+ * List prices of each provider, for requests of usual size without batches. A model without a certain price is not
+ * listed: no price is better than a wrong one.
+ */
+const LIST_PRICES: Readonly<Record<string, PriceTable>> = {
+  anthropic: {
+    "claude-fable-5": { input: 10, output: 50 },
+    "claude-opus-4-8": { input: 5, output: 25 },
+    "claude-opus-4-7": { input: 5, output: 25 },
+    "claude-opus-4-6": { input: 5, output: 25 },
+    "claude-opus-4-5": { input: 5, output: 25 },
+    "claude-opus-4-1": { input: 15, output: 75 },
+    "claude-opus-4": { input: 15, output: 75 },
+    "claude-sonnet-5": { input: 3, output: 15 },
+    "claude-sonnet-4-6": { input: 3, output: 15 },
+    "claude-sonnet-4-5": { input: 3, output: 15 },
+    "claude-sonnet-4": { input: 3, output: 15 },
+    "claude-haiku-4-5": { input: 1, output: 5 },
+  },
+  openai: {
+    "gpt-5.4": { input: 2.5, output: 15 },
+    "gpt-5.2": { input: 1.75, output: 14 },
+    "gpt-5.1": { input: 1.25, output: 10 },
+    "gpt-5": { input: 1.25, output: 10 },
+    "gpt-5-mini": { input: 0.25, output: 2 },
+    "gpt-5-nano": { input: 0.05, output: 0.4 },
+    "gpt-4.1": { input: 2, output: 8, cacheRead: 0.5 },
+    "gpt-4.1-mini": { input: 0.4, output: 1.6, cacheRead: 0.1 },
+    "gpt-4o": { input: 2.5, output: 10, cacheRead: 1.25 },
+    "gpt-4o-mini": { input: 0.15, output: 0.6, cacheRead: 0.075 },
+  },
+  google: {
+    "gemini-3.5-flash": { input: 1.5, output: 9 },
+    "gemini-3.1-pro-preview": { input: 2, output: 12 },
+    "gemini-3-pro-preview": { input: 2, output: 12 },
+    "gemini-3-flash-preview": { input: 0.5, output: 3 },
+    "gemini-2.5-pro": { input: 1.25, output: 10 },
+    "gemini-2.5-flash": { input: 0.3, output: 2.5 },
+  },
+};
+
+/** What may follow a listed name: the day of a version. Anything else may be another model, with another price. */
+const VERSION = /^(?:-\d{8}|-\d{4}-\d{2}-\d{2}|-latest)?$/;
+
+/** The price of a `provider/model`, if there is one. `own` wins over the list. */
+export function priceOf(id: string, own: PriceTable = {}): FullPrice | undefined {
+  const slash = id.indexOf("/");
+  const provider = id.slice(0, slash);
+  const model = id.slice(slash + 1);
+  const price = byStart(own, id) ?? listed(LIST_PRICES[provider], model);
+  if (!price) return undefined;
+  const { read, write } = CACHE_SHARES[provider] ?? NO_SHARES;
+  return { cacheRead: read * price.input, cacheWrite: write * price.input, ...price };
+}
+
+function byStart(table: PriceTable, name: string): ModelPrice | undefined {
+  const keys = Object.keys(table).filter((key) => name.startsWith(key));
+  const [longest] = keys.sort((a, b) => b.length - a.length);
+  return longest === undefined ? undefined : table[longest];
+}
+
+function listed(table: PriceTable = {}, model: string): ModelPrice | undefined {
+  const key = Object.keys(table).find(
+    (name) => model.startsWith(name) && VERSION.test(model.slice(name.length)),
+  );
+  return key === undefined ? undefined : table[key];
+}
+
+/** Billionths of a dollar, whole ones, so that sums are exact. */
+export function costOf(usage: Usage, price: FullPrice): number {
+  const read = usage.cache_read_tokens ?? 0;
+  const written = usage.cache_creation_tokens ?? 0;
+  const fresh = Math.max(0, usage.input_tokens - read - written);
+  return Math.round(
+    1000 *
+      (fresh * price.input +
+        read * price.cacheRead +
+        written * price.cacheWrite +
+        usage.output_tokens * price.output),
+  );
+}
+
+/** What a caller is told. */
+export function dollars(billionths: number): number {
+  return billionths / 1e9;
+}
