@@ -4,16 +4,15 @@ import { openHostService } from "./app/host-service.ts";
 import { chatMemory } from "./app/host-windows.ts";
 import { SessionError } from "./core/errors.ts";
 import {
-  anything,
   callback,
   group,
   requireOptions,
   stores as storesCheck,
   WINDOW,
+  whole,
 } from "./core/options.ts";
 import type { Stores } from "./core/stores.ts";
-import type { Tool } from "./core/tool.ts";
-import { type MemoryTools, memoryToolsOf, type Recall } from "./hosts/ai-sdk-memory.ts";
+import { type MemoryTools, memoryToolsOf } from "./hosts/ai-sdk-memory.ts";
 import { middlewareWith } from "./hosts/ai-sdk-middleware.ts";
 import {
   type PrepareStep,
@@ -42,6 +41,8 @@ export {
 export interface RkatPrepareStepOptions extends PrepareStepOptions {
   /** Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`. Needs a `chatId`. */
   readonly stores?: Stores;
+  /** Tokens that records of memory may take before a prompt that they are about. Default 1500; 0 for none. */
+  readonly recallTokens?: number;
 }
 
 /**
@@ -55,9 +56,9 @@ export interface RkatPrepareStepOptions extends PrepareStepOptions {
  * @throws SessionError `INVALID_PARAMS`
  */
 export function rkatPrepareStep(given: RkatPrepareStepOptions = {}): PrepareStep {
-  const more = { stores: storesCheck, chatId: callback, next: callback };
+  const more = { stores: storesCheck, chatId: callback, next: callback, recallTokens: whole(0) };
   requireOptions("rkatPrepareStep", group({ ...WINDOW, ...more }), given);
-  const { stores, ...options } = given;
+  const { stores, recallTokens, ...options } = given;
   if (!stores) return prepareStepWith(options);
   if (!options.chatId) {
     throw new SessionError("INVALID_PARAMS", {
@@ -65,17 +66,17 @@ export function rkatPrepareStep(given: RkatPrepareStepOptions = {}): PrepareStep
       hint: "Pass `chatId`, a function that returns the id of the chat of a step.",
     });
   }
-  return prepareStepWith(options, chatMemory(stores));
+  return prepareStepWith(options, chatMemory({ stores, recallTokens }));
 }
 
 export interface RkatMiddlewareOptions extends WindowOptions {
   /**
-   * Keeps the compactions of calls that have a chat's id, and adds what memory has for a user message
-   * to it. Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`.
+   * Keeps the compactions of calls that have a chat's id, and shows what memory has about a prompt before
+   * it. Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`.
    */
   readonly stores?: Stores;
-  /** Tokens of memory for one user message. Default 1 000; 0 adds nothing. */
-  readonly memoryTokens?: number;
+  /** Tokens that records of memory may take before a prompt that they are about. Default 1500; 0 for none. */
+  readonly recallTokens?: number;
 }
 
 /**
@@ -90,31 +91,10 @@ export interface RkatMiddlewareOptions extends WindowOptions {
  * @throws SessionError `INVALID_PARAMS`
  */
 export function rkatMiddleware(given: RkatMiddlewareOptions = {}) {
-  const more = { stores: storesCheck, memoryTokens: anything };
+  const more = { stores: storesCheck, recallTokens: whole(0) };
   requireOptions("rkatMiddleware", group({ ...WINDOW, ...more }), given);
-  const { stores, memoryTokens = MEMORY_TOKENS, ...options } = given;
-  if (!Number.isInteger(memoryTokens) || memoryTokens < 0) {
-    throw new SessionError("INVALID_PARAMS", {
-      message: `memoryTokens is ${memoryTokens}; it has to be a whole number, 0 or more.`,
-    });
-  }
-  if (!stores) return middlewareWith(options);
-  const { recordOf, tools, close } = chatMemory(stores);
-  const recall = recallWith(tools, memoryTokens);
-  return middlewareWith(options, { recordOf, close, ...(memoryTokens > 0 ? { recall } : {}) });
-}
-
-const MEMORY_TOKENS = 1_000;
-
-/** The results of `memory_search` for a text, in the form that the model gets. */
-function recallWith(tools: readonly Tool[], maxTokens: number): Recall {
-  const search = tools.find(({ definition }) => definition.name === "memory_search");
-  return async (query, signal = new AbortController().signal) => {
-    const args = { query, max_tokens: maxTokens };
-    const found = await search?.execute(args, { sessionId: "", toolUseId: "", signal });
-    const text = typeof found === "string" ? found : found?.content;
-    return text === "[]" ? undefined : text;
-  };
+  const { stores, recallTokens, ...options } = given;
+  return middlewareWith(options, stores && chatMemory({ stores, recallTokens }));
 }
 
 /**

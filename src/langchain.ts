@@ -39,8 +39,8 @@ export interface RkatMiddlewareOptions
  */
 export function rkatMiddleware(given: RkatMiddlewareOptions) {
   requireOptions("rkatMiddleware", group(OPTIONS), given);
-  const { stores, author, ...options } = given;
-  const memory = stores && hostMemory("langchain", { stores, ...(author ? { author } : {}) });
+  const { stores, author, recallTokens, ...options } = given;
+  const memory = stores && hostMemory("langchain", { stores, author, recallTokens });
   return langChainMiddleware(options, memory);
 }
 

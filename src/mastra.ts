@@ -19,7 +19,7 @@ export interface RkatProcessorOptions extends MastraProcessorOptions, Partial<Ho
  */
 export function rkatProcessor(given: RkatProcessorOptions) {
   requireOptions("rkatProcessor", group(HOST), given);
-  const { stores, author, ...options } = given;
-  const memory = stores && hostMemory("mastra", { stores, ...(author ? { author } : {}) });
+  const { stores, author, recallTokens, ...options } = given;
+  const memory = stores && hostMemory("mastra", { stores, author, recallTokens });
   return mastraProcessor(options, memory);
 }

@@ -13,8 +13,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   core: ["text", "zod", "uuid"],
   secrets: ["core", "text"],
   compaction: ["core", "secrets", "text"],
+  // What comes back from memory by itself, and how it is quoted: pure.
+  recall: ["core", "compaction"],
   // Compaction for loops that are not rkat's.
-  window: ["core", "compaction", "knowledge", "secrets"],
+  window: ["core", "compaction", "knowledge", "recall", "secrets"],
   embedders: ["core", "models", "onnxruntime-web", "@huggingface/tokenizers"],
   // The index of memory. It knows no database. Each folder in it may import those above it here.
   indexing: ["core", "text"],
@@ -58,7 +60,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   knowledge: ["core", "secrets", "text", "zod"],
   tools: ["core", "files", "secrets", "text", "zod"],
-  agent: ["core", "compaction", "text"],
+  agent: ["core", "compaction", "recall", "text"],
   projections: ["core", "files", "knowledge"],
   forgetting: ["core", "compaction", "knowledge", "secrets", "text"],
   session: [
@@ -68,6 +70,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "forgetting",
     "knowledge",
     "projections",
+    "recall",
     "secrets",
     "text",
     "tools",
@@ -110,6 +113,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "models",
     "moving",
     "projections",
+    "recall",
     "replay",
     "session",
     "stores",

@@ -3,6 +3,11 @@ import type { CompactionContext, EngineCompactor } from "../core/compactor.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { isSummary } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
+import {
+  type RecallRoom,
+  reservedForRecords,
+  recallRoom as roomForRecords,
+} from "../recall/recall-room.ts";
 import { textWeight } from "../text/text-weight.ts";
 import type { ToolSet } from "./tool-set.ts";
 
@@ -29,7 +34,7 @@ export function compactionContext(
 ): CompactionContext {
   const { config } = compaction.compactor;
   const { contextWindow } = model;
-  const reserved = Math.max(0, reservedForRecords(state, compaction) - state.recalled.tokens);
+  const reserved = Math.max(0, reservedFor(state, compaction) - state.recalled.tokens);
   return {
     lastInputTokens: state.lastInputTokens,
     messageCount: state.history.length,
@@ -50,18 +55,6 @@ function expectedTokens(state: SessionState, { id }: Sized, tools: ToolSet): num
     : state.historyTokens + state.shownTokens;
 }
 
-/** Recalled records of one prompt, and of all prompts since the last compaction, take at most these parts of the threshold. */
-const RECALLED_PART = 1 / 4;
-const ALL_RECALLED_PART = 1 / 3;
-
-/** Tokens that records of memory may take before a prompt. */
-export interface RecallRoom {
-  /** Beside the records of earlier prompts. */
-  readonly beside: number;
-  /** In their place. */
-  readonly instead: number;
-}
-
 /** The room for records before a prompt, in which no compaction is due because of them. */
 export function recallRoom(
   { log: { state }, compaction, model, tools }: Recalling,
@@ -69,36 +62,22 @@ export function recallRoom(
 ): RecallRoom {
   const all = Number.POSITIVE_INFINITY;
   if (!compaction) return { beside: all, instead: all };
-  const threshold = compaction.compactor.config.autoCompactThreshold;
-  const free = threshold - Math.max(expectedTokens(state, model, tools), state.lastInputTokens);
-  const room = free - Math.ceil(textWeight(prompt) / 4);
-  const { tokens } = state.recalled;
-  const least = (...limits: readonly number[]) =>
-    Math.floor(Math.min(RECALLED_PART * threshold, ...limits));
-  return {
-    beside: least(ALL_RECALLED_PART * threshold - tokens, room),
-    instead: least(room + tokens),
-  };
+  const expected = Math.max(expectedTokens(state, model, tools), state.lastInputTokens);
+  return roomForRecords({
+    threshold: compaction.compactor.config.autoCompactThreshold,
+    expected: expected + Math.ceil(textWeight(prompt) / 4),
+    recalled: state.recalled.tokens,
+  });
 }
 
-/**
- * Tokens that a compaction leaves free, so that records have room before the next prompt. A summary with
- * many words of people is worth more than they are: it takes from this room.
- */
-function reservedForRecords(
-  state: SessionState,
-  { compactor, recallTokens = 0 }: Compacting,
-): number {
+/** Tokens that a compaction leaves free for the records before the next prompt. */
+function reservedFor(state: SessionState, { compactor, recallTokens = 0 }: Compacting): number {
   if (state.compactions === 0 || recallTokens === 0) return 0;
-  const threshold = compactor.config.autoCompactThreshold;
   const summary = state.history.find(({ message }) => isSummary(message));
   if (!summary) return 0;
-  const free = SUMMARY_AND_RECORDS_PART * threshold - summary.weight / 4;
-  return Math.max(0, Math.floor(Math.min(recallTokens, RECALLED_PART * threshold, free)));
+  const threshold = compactor.config.autoCompactThreshold;
+  return reservedForRecords({ threshold, recallTokens, summaryTokens: summary.weight / 4 });
 }
-
-/** A summary and the room for records take at most this part of the threshold together. */
-const SUMMARY_AND_RECORDS_PART = 7 / 10;
 
 interface Recalling {
   readonly log: { readonly state: SessionState };
@@ -135,7 +114,7 @@ export function historyRoom(
   const expected = Math.max(state.counts.expected(id, estimated), state.lastInputTokens);
   const factor = Math.max(1, state.counts.factor(id));
   const count = { factor, unseen: Math.max(0, expected - factor * estimated) };
-  const reserved = reservedForRecords(state, compaction);
+  const reserved = reservedFor(state, compaction);
   const fixed = tools.tokens + state.working.taskTokens + reserved;
   const threshold = compaction.compactor.config.autoCompactThreshold;
   const within = Math.floor(roomWithin(threshold, count) - fixed);

@@ -6,9 +6,10 @@ import { contentText, type ToolUse, toolUses } from "../core/message.ts";
 import { eventOfBlock } from "../core/message-assembler.ts";
 import type { Budget, TurnEnd } from "../core/operations/turns.ts";
 import { addUsage, NO_USAGE, type TokenUsage, tokenUsage, type Usage } from "../core/usage.ts";
+import type { RecallRoom } from "../recall/recall-room.ts";
 import type { Approvals } from "./approvals.ts";
 import { callModel, type ModelReply, type RetryPolicy } from "./call-model.ts";
-import { type RecallRoom, recallRoom, requestTokens } from "./request-size.ts";
+import { recallRoom, requestTokens } from "./request-size.ts";
 import { RunBudget } from "./run-budget.ts";
 import {
   type AgentCompaction,

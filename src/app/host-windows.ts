@@ -7,9 +7,12 @@ import {
   someText,
   stores as storesCheck,
   WINDOW,
+  whole,
 } from "../core/options.ts";
 import type { Stores } from "../core/stores.ts";
 import type { HostMemory } from "../hosts/host-chats.ts";
+import { BAR_DEFAULT } from "../recall/recall-bar.ts";
+import { RECALL_TOKENS_DEFAULT } from "../recall/recall-room.ts";
 import { memorySearchTool, searchProjectHistoryTool } from "../tools/memory-search.ts";
 import {
   createHistoryWindow as createWindow,
@@ -24,16 +27,24 @@ export interface HostMemoryOptions {
   readonly stores: Stores;
   /** `"user"`: a person typed the user messages. Without it they count as a program's, and teach nothing. */
   readonly author?: "user";
+  /**
+   * Tokens that records of memory may take before a prompt that they are about. They come by themselves. Default 1500;
+   * 0 for none.
+   */
+  readonly recallTokens?: number;
+}
+
+/** The options as a host got them. */
+interface Given extends Pick<HostMemoryOptions, "stores"> {
+  readonly author?: "user" | undefined;
+  readonly recallTokens?: number | undefined;
 }
 
 /** Keeps the windows of a host's chats in `stores`, in a session for each chat. */
-export function hostMemory(
-  host: string,
-  { stores, author = undefined }: HostMemoryOptions,
-): HostMemory {
+export function hostMemory(host: string, { stores, author, recallTokens }: Given): HostMemory {
   const origin = { author: author ?? ("program" as const) };
   return memoryWith(
-    stores,
+    { stores, recallTokens },
     (chatId) => ({ id: `${host}:${chatId}`, labels: { host, host_session: chatId } }),
     (item) => {
       const said = readWindowItem(item);
@@ -43,16 +54,16 @@ export function hostMemory(
 }
 
 /** The same for chats that a program names itself. */
-export function chatMemory(stores: Stores): HostMemory {
+export function chatMemory(options: Given): HostMemory {
   return memoryWith(
-    stores,
+    options,
     (chatId) => ({ id: `chat:${chatId}`, labels: { chat: chatId } }),
     readWindowItem,
   );
 }
 
 function memoryWith(
-  stores: Stores,
+  { stores, recallTokens = RECALL_TOKENS_DEFAULT }: Given,
   sessionOf: (chatId: string) => {
     readonly id: string;
     readonly labels: Readonly<Record<string, string>>;
@@ -71,12 +82,19 @@ function memoryWith(
       const { id, labels } = sessionOf(chatId);
       return recordOf(id, { labels }, read);
     },
+    memoryFor: (chatId) => ({
+      sessionId: sessionOf(chatId).id,
+      recallTokens,
+      search: (query) => service.searchMemory(query),
+      bar: async () => BAR_DEFAULT,
+    }),
     close,
   };
 }
 
 export interface HistoryWindowOptions<HostMessage extends object>
-  extends Omit<WindowOptions<HostMessage>, "record"> {
+  extends Omit<WindowOptions<HostMessage>, "record" | "memory">,
+    Pick<HostMemoryOptions, "recallTokens"> {
   /** Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`. Needs a `chatId`. */
   readonly stores?: Stores;
   /** Your id of the conversation. Its session has the id `chat:<chatId>`. */
@@ -92,9 +110,15 @@ export interface HistoryWindowOptions<HostMessage extends object>
 export function createHistoryWindow<HostMessage extends object>(
   given: HistoryWindowOptions<HostMessage>,
 ): HistoryWindow<HostMessage> {
-  const more = { view: anything, model: someText, stores: storesCheck, chatId: someText };
+  const more = {
+    view: anything,
+    model: someText,
+    stores: storesCheck,
+    chatId: someText,
+    recallTokens: whole(0),
+  };
   requireOptions("createHistoryWindow", group({ ...WINDOW, ...more }), given);
-  const { stores, chatId, ...options } = given;
+  const { stores, chatId, recallTokens, ...options } = given;
   if (!stores) return createWindow(options);
   if (!chatId) {
     throw new SessionError("INVALID_PARAMS", {
@@ -102,8 +126,12 @@ export function createHistoryWindow<HostMessage extends object>(
       hint: "Pass your id of the conversation as `chatId`.",
     });
   }
-  const memory = chatMemory(stores);
-  const window = createWindow({ ...options, record: memory.recordOf(chatId) });
+  const memory = chatMemory({ stores, recallTokens });
+  const window = createWindow({
+    ...options,
+    record: memory.recordOf(chatId),
+    memory: memory.memoryFor(chatId),
+  });
   return {
     apply: (history, applied) => window.apply(history, applied),
     async close() {

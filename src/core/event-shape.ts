@@ -128,11 +128,13 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
     records: listOf(
       fields({
         id: isText,
+        session: maybe(isText),
         said_by: isText,
         text: isText,
         time: maybe(isText),
       }),
     ),
+    before: maybe(isText),
   }),
   tool_output_pruned: fields({ pruned, rewritten_tokens: maybe(isNumber) }),
   text_forgotten: fields({ messages: ids, shortened: maybe(ids), events: ids }),

@@ -245,12 +245,18 @@ export interface MemoryRecalled {
   readonly tokens: number;
   /** The records of earlier prompts leave: there was no room beside them. */
   readonly replaces?: true;
+  /** The score that the best record had to reach. */
+  readonly bar?: number;
+  /** In a chat of another package's loop: the key of the message that they stand before. */
+  readonly before?: string;
 }
 
 /** An entry of memory that came back by itself. */
 export interface RecalledRecord {
   /** Id of the entry. */
   readonly id: string;
+  /** Id of the session that it is of, if that is another one. */
+  readonly session?: string;
   readonly turn: number | null;
   /** `user`, `model`, `tool`, `file`, `program`, or a name. */
   readonly said_by: string;

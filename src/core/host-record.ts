@@ -1,4 +1,4 @@
-import type { Origin } from "./event.ts";
+import type { MemoryRecalled, Origin } from "./event.ts";
 import type { Message } from "./message.ts";
 
 /**
@@ -23,8 +23,15 @@ export interface HostItems {
   readonly items: readonly unknown[];
   /** When they were last changed, in Unix milliseconds; 0 before the first change. */
   readonly changedAtMs: number;
+  /** The records of memory that came back by themselves, oldest first, each with the number of items at that time. */
+  readonly recalled: readonly HostRecalled[];
   /** Whether an operation with this id was done already, and whether it was the same one. */
   done(operation: HostOperation): "same" | "other" | "no";
+}
+
+export interface HostRecalled {
+  readonly itemCount: number;
+  readonly event: MemoryRecalled;
 }
 
 /** A host's id for a change, which stays when the change is tried again, and the change as JSON. */
@@ -38,6 +45,8 @@ export interface HostChange {
   readonly replaced?: { readonly from: number; readonly count: number };
   readonly items: readonly unknown[];
   readonly operation?: HostOperation;
+  /** Records of memory that the host's model sees from now on. They are no items, and nothing that was said. */
+  readonly recalled?: MemoryRecalled;
   /** The list begins again. Operations that were done may be done again. */
   readonly restarts?: true;
 }

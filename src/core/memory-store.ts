@@ -170,3 +170,13 @@ export interface Watch {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;
 }
+
+/**
+ * The author of a recalled text, in words that a model cannot take for its own conversation: `user` for
+ * the user's own words, `model`, `tool`, `file` or `program` for others', a name in a recording.
+ */
+export function saidBy({ role, speaker }: Pick<MemoryEntry, "role" | "speaker">): string {
+  if (role === "assistant") return "model";
+  if (role === "user") return speaker ?? "user";
+  return role ?? "unknown";
+}

@@ -242,7 +242,13 @@ export const WINDOW: Checks = {
 };
 
 /** The options of a host whose chats are kept. */
-export const HOST: Checks = { ...WINDOW, model: anything, stores, author: oneOf("user") };
+export const HOST: Checks = {
+  ...WINDOW,
+  model: anything,
+  stores,
+  author: oneOf("user"),
+  recallTokens: whole(0),
+};
 
 /** A service of rkat, or a client of one. */
 export const service = having("createSession", "startTurn", "read", "capabilities", "close");

@@ -1,8 +1,5 @@
-import { compactionThreshold } from "../compaction/default-compactor.ts";
-import { SessionError } from "../core/errors.ts";
 import { jsonText } from "../core/json-values.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
-import { PromptMemory, type Recall } from "./ai-sdk-memory.ts";
 import { modelOptions, sentOf, type WindowOptions } from "./ai-sdk-requests.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
 import { askingAgain, type ChatName, HostChats, type HostMemory, isTooLong } from "./host-chats.ts";
@@ -24,26 +21,19 @@ export interface Streamed {
   readonly stream: ReadableStream<StreamPart>;
 }
 
-/** The storage of the middleware outside the process, and the memory that it adds to a prompt. */
-export interface MiddlewareMemory extends Pick<HostMemory, "recordOf" | "close"> {
-  /** Without it, nothing of memory gets into the prompt. */
-  readonly recall?: Recall;
-}
-
 /**
  * Middleware for a model of the AI SDK:
  *
- *     transformParams   the window decides ─► memory is added ─► the model answers ─┬─► answer
- *                              ▲                                                    │
- *     wrapGenerate/Stream      └───────── compact more, once ◄── "context too long" ┘
+ *     transformParams   the window decides ─► the model answers ─┬─► answer
+ *                              ▲                                 │
+ *     wrapGenerate/Stream      └── compact more, once ◄── "context too long"
  */
 export function middlewareWith(
   { contextWindow, summarize, ...compaction }: WindowOptions,
-  stored?: MiddlewareMemory,
+  stored?: Omit<HostMemory, "tools">,
 ) {
   // A chat without an id is known by its first user message, which is not enough to store it.
   const chats = new HostChats({ ...compaction, view: aiSdkView }, stored, { storesUnnamed: false });
-  const memory = stored?.recall && new PromptMemory(stored.recall);
   const given = new WeakMap<object, CallParams>();
 
   const compact = async <Params extends CallParams>(
@@ -59,17 +49,7 @@ export function middlewareWith(
       ...more,
       ...(abortSignal ? { signal: abortSignal } : {}),
     };
-    const { autoCompactThreshold = compactionThreshold(options.contextWindow) } = compaction;
-    const tokensMax = autoCompactThreshold * MEMORY_PART;
-    await memory?.lookUp(window, prompt, { tokensMax, signal: abortSignal });
-    const otherTokens = memory?.tokens(window, prompt) ?? 0;
-    const sent = await sentOf(window, prompt, { ...options, otherTokens }).catch((error) => {
-      if (otherTokens === 0 || !exceedsThreshold(error)) throw error;
-      // What rkat adds by itself makes no call fail.
-      memory?.clear(window);
-      return sentOf(window, prompt, options);
-    });
-    const compacted = { ...params, prompt: memory?.addTo(window, sent) ?? sent };
+    const compacted = { ...params, prompt: await sentOf(window, prompt, options) };
     given.set(compacted, params);
     return compacted;
   };
@@ -105,13 +85,6 @@ export function middlewareWith(
     /** With stores, brings memory up to date. Call it before you close them. */
     close: async () => stored?.close(),
   };
-}
-
-/** What memory adds to all messages of a request takes at most this part of the threshold. */
-const MEMORY_PART = 1 / 4;
-
-function exceedsThreshold(error: unknown): boolean {
-  return SessionError.is(error) && error.code === "PROMPT_EXCEEDS_THRESHOLD";
 }
 
 function chatOf(prompt: readonly AiSdkMessage[], chatId: unknown): ChatName {

@@ -7,6 +7,7 @@ import {
   type HistoryWindow,
   type HistoryWindowOptions,
 } from "../window/history-window.ts";
+import type { WindowMemory } from "../window/window-recall.ts";
 import { RecentlyUsed } from "./recently-used.ts";
 
 /** The way a host tells its chats apart: by an id of its own, by their first messages, or as one run of its loop. */
@@ -15,9 +16,10 @@ export type ChatName =
   | { readonly begins: string }
   | { readonly run: object };
 
-/** The place where the windows of chats keep their compactions. */
+/** The place where the windows of chats keep their compactions, and the memory that comes back in them. */
 export interface ChatRecords {
   recordOf(chatId: string): HostRecord;
+  memoryFor(chatId: string): WindowMemory;
 }
 
 /** Chats whose windows a process keeps. */
@@ -53,7 +55,7 @@ export class HostChats<HostMessage extends object> {
     this.#options = options;
     this.#records = records;
     this.#storesUnnamed = storesUnnamed;
-    this.#open(undefined);
+    this.#open();
   }
 
   /** The maximum number of chats that are kept by their names. */
@@ -64,11 +66,11 @@ export class HostChats<HostMessage extends object> {
   /** The window of a chat. */
   of(chat: ChatName): HistoryWindow<HostMessage> {
     if ("run" in chat) {
-      const window = this.#byRun.get(chat.run) ?? this.#open(undefined);
+      const window = this.#byRun.get(chat.run) ?? this.#open();
       this.#byRun.set(chat.run, window);
       return window;
     }
-    return this.#byName.of(keyOf(chat), () => this.#open(this.#recordOf(chat)));
+    return this.#byName.of(keyOf(chat), () => this.#open(chat));
   }
 
   /** From now on the window is found by this name too. */
@@ -79,13 +81,15 @@ export class HostChats<HostMessage extends object> {
     this.#byName.set(keyOf(chat), window);
   }
 
-  #recordOf(chat: Exclude<ChatName, { readonly run: object }>): HostRecord | undefined {
-    if ("id" in chat) return this.#records?.recordOf(chat.id);
-    return this.#storesUnnamed ? this.#records?.recordOf(newId()) : undefined;
-  }
-
-  #open(record: HostRecord | undefined): HistoryWindow<HostMessage> {
-    return createHistoryWindow({ ...this.#options, ...(record ? { record } : {}) });
+  #open(chat?: Exclude<ChatName, { readonly run: object }>): HistoryWindow<HostMessage> {
+    const chatId = chat && "id" in chat ? chat.id : newId();
+    const isStored = chat !== undefined && ("id" in chat || this.#storesUnnamed);
+    const { recordOf, memoryFor } = this.#records ?? {};
+    return createHistoryWindow({
+      ...this.#options,
+      ...(recordOf && isStored ? { record: recordOf(chatId) } : {}),
+      ...(memoryFor ? { memory: memoryFor(chatId) } : {}),
+    });
   }
 }
 
@@ -122,6 +126,8 @@ export interface HostMemory {
   readonly tools: readonly Tool[];
   /** The record of a chat's window: its compactions, and the messages that it compacted. */
   recordOf(chatId: string): HostRecord;
+  /** The memory whose records come back by themselves in a chat. */
+  memoryFor(chatId: string): WindowMemory;
   /** Finishes the work on recorded messages. The stores stay open. */
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import { SessionError } from "../core/errors.ts";
 import { jsonText } from "../core/json-values.ts";
 import { SUMMARY_PREFIX } from "../core/message.ts";
+import { looksRecalled } from "../core/recalled.ts";
 import { utf8Bytes } from "../core/tokens.ts";
 
 /**
@@ -59,16 +60,20 @@ export const ANSWERS_TOKENS = 50;
  *
  *     C U A     →   C (Noted.) U A      C is the summary
  *
- * It depends on nothing but the messages, so a request begins as the one before it did. A history
- * without a summary stays as it is. The answers are only sent: no host keeps them.
+ * Records of memory stand before a user message too. It depends on nothing but the messages, so a request
+ * begins as the one before it did. A history with neither stays as it is. The answers are only sent: no host keeps them.
  */
 export function alternating<HostMessage>(
   messages: readonly HostMessage[],
   { userText, answer }: HostRoles<HostMessage>,
 ): readonly HostMessage[] {
   const texts = messages.map(userText);
-  if (!texts.some((text) => text?.startsWith(SUMMARY_PREFIX))) return messages;
-  return messages.flatMap((message, index) =>
-    texts[index] !== undefined && texts[index - 1] !== undefined ? [answer, message] : [message],
-  );
+  const isCompacted = texts.some((text) => text?.startsWith(SUMMARY_PREFIX));
+  const isAnswered = (index: number) => {
+    const [before, text] = [texts[index - 1], texts[index]];
+    if (before === undefined || text === undefined) return false;
+    return isCompacted || looksRecalled(before) || looksRecalled(text);
+  };
+  if (!texts.some((_, index) => isAnswered(index))) return messages;
+  return messages.flatMap((message, index) => (isAnswered(index) ? [answer, message] : [message]));
 }

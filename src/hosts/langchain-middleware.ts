@@ -70,7 +70,7 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
     const inputTokens = lastInputTokens(state.messages, asked.get(window));
     const question = state.messages.at(-1);
     if (question) asked.set(window, question);
-    const { messages } = await window.apply(history, {
+    const { messages, recalled } = await window.apply(history, {
       summarize: options.summarize ?? summaryOf(request.model),
       lastInputTokens: inputTokens,
       otherTokens: otherTokens(request) + ANSWERS_TOKENS,
@@ -79,8 +79,9 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
     });
     const last = history.at(-1);
     const isWhole = history.every((message, index) => message === state.messages[index]);
-    if (last && messages !== history && isWhole) {
-      adoptions.set(last, { length: history.length, messages });
+    const kept = recalled.length === 0 ? messages : withoutAll(messages, recalled);
+    if (last && isWhole && !isSameList(kept, history)) {
+      adoptions.set(last, { length: history.length, messages: kept });
     }
     return { ...request, messages: alternating(messages, LANG_CHAIN_ROLES) };
   }
@@ -112,6 +113,16 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
       return { messages: [REMOVE_ALL, ...shorter] };
     },
   };
+}
+
+/** Records of memory are only sent. */
+function withoutAll<Item>(items: readonly Item[], left: readonly Item[]): readonly Item[] {
+  const gone = new Set(left);
+  return items.filter((item) => !gone.has(item));
+}
+
+function isSameList<Item>(one: readonly Item[], other: readonly Item[]): boolean {
+  return one.length === other.length && one.every((item, index) => item === other[index]);
 }
 
 /** Asks the agent's model for summaries. */

@@ -18,6 +18,7 @@ import type { Tool } from "../core/tool.ts";
 import { warnedOutages } from "../core/warn.ts";
 import type { KeepDays } from "../forgetting/retention.ts";
 import type { KnowledgeSettings } from "../knowledge/project-knowledge.ts";
+import { RECALL_TOKENS_DEFAULT } from "../recall/recall-room.ts";
 import type { ApprovalOptions } from "./approval-desk.ts";
 
 /** The stores of a service with the capability `session-store`, such as `sqliteStores({ path })`. */
@@ -141,9 +142,6 @@ export function memoryOf({
 }: Pick<ServiceOptions, "memory" | "stores">): MemoryStore | undefined {
   return memory === false ? undefined : (memory ?? stores?.memory);
 }
-
-/** Tokens that recalled records take before a prompt when nothing else is said. Measured with `npm run bench -- coherence`. */
-const RECALL_TOKENS_DEFAULT = 1_500;
 
 /** Tokens that records of memory may take before a prompt of a session; 0 where nothing comes back by itself. */
 export function recallTokensOf(

@@ -5,6 +5,7 @@ import type {
   HostChange,
   HostItems,
   HostOperation,
+  HostRecalled,
   HostRecord,
   ReadHostItem,
 } from "../core/host-record.ts";
@@ -76,6 +77,9 @@ export class SessionHostRecord implements HostRecord {
   }
 }
 
+/** Records of earlier prompts left the window long ago. */
+const RECALLED_MAX = 64;
+
 type MessageAdded = Extract<DurableEvent, { type: "message_added" }>;
 
 /** The fold of a session's log into the list of items that a host keeps in it. */
@@ -89,6 +93,7 @@ class FoldedHostItems implements HostItems {
   #items: unknown[] = [];
   /** Of each item. */
   #hashes: string[] = [];
+  #recalled: readonly HostRecalled[] = [];
   readonly #operations = new Map<string, string>();
   /** By hash: how many equal items stand in the list, and how many once stood in it together. */
   readonly #counts = new Map<string, { now: number; most: number }>();
@@ -103,6 +108,10 @@ class FoldedHostItems implements HostItems {
     return this.#items;
   }
 
+  get recalled(): readonly HostRecalled[] {
+    return this.#recalled;
+  }
+
   done({ id, change }: HostOperation): "same" | "other" | "no" {
     const known = this.#operations.get(hashOf(id));
     if (known === undefined) return "no";
@@ -112,6 +121,10 @@ class FoldedHostItems implements HostItems {
   apply({ seq, timestamp_ms, event }: StoredEvent): void {
     this.seq = seq;
     if (event.type === "text_forgotten") this.isOutdated = true;
+    if (event.type === "memory_recalled") {
+      const recalled = { itemCount: this.#items.length, event };
+      this.#recalled = [...this.#recalled, recalled].slice(-RECALLED_MAX);
+    }
     if (event.type !== "host_items_changed") return;
     this.changedAtMs = timestamp_ms;
     if (event.restarts) this.#operations.clear();
@@ -133,7 +146,8 @@ class FoldedHostItems implements HostItems {
   }
 
   /** The events of a change: the items, and the messages that they say. */
-  eventsOf({ operation, items, ...change }: HostChange): readonly DurableEvent[] {
+  eventsOf({ operation, items, recalled, ...change }: HostChange): readonly DurableEvent[] {
+    if (recalled && items.length === 0 && !change.replaced) return [recalled];
     const hashes = operation && { id: hashOf(operation.id), change: hashOf(operation.change) };
     const changed: HostItemsChanged = {
       type: "host_items_changed",
@@ -142,7 +156,11 @@ class FoldedHostItems implements HostItems {
       ...(hashes ? { operation: hashes } : {}),
     };
     const open = new Map(this.#openCalls);
-    return [changed, ...this.#newOf(changed).flatMap((item) => this.#messagesOf(item, open))];
+    return [
+      changed,
+      ...this.#newOf(changed).flatMap((item) => this.#messagesOf(item, open)),
+      ...(recalled ? [recalled] : []),
+    ];
   }
 
   /** The items that were not in the list before. One that is put back, or moved, is not new. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { HistoryHit } from "../core/event-store.ts";
-import type { MemoryEntry, MemoryHit, MemoryScope } from "../core/memory-store.ts";
+import { type MemoryHit, type MemoryScope, saidBy } from "../core/memory-store.ts";
 import type { SearchHistory } from "../core/operations/memory.ts";
 import { defineTool, type Tool } from "../core/tool.ts";
 import { withinTokens } from "../core/within-tokens.ts";
@@ -67,16 +67,6 @@ function specifiedResult(hit: MemoryHit) {
     // Another agent's session: it may be of another project.
     ...(hit.from ? { agent: hit.from.agent } : {}),
   };
-}
-
-/**
- * The author of a recalled text, in words that a model cannot take for its own conversation: `user` for
- * the user's own words, `model`, `tool`, `file` or `program` for others', a name in a recording.
- */
-export function saidBy({ role, speaker }: Pick<MemoryEntry, "role" | "speaker">): string {
-  if (role === "assistant") return "model";
-  if (role === "user") return speaker ?? "user";
-  return role ?? "unknown";
 }
 
 const HISTORY_INPUT = z.object({

@@ -4,6 +4,7 @@ import { errorText, SessionError } from "../core/errors.ts";
 import { withinNesting } from "../core/json-values.ts";
 import {
   contentText,
+  indexableText,
   isSummary,
   type Message,
   SUMMARY_PREFIX,
@@ -11,6 +12,7 @@ import {
 } from "../core/message.ts";
 import { messageWeight } from "../core/tokens.ts";
 import { withShortenedOutput } from "../core/tool-output.ts";
+import { startsTurn } from "../core/turn.ts";
 import { chained, keyOf } from "./message-keys.ts";
 import type { MessageView, ViewedMessage } from "./message-view.ts";
 import { addToUnits, messageOf, type Unit, type WeighedView } from "./units.ts";
@@ -42,6 +44,17 @@ export interface NewCut<HostMessage> {
   /** Messages that it is the first to have, whole. */
   readonly messages: readonly RecordedMessage[];
   readonly sent: readonly Sent<HostMessage>[];
+}
+
+/** The last user message of a history. */
+export interface SentPrompt {
+  /** It is the same in every process. */
+  readonly key: string;
+  readonly text: string;
+  /** The text of the user message before it. */
+  readonly before: string | undefined;
+  /** Nothing came after it. */
+  readonly isLast: boolean;
 }
 
 interface Sent<HostMessage> {
@@ -125,6 +138,47 @@ export class FollowedHistory<HostMessage extends object> {
 
   get systemTokens(): number {
     return Math.floor(this.#systemWeight / 4);
+  }
+
+  /** Tokens of the summary in it; 0 when there is none. */
+  get summaryTokens(): number {
+    const summary = this.#units.find((unit) => unit.pieces.some(isSummary));
+    return summary ? Math.floor(summary.weight / 4) : 0;
+  }
+
+  get lastPrompt(): SentPrompt | undefined {
+    const at = this.#units.findLastIndex(isPrompt);
+    const unit = this.#units[at];
+    if (!unit) return undefined;
+    const before = this.#units.slice(0, at).findLast(isPrompt);
+    return {
+      key: this.#placeKey(unit.from),
+      text: indexableText(messageOf(unit)),
+      before: before && indexableText(messageOf(before)),
+      isLast: at === this.#units.length - 1,
+    };
+  }
+
+  /** Where the prompt with a key is among the sent messages; -1: nowhere. */
+  placeOf(key: string): number {
+    const at = Number.parseInt(key, 10);
+    const place = this.#slots.findLastIndex((slot) => slot.at === at);
+    return place >= 0 && this.#placeKey(place) === key ? place : -1;
+  }
+
+  /** What a user message says; empty for other messages, and for those that cannot be read. */
+  userText(message: HostMessage): string {
+    try {
+      const { message: read } = this.#read(message);
+      return read?.role === "user" ? contentText(read.content) : "";
+    } catch {
+      return "";
+    }
+  }
+
+  #placeKey(place: number): string {
+    const message = this.#sent[place];
+    return message ? `${this.#slots[place]?.at} ${this.#keyOf(message)}` : "";
   }
 
   /** Tokens of the messages before the last answer; of all, when there is none. */
@@ -525,6 +579,10 @@ function summaryText({ summary }: SummarySlot): string {
 
 function weightOf(units: readonly Unit[]): number {
   return units.reduce((sum, { weight }) => sum + weight, 1);
+}
+
+function isPrompt({ pieces }: Unit): boolean {
+  return pieces.some(startsTurn);
 }
 
 function isAnswer({ role }: Message): boolean {

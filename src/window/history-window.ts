@@ -15,10 +15,12 @@ import { errorText, SessionError } from "../core/errors.ts";
 import type { HostRecord } from "../core/host-record.ts";
 import { anything, group, requireOptions, someText, WINDOW } from "../core/options.ts";
 import { WorkQueue } from "../core/work-queue.ts";
+import { recallRoom, reservedForRecords } from "../recall/recall-room.ts";
 import { CountedTokens } from "./counted-tokens.ts";
 import { FollowedHistory, type NewCut } from "./followed-history.ts";
 import type { MessageView } from "./message-view.ts";
 import { pinnedUnits } from "./units.ts";
+import { type WindowMemory, WindowRecall } from "./window-recall.ts";
 import { WindowRecord } from "./window-record.ts";
 
 export interface HistoryWindowOptions<HostMessage extends object> extends HistoryCompaction {
@@ -37,6 +39,8 @@ export interface HistoryWindowOptions<HostMessage extends object> extends Histor
    * the process and searches find them.
    */
   readonly record?: HostRecord;
+  /** The memory whose records come back by themselves. */
+  readonly memory?: WindowMemory;
 }
 
 export interface ApplyOptions {
@@ -75,6 +79,8 @@ export interface AppliedWindow<HostMessage> {
   readonly pruned: readonly number[];
   /** The text of the new summary, without its prefix; `null` when there is none. */
   readonly summary: string | null;
+  /** Messages among `messages` that show records of memory. They are no part of the history: do not store them. */
+  readonly recalled: readonly HostMessage[];
   /** Estimated tokens of `messages`. */
   readonly tokens: number;
 }
@@ -98,6 +104,8 @@ export interface AppliedWindow<HostMessage> {
  * - A summary never grows.
  * - A forgotten text is in no later summary, although the host still offers it.
  * - A failed summary leaves the history as it is while it fits the window.
+ * - Records of memory stand before the prompt that they are about, and leave first at the next compaction.
+ * - Records of memory never make a call fail, and no summary has them.
  * - Calls at the same time are answered one after the other.
  */
 export interface HistoryWindow<HostMessage> {
@@ -122,7 +130,13 @@ export function createHistoryWindow<HostMessage extends object>(
   return new LocalHistoryWindow(options);
 }
 
-const OPTIONS = group({ ...WINDOW, view: anything, model: someText, record: anything });
+const OPTIONS = group({
+  ...WINDOW,
+  view: anything,
+  model: someText,
+  record: anything,
+  memory: anything,
+});
 
 /** The target size of a history that a provider refused, as a part of its estimate. */
 const OVERFLOW_SHARE = 0.6;
@@ -132,6 +146,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   readonly #settings: HistoryCompaction;
   readonly #history: FollowedHistory<HostMessage>;
   readonly #record: WindowRecord | undefined;
+  readonly #recall: WindowRecall<HostMessage> | undefined;
   readonly #counts = new CountedTokens();
   /** Estimated tokens of the last request. */
   #sentTokens: number | undefined;
@@ -141,7 +156,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   readonly #queue = new WorkQueue();
 
   constructor(options: HistoryWindowOptions<HostMessage>) {
-    const { view, summarize, contextWindow, model, record, ...settings } = options;
+    const { view, summarize, contextWindow, model, record, memory, ...settings } = options;
     requireView(view);
     requireSummarize(summarize);
     requirePositive("contextWindow", contextWindow);
@@ -149,6 +164,8 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     this.#settings = settings;
     this.#history = new FollowedHistory(view, model);
     this.#record = record && new WindowRecord(record);
+    this.#recall =
+      memory && memory.recallTokens > 0 ? new WindowRecall(memory, record, view) : undefined;
     this.#compactor(contextWindow);
   }
 
@@ -164,20 +181,20 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   }
 
   async #apply(
-    history: readonly HostMessage[],
+    given: readonly HostMessage[],
     options: ApplyOptions,
   ): Promise<AppliedWindow<HostMessage>> {
     options.signal?.throwIfAborted();
     const { summarize = this.#options.summarize, otherTokens = 0, lastInputTokens = 0 } = options;
     const { contextWindow = this.#options.contextWindow, outgrown = false } = options;
     const { force = false } = options;
-    requireMessages(history);
+    requireMessages(given);
     requireSummarize(summarize);
     requirePositive("contextWindow", contextWindow);
     if (summarize === undefined) throw missingSummarize();
     const followed = this.#history;
-    const known = await this.#record?.changed();
-    if (known) followed.know(known);
+    const positions = await this.#catchUp(given);
+    const history = positions?.map((at) => given[at] as HostMessage) ?? given;
     const change = followed.follow(history);
     // The last request may belong to another conversation.
     if (change === "another") this.#sentTokens = undefined;
@@ -186,11 +203,12 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const { autoCompactThreshold: threshold } = compactor.config;
     requireRoom(followed.systemTokens, otherTokens, threshold);
 
-    const estimated = followed.tokens + otherTokens;
+    const estimated = this.#tokens + otherTokens;
     if (outgrown) {
       const inputTokens = Math.max(estimated, contextWindow ?? 0);
       this.#counts.refused({ estimated, inputTokens });
     }
+    const reserved = this.#reserved(threshold);
     const due =
       outgrown ||
       force ||
@@ -198,7 +216,9 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         lastInputTokens: 0,
         messageCount: followed.units.length,
         looseMessages: followed.units.length,
-        estimatedHistoryTokens: this.#expected(estimated, contextWindow),
+        estimatedHistoryTokens:
+          this.#expected(estimated, contextWindow) +
+          Math.max(0, reserved - (this.#recall?.tokens ?? 0)),
         lastCompactionTurn: this.#lastAttempt,
         currentTurn: this.#calls,
         ...(contextWindow === undefined ? {} : { contextWindow }),
@@ -209,6 +229,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
           compactor,
           summarize,
           otherTokens,
+          reserved,
           outgrown,
           contextWindow,
           ...options,
@@ -219,14 +240,74 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
       result === undefined || result.outcome === "unchanged"
         ? failureOf(result)
         : await this.#cut(followed.cutOf(result), history);
-    this.#sentTokens = followed.tokens + otherTokens;
-    const messages = followed.isAsOffered ? history : [...followed.sent];
-    const done = { messages, tokens: followed.tokens };
+    const isCut = result !== undefined && result.outcome !== "unchanged" && !failure;
+    await this.#lookUp({ threshold, otherTokens, contextWindow, outgrown, isCut });
+    this.#sentTokens = this.#tokens + otherTokens;
+    const sent = followed.isAsOffered ? history : [...followed.sent];
+    const { messages = sent, recalled = [] } =
+      this.#recall?.addTo(sent, (key) => followed.placeOf(key)) ?? {};
+    const done = { messages, recalled, tokens: this.#tokens };
     if (failure || !result || result.outcome === "unchanged") {
       const nothing = { outcome: "unchanged", discarded: [], pruned: [], summary: null } as const;
       return { ...done, ...nothing, ...(failure ? { failure } : {}) };
     }
-    return { ...done, outcome: result.outcome, ...changes, summary: result.summary };
+    const inGiven = (places: readonly number[]) => places.map((at) => positions?.[at] ?? at);
+    const discarded = inGiven(changes.discarded);
+    const pruned = inGiven(changes.pruned);
+    return { ...done, outcome: result.outcome, discarded, pruned, summary: result.summary };
+  }
+
+  /**
+   * Takes over what other processes wrote. Returns the positions of the given messages that are of the
+   * history, if a host took over records.
+   */
+  async #catchUp(given: readonly HostMessage[]): Promise<readonly number[] | undefined> {
+    const followed = this.#history;
+    const known = await this.#record?.changed();
+    if (known) followed.know(known);
+    if (this.#record) this.#recall?.know(this.#record.recalled);
+    return this.#recall?.without(given, (message) => followed.userText(message));
+  }
+
+  /** Estimated tokens of the history and of the records in it. */
+  get #tokens(): number {
+    return this.#history.tokens + (this.#recall?.tokens ?? 0);
+  }
+
+  /** Tokens that a compaction leaves free for the records before the next prompt. */
+  #reserved(threshold: number): number {
+    const { summaryTokens } = this.#history;
+    if (!this.#recall || summaryTokens === 0) return 0;
+    const { recallTokens } = this.#recall;
+    return reservedForRecords({ threshold, recallTokens, summaryTokens });
+  }
+
+  /** Looks in memory for what a new prompt is about, and again once a compaction has taken the records away. */
+  async #lookUp({
+    threshold,
+    otherTokens,
+    contextWindow,
+    outgrown,
+    isCut,
+  }: {
+    readonly threshold: number;
+    readonly otherTokens: number;
+    readonly contextWindow: number | undefined;
+    readonly outgrown: boolean;
+    readonly isCut: boolean;
+  }): Promise<void> {
+    if (!this.#recall) return;
+    if (isCut) this.#recall.clear();
+    const prompt = this.#history.lastPrompt;
+    if (prompt && outgrown && !isCut) await this.#recall.leave(prompt);
+    // Before a prompt that was answered in part, records would change the beginning of the next request.
+    if (!prompt || !(prompt.isLast || isCut)) return;
+    const expected = this.#expected(this.#tokens + otherTokens, contextWindow);
+    const recalled = this.#recall.tokens;
+    await this.#recall.lookUp(prompt, {
+      messages: () => this.#history.visible.map(({ message }) => message),
+      room: recallRoom({ threshold, expected, recalled }),
+    });
   }
 
   /** Puts a compaction into force, after it is in the log. */
@@ -255,6 +336,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     compactor,
     summarize,
     otherTokens,
+    reserved,
     outgrown,
     contextWindow,
     force = false,
@@ -262,15 +344,15 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   }: Omit<ApplyOptions, "contextWindow"> & {
     readonly compactor: EngineCompactor;
     readonly otherTokens: number;
+    readonly reserved: number;
     readonly outgrown: boolean;
     readonly contextWindow: number | undefined;
   }): Promise<CompactHistoryResult> {
     this.#lastAttempt = this.#calls;
     const { units, tokens } = this.#history;
-    const estimated = tokens + otherTokens;
-    const count = this.#counts.count(estimated);
+    const count = this.#counts.count(this.#tokens + otherTokens);
     const room = (most: number, factor = count.factor) =>
-      Math.max(1, Math.floor(roomWithin(most, { ...count, factor })) - otherTokens);
+      Math.max(1, Math.floor(roomWithin(most, { ...count, factor })) - otherTokens - reserved);
     const target = room(compactor.config.autoCompactThreshold);
     const { visible } = this.#history;
     const opaque = visible.flatMap(({ opaqueTokens }, index) =>

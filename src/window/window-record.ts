@@ -1,4 +1,4 @@
-import type { HostRecord, ReadHostItem } from "../core/host-record.ts";
+import type { HostRecalled, HostRecord, ReadHostItem } from "../core/host-record.ts";
 import { jsonText } from "../core/json-values.ts";
 import { FORGOTTEN, type Message, summaryMessage } from "../core/message.ts";
 
@@ -34,14 +34,18 @@ export const readWindowItem: ReadHostItem = (item) => {
 export class WindowRecord {
   readonly #record: HostRecord;
   #items: readonly unknown[] = [];
+  /** The records of memory that came back since the last compaction, as of the last read. */
+  recalled: readonly HostRecalled[] = [];
 
   constructor(record: HostRecord) {
     this.#record = record;
   }
 
-  /** `undefined` when nothing has changed since the last read. */
+  /** `undefined` when no compaction and no text has changed since the last read. */
   async changed(): Promise<Known | undefined> {
-    const { items } = await this.#record.read();
+    const { items, recalled } = await this.#record.read();
+    const lastCut = items.findLastIndex((item) => (item as RecordedCut).kind === "cut");
+    this.recalled = recalled.filter(({ itemCount }) => itemCount > lastCut);
     const known = this.#items;
     if (items === known) return undefined;
     const isSame =

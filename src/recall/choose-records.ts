@@ -1,0 +1,121 @@
+import { contentWords } from "../compaction/content-words.ts";
+import type { MemoryRecalled, RecalledRecord } from "../core/event.ts";
+import { type MemoryEntry, type MemoryHit, saidBy } from "../core/memory-store.ts";
+import { recordsWithin } from "../core/recalled.ts";
+import { oneLine, quotedPassage } from "./quoted-passage.ts";
+import { saysSomething } from "./recall-query.ts";
+
+/** What memory is asked, so that the best records can be chosen from its answer. */
+export const RECALL_SEARCH = { limit: 60, neighbours: 1 } as const;
+
+/** The best records come with what was said right before and after them: an answer has few words of its question. */
+const WITH_NEIGHBOURS = 8;
+
+/** Rules and preferences are told in the system prompt. */
+const RECALLED_KINDS: ReadonlySet<string> = new Set(["message", "fact", "correction"]);
+
+export interface RecordChoice {
+  /** The text that memory was asked about. */
+  readonly query: string;
+  /** The score that the best record needs. Below it nothing comes back. */
+  readonly bar: number;
+  readonly tokensMax: number;
+  /** The session that the records are for. Records of others name theirs. */
+  readonly sessionId: string;
+  /** Whether the window shows nothing of an entry, and a person did not refuse it. */
+  isNew(entry: Pick<MemoryEntry, "id" | "content">): boolean;
+}
+
+/**
+ * Chooses the records of memory that come back by themselves from what memory found:
+ *
+ *     found      h1 .81  h2 .66  h3 .44  h4 .31 …       best first; the window shows h2
+ *     the best   h1 .81 ≥ bar                            else nothing comes back
+ *     records    h1 and what was said around it, h3, h4 …  as many as have room, in the order of time
+ *
+ * A bar for each of them would take the answers away: the best of them says what the talk was, and the
+ * answer stands beside it.
+ */
+export function chooseRecords(
+  hits: readonly MemoryHit[],
+  { query, bar, tokensMax, sessionId, isNew }: RecordChoice,
+): MemoryRecalled | undefined {
+  const unseen = hits.filter((hit) => RECALLED_KINDS.has(hit.kind) && isNew(hit));
+  if ((unseen[0]?.score ?? 0) < bar) return undefined;
+  const words = new Set(contentWords(query));
+  const found = withNeighbours(unseen, isNew);
+  const asRecord = ([entry, score]: Found) => recordOf(entry, { score, words, sessionId });
+  const { records, tokens } = recordsWithin(tokensMax, found, asRecord);
+  if (records.length === 0) return undefined;
+  return { type: "memory_recalled", records: inOrder(records), tokens, bar: rounded(bar) };
+}
+
+/** An entry, and the score of the hit that it is or stands beside. */
+type Found = readonly [entry: MemoryEntry, score: number];
+
+/** The entries from the best on with their neighbours, each once and none in the words of another. */
+function* withNeighbours(
+  hits: readonly MemoryHit[],
+  isNew: RecordChoice["isNew"],
+): Generator<Found> {
+  const given = new Set<string>();
+  for (const [rank, hit] of hits.entries()) {
+    const { before = [], after = [] } = (rank < WITH_NEIGHBOURS && hit.neighbours) || {};
+    for (const entry of [hit, ...after, ...before]) {
+      const text = oneLine(entry.content);
+      if (given.has(entry.id) || given.has(text)) continue;
+      given.add(entry.id).add(text);
+      if (isNew(entry) && (entry === hit || saysSomething(text))) yield [entry, hit.score];
+    }
+  }
+}
+
+function recordOf(
+  entry: MemoryEntry,
+  {
+    score,
+    words,
+    sessionId,
+  }: {
+    readonly score: number;
+    readonly words: ReadonlySet<string>;
+    readonly sessionId: string;
+  },
+): RecalledRecord {
+  const { id, turn, time, content } = entry;
+  return {
+    id,
+    ...(entry.sessionId === sessionId ? {} : { session: oneLine(entry.sessionId) }),
+    turn,
+    said_by: oneLine(saidBy(entry)),
+    ...(time === undefined ? {} : { time }),
+    score: rounded(score),
+    text: quotedPassage(oneLine(content), words),
+  };
+}
+
+function rounded(score: number): number {
+  return Math.round(score * 1000) / 1000;
+}
+
+/** Session by session, in the order in which they were said. Those of this session are the last. */
+function inOrder(records: readonly RecalledRecord[]): readonly RecalledRecord[] {
+  const begins = new Map<string, string>();
+  for (const { session = "", time = "" } of records) {
+    const known = begins.get(session);
+    if (known === undefined || time < known) begins.set(session, time);
+  }
+  return records.toSorted(
+    (one, other) =>
+      Number(one.session === undefined) - Number(other.session === undefined) ||
+      compare(begins.get(one.session ?? ""), begins.get(other.session ?? "")) ||
+      compare(one.session, other.session) ||
+      compare(one.time, other.time) ||
+      (one.turn ?? 0) - (other.turn ?? 0),
+  );
+}
+
+function compare(one = "", other = ""): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}

@@ -1,0 +1,36 @@
+import { contentWords } from "../compaction/content-words.ts";
+import { utf8Bytes } from "../core/tokens.ts";
+
+/** UTF-8 bytes of a record. A longer text is cut to the passage with the words of the prompt. */
+const RECORD_BYTES_MAX = 640;
+
+/** A text as one line, so that no quote can look like a heading or another record. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ").trim();
+}
+
+/** The sentences around the one with the most of these words. A short text stays whole. */
+export function quotedPassage(text: string, words: ReadonlySet<string>): string {
+  if (utf8Bytes(text) <= RECORD_BYTES_MAX) return text;
+  const sentences = text.match(SENTENCE) ?? [];
+  const worth = sentences.map(
+    (sentence) => [...new Set(contentWords(sentence))].filter((word) => words.has(word)).length,
+  );
+  const best = Math.max(0, worth.indexOf(Math.max(...worth)));
+  let [from, to] = [best, best + 1];
+  let bytes = utf8Bytes(sentences[best] ?? "");
+  for (let side = 0; side < 2 * sentences.length; side += 1) {
+    const next = side % 2 === 0 ? to : from - 1;
+    const size = utf8Bytes(sentences[next] ?? "");
+    if (size === 0 || bytes + size > RECORD_BYTES_MAX) continue;
+    if (side % 2 === 0) to += 1;
+    else from -= 1;
+    bytes += size;
+  }
+  const start = from > 0 ? "… " : "";
+  const end = to < sentences.length ? " …" : "";
+  return start + sentences.slice(from, to).join("").trim() + end;
+}
+
+/** A sentence, or a part of a long one. */
+const SENTENCE = /[^.!?。！？]{1,300}[.!?。！？]{0,3}|[.!?。！？]{1,300}/gu;

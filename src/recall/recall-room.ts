@@ -1,0 +1,55 @@
+/** Tokens that recalled records take before a prompt when nothing else is said. Measured with `npm run bench -- coherence`. */
+export const RECALL_TOKENS_DEFAULT = 1_500;
+
+/** Recalled records of one prompt, and of all prompts since the last compaction, take at most these parts of the threshold. */
+const RECALLED_PART = 1 / 4;
+const ALL_RECALLED_PART = 1 / 3;
+
+/** A summary and the room for records take at most this part of the threshold together. */
+const SUMMARY_AND_RECORDS_PART = 7 / 10;
+
+/** Tokens that records of memory may take before a prompt. */
+export interface RecallRoom {
+  /** Beside the records of earlier prompts. */
+  readonly beside: number;
+  /** In their place. */
+  readonly instead: number;
+}
+
+/** The room for records before a prompt, in which no compaction is due because of them. */
+export function recallRoom({
+  threshold,
+  expected,
+  recalled,
+}: {
+  readonly threshold: number;
+  /** Tokens of the request, with those of earlier records. */
+  readonly expected: number;
+  /** Tokens of earlier records. */
+  readonly recalled: number;
+}): RecallRoom {
+  const room = threshold - expected;
+  const least = (...limits: readonly number[]) =>
+    Math.floor(Math.min(RECALLED_PART * threshold, ...limits));
+  return {
+    beside: least(ALL_RECALLED_PART * threshold - recalled, room),
+    instead: least(room + recalled),
+  };
+}
+
+/**
+ * Tokens that a compaction leaves free, so that records have room before the next prompt. A summary with
+ * many words of people is worth more than they are: it takes from this room.
+ */
+export function reservedForRecords({
+  threshold,
+  recallTokens,
+  summaryTokens,
+}: {
+  readonly threshold: number;
+  readonly recallTokens: number;
+  readonly summaryTokens: number;
+}): number {
+  const free = SUMMARY_AND_RECORDS_PART * threshold - summaryTokens;
+  return Math.max(0, Math.floor(Math.min(recallTokens, RECALLED_PART * threshold, free)));
+}

@@ -1,0 +1,189 @@
+import type { MemoryRecalled } from "../core/event.ts";
+import type { HostRecalled, HostRecord } from "../core/host-record.ts";
+import type { MemoryEntry, MemoryHit } from "../core/memory-store.ts";
+import type { Message } from "../core/message.ts";
+import { recalledText } from "../core/recalled.ts";
+import { chooseRecords, RECALL_SEARCH } from "../recall/choose-records.ts";
+import { recallQuery } from "../recall/recall-query.ts";
+import type { RecallRoom } from "../recall/recall-room.ts";
+import { shownBy } from "../recall/shown-entries.ts";
+import type { SentPrompt } from "./followed-history.ts";
+import type { MessageView } from "./message-view.ts";
+
+/** The memory that a window's records come from. */
+export interface WindowMemory {
+  /** Id of the chat's session. */
+  readonly sessionId: string;
+  /** Tokens that records may take before a prompt. */
+  readonly recallTokens: number;
+  search(query: {
+    readonly query: string;
+    readonly limit: number;
+    readonly neighbours: number;
+  }): Promise<readonly MemoryHit[]>;
+  /** The score that the best record needs. */
+  bar(): Promise<number>;
+}
+
+/** Records before a prompt, as a message of the host. */
+interface ShownRecords<HostMessage> {
+  readonly event: MemoryRecalled;
+  readonly message: HostMessage;
+}
+
+/**
+ * The records of memory that a window sends besides the history:
+ *
+ *     history   S  C  U A T A  U
+ *     sent      S  C  U A T A  [records] U      and so in every later request, up to the next compaction
+ *
+ * They are events of the chat's log, so a later process sends the same. They are no messages of the history: no
+ * summary has them. A host that took them over offers them again, and the window takes them out first.
+ */
+export class WindowRecall<HostMessage extends object> {
+  readonly #memory: WindowMemory;
+  readonly #record: HostRecord | undefined;
+  readonly #view: MessageView<HostMessage>;
+  #shown: readonly ShownRecords<HostMessage>[] = [];
+  /** What the log has had at the last look. */
+  #known: readonly HostRecalled[] = [];
+  /** The messages with records that were sent, by their texts. */
+  readonly #messages = new Map<string, HostMessage>();
+  /** The prompt that memory was asked about last, since the last compaction. */
+  #asked: string | undefined;
+
+  constructor(
+    memory: WindowMemory,
+    record: HostRecord | undefined,
+    view: MessageView<HostMessage>,
+  ) {
+    this.#memory = memory;
+    this.#record = record;
+    this.#view = view;
+  }
+
+  get recallTokens(): number {
+    return this.#memory.recallTokens;
+  }
+
+  /** Estimated tokens of all records in each request. */
+  get tokens(): number {
+    return this.#shown.reduce((sum, { event }) => sum + event.tokens, 0);
+  }
+
+  /** Takes over what the log has since the last compaction. */
+  know(recalled: readonly HostRecalled[]): void {
+    const isKnown =
+      recalled.length === this.#known.length &&
+      recalled.every(({ event }, index) => event === this.#known[index]?.event);
+    if (isKnown) return;
+    this.#known = recalled;
+    this.#shown = [];
+    for (const { event } of recalled) this.#show(event);
+  }
+
+  /** A compaction takes all of them away. Then it is time to look again. */
+  clear(): void {
+    this.#shown = [];
+    this.#known = [];
+    this.#asked = undefined;
+  }
+
+  /** A provider refused the request, and nothing else may leave: the records do, and do not come back to this prompt. */
+  async leave({ key }: SentPrompt): Promise<void> {
+    if (this.#shown.length > 0) {
+      await this.#add({
+        type: "memory_recalled",
+        records: [],
+        tokens: 0,
+        before: key,
+        replaces: true,
+      });
+    }
+    this.#asked = key;
+  }
+
+  /** The positions of a history's messages that are no records; `undefined` when none of them is. */
+  without(
+    history: readonly HostMessage[],
+    textOf: (message: HostMessage) => string,
+  ): readonly number[] | undefined {
+    if (this.#messages.size === 0) return undefined;
+    const others = history.flatMap((message, index) =>
+      this.#messages.has(textOf(message)) ? [] : [index],
+    );
+    return others.length === history.length ? undefined : others;
+  }
+
+  /** Looks in memory for what is new. It never fails: a call goes on without memory. */
+  async lookUp(
+    prompt: SentPrompt,
+    { messages, room }: { readonly messages: () => readonly Message[]; readonly room: RecallRoom },
+  ): Promise<void> {
+    if (this.#asked === prompt.key) return;
+    this.#asked = prompt.key;
+    if (this.#shown.some(({ event }) => event.before === prompt.key)) return;
+    try {
+      const found = await this.#choose(prompt, messages, room);
+      if (!found) return;
+      const replaces = found.tokens > room.beside ? ({ replaces: true } as const) : {};
+      await this.#add({ ...found, before: prompt.key, ...replaces });
+    } catch {
+      // The service of the stores tells of what does not work.
+    }
+  }
+
+  /** The messages with the records before their prompts. `placeOf` finds a prompt by its key. */
+  addTo(
+    sent: readonly HostMessage[],
+    placeOf: (key: string) => number,
+  ): { readonly messages: readonly HostMessage[]; readonly recalled: readonly HostMessage[] } {
+    const places = this.#shown.flatMap(({ event, message }) => {
+      const place = placeOf(event.before ?? "");
+      return place < 0 ? [] : [{ place, message }];
+    });
+    if (places.length === 0) return { messages: sent, recalled: [] };
+    const messages = [...sent];
+    for (const { place, message } of places.toReversed()) messages.splice(place, 0, message);
+    return { messages, recalled: places.map(({ message }) => message) };
+  }
+
+  async #choose(
+    { text: prompt, before }: SentPrompt,
+    messages: () => readonly Message[],
+    { beside, instead }: RecallRoom,
+  ): Promise<MemoryRecalled | undefined> {
+    const { recallTokens, sessionId } = this.#memory;
+    const tokensMax = Math.min(recallTokens, Math.max(beside, instead));
+    const query = recallQuery({ prompt, before });
+    if (query === "" || tokensMax <= 0) return undefined;
+    const [hits, bar] = await Promise.all([
+      this.#memory.search({ ...RECALL_SEARCH, query }),
+      this.#memory.bar(),
+    ]);
+    const isShown = shownBy(messages());
+    const recalled = new Set(this.#shown.flatMap(({ event }) => event.records.map(({ id }) => id)));
+    const isNew = (entry: Pick<MemoryEntry, "id" | "content">) =>
+      !recalled.has(entry.id) && !isShown(entry);
+    return chooseRecords(hits, { query, bar, tokensMax, sessionId, isNew });
+  }
+
+  async #add(event: MemoryRecalled): Promise<void> {
+    await this.#record?.change(() => ({ items: [], recalled: event }));
+    this.#show(event);
+  }
+
+  #show(event: MemoryRecalled): void {
+    if (event.replaces) this.#shown = [];
+    const text = recalledText(event.records);
+    if (text === "" || event.before === undefined) return;
+    const message = this.#messages.get(text) ?? this.#view.summary(text);
+    this.#messages.set(text, message);
+    const [oldest] = this.#messages.keys();
+    if (this.#messages.size > MESSAGES_MAX && oldest !== undefined) this.#messages.delete(oldest);
+    this.#shown = [...this.#shown, { event, message }];
+  }
+}
+
+/** Messages with records that are known again when a host offers them. */
+const MESSAGES_MAX = 256;

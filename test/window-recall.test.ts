@@ -1,0 +1,140 @@
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import type { Message } from "../src/core/message.ts";
+import { createHistoryWindow, createSessionService } from "../src/index.ts";
+import { sqliteStores } from "../src/sqlite.ts";
+import { messageView } from "./support/message-view.ts";
+import { temporaryFolder } from "./support/obey.ts";
+
+const FILLER = "The harbour was quiet, and the tide came in as it does each evening. ".repeat(20);
+const SECRET = "The spare key of the boathouse hangs behind the blue oilskin.";
+const QUESTION = "Where does the spare key of the boathouse hang?";
+const RECALLED = "[Recalled from memory]";
+
+const user = (content: string): Message => ({ role: "user", content });
+const answer = (content: string): Message => ({ role: "assistant", content });
+
+/** A window of a chat over a project's stores, as a process has it. */
+async function openChat(folder: string, { chatId = "boat", recallTokens = 1_500 } = {}) {
+  const stores = sqliteStores({ path: join(folder, "rkat.db") });
+  const service = createSessionService({ model: "none", stores });
+  const window = createHistoryWindow({
+    view: messageView,
+    stores,
+    chatId,
+    recallTokens,
+    contextWindow: 3_000,
+    userWordsTokens: 0,
+    keepAnchors: false,
+    summarize: async () => "The harbour was quiet in the evening, and the tide came in.",
+  });
+  onTestFinished(async () => {
+    await window.close();
+    await service.close();
+    await stores.close();
+  });
+  const events = async () => {
+    const all = await Array.fromAsync(stores.events.read(`chat:${chatId}`, 0));
+    return all.flatMap(({ event }) => (event.type === "memory_recalled" ? [event] : []));
+  };
+  return { service, window, events };
+}
+
+/** A talk that begins with the secret, long enough that it leaves the window. */
+function longTalk(): Message[] {
+  const rest = Array.from({ length: 12 }, (_, turn) => [user(`${turn} ${FILLER}`), answer("Yes.")]);
+  return [user(SECRET), answer("Noted."), ...rest.flat()];
+}
+
+function recordsIn(messages: readonly object[]): readonly string[] {
+  return messages
+    .map((message) => JSON.stringify(message))
+    .filter((text) => text.includes(RECALLED));
+}
+
+test("what left a chat comes back before the prompt that needs it, in each later request, and in a later process", async () => {
+  const folder = await temporaryFolder();
+  const { window, events } = await openChat(folder);
+  const talk = longTalk();
+  await window.apply(talk);
+  talk.push(user(QUESTION));
+  const asked = await window.apply(talk);
+  expect(recordsIn(asked.messages).join()).toContain("behind the blue oilskin");
+  expect(asked.recalled).toHaveLength(1);
+  expect(asked.messages.at(-1)).toBe(talk.at(-1));
+  expect(await events()).toHaveLength(1);
+
+  talk.push(answer("Behind the oilskin."), user("Thanks."));
+  const next = await window.apply(talk);
+  expect(next.messages.slice(0, asked.messages.length)).toEqual(asked.messages);
+  expect(recordsIn(next.messages)).toHaveLength(1);
+  expect(await events()).toHaveLength(1);
+
+  const { window: later } = await openChat(folder);
+  const again = await later.apply(talk.map((message) => ({ ...message })));
+  expect(again.messages).toEqual(next.messages);
+});
+
+test("a host that takes the records over into its history sends them once, and no search finds them as said", async () => {
+  const folder = await temporaryFolder();
+  const { window, service } = await openChat(folder);
+  const talk = longTalk();
+  await window.apply(talk);
+  const { messages } = await window.apply([...talk, user(QUESTION)]);
+  const adopted = [
+    ...messages.map((message) => ({ ...message })),
+    answer("Behind it."),
+  ] as Message[];
+  const next = await window.apply([...adopted, user("Thanks.")]);
+  expect(recordsIn(next.messages)).toHaveLength(1);
+  const { messages: compacted } = await window.apply([
+    ...adopted,
+    ...longTalk().slice(2),
+    user("And now?"),
+  ]);
+  expect(recordsIn(compacted.filter((message) => "kind" in message))).toHaveLength(0);
+  const hits = await service.searchMemory({ query: "spare key boathouse blue oilskin", limit: 50 });
+  expect(hits.filter(({ content }) => content.includes(RECALLED))).toEqual([]);
+});
+
+test("the next compaction takes the records away", async () => {
+  const { window } = await openChat(await temporaryFolder());
+  const talk = longTalk();
+  await window.apply(talk);
+  talk.push(user(QUESTION));
+  expect(recordsIn((await window.apply(talk)).messages)).toHaveLength(1);
+  talk.push(answer("Behind the oilskin."), ...longTalk().slice(2), user("How is the weather?"));
+  const { messages, outcome } = await window.apply(talk);
+  expect(outcome).toBe("compacted");
+  expect(recordsIn(messages)).toEqual([]);
+});
+
+test("another session of the project is recalled with its name, what the window shows is not, and 0 tokens switch it off", async () => {
+  const folder = await temporaryFolder();
+  const { service } = await openChat(folder, { chatId: "other" });
+  const { sessionId } = await service.createSession({});
+  await service.appendMessages({ sessionId, messages: [{ role: "user", content: SECRET }] });
+  const { window } = await openChat(folder);
+  const { messages } = await window.apply([user(QUESTION)]);
+  expect(recordsIn(messages).join()).toContain(`Session ${sessionId}, `);
+  expect(
+    recordsIn((await window.apply([user(SECRET), answer("Yes."), user(QUESTION)])).messages),
+  ).toEqual([]);
+  const { window: without } = await openChat(folder, { chatId: "third", recallTokens: 0 });
+  expect(recordsIn((await without.apply([user(QUESTION)])).messages)).toEqual([]);
+});
+
+test("a forgotten text leaves the records of a chat", async () => {
+  const folder = await temporaryFolder();
+  const { window, service, events } = await openChat(folder);
+  const talk = longTalk();
+  await window.apply(talk);
+  await window.apply([...talk, user(QUESTION)]);
+  expect(JSON.stringify(await events())).toContain("oilskin");
+  const hits = await service.searchMemory({ query: SECRET });
+  const ids = hits.flatMap(({ id, content }) => (content === SECRET ? [id] : []));
+  await service.forgetMemory({ ids });
+  expect(JSON.stringify(await events())).not.toContain("oilskin");
+  const sent = await window.apply([...talk, user(QUESTION), answer("?"), user("And now?")]);
+  expect(recordsIn(sent.messages).join()).not.toContain("oilskin");
+});
