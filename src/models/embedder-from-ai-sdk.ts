@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { EmbeddingModelV4 } from "@ai-sdk/provider";
+import type { EmbeddingModelV3, EmbeddingModelV4 } from "@ai-sdk/provider";
 import type { Embedder } from "../core/embedder.ts";
 import { SessionError } from "../core/errors.ts";
 import { joinSignals } from "../core/join-signals.ts";
@@ -33,7 +33,7 @@ export interface AiSdkEmbedderOptions {
  * @throws SessionError `MODEL_UNAVAILABLE` when the dimensions are not given and not known.
  */
 export function embedderFromAiSdk(
-  model: EmbeddingModelV4,
+  model: EmbeddingModelV4 | EmbeddingModelV3,
   options: AiSdkEmbedderOptions = {},
 ): Embedder {
   requireArgument("the model of embedderFromAiSdk", aiSdkModel("doEmbed"), model);
@@ -54,7 +54,7 @@ const OPTIONS = group({
 /** Like `embedderFromAiSdk`, for a caller that knows the provider's key. The model is loaded lazily. */
 export function makeEmbedder(
   modelId: string,
-  load: () => Promise<EmbeddingModelV4>,
+  load: () => Promise<EmbeddingModelV4 | EmbeddingModelV3>,
   options: AiSdkEmbedderOptions & FailureContext,
 ): Embedder {
   const usual = embeddingDimensions(modelId);
@@ -81,7 +81,7 @@ export function makeEmbedder(
 }
 
 interface Request {
-  readonly load: () => Promise<EmbeddingModelV4>;
+  readonly load: () => Promise<EmbeddingModelV4 | EmbeddingModelV3>;
   readonly options: AiSdkEmbedderOptions & FailureContext;
   readonly dimensions: number;
   readonly shortenedTo?: number;

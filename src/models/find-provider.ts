@@ -1,9 +1,14 @@
-import type { ProviderV4 } from "@ai-sdk/provider";
 import { bypassProxy, LOOPBACK_NAME } from "../core/bypass-proxy.ts";
 import { SessionError, shownAddress } from "../core/errors.ts";
 import { nearestName } from "../text/nearest-name.ts";
 import { providerFailure } from "./provider-failure.ts";
-import { openAiCompatible, PROVIDERS, type Provider, type ProviderSettings } from "./providers.ts";
+import {
+  type AiSdkProvider,
+  openAiCompatible,
+  PROVIDERS,
+  type Provider,
+  type ProviderSettings,
+} from "./providers.ts";
 
 export interface FindProviderOptions {
   /** Keys by provider. They override the environment. */
@@ -29,7 +34,7 @@ export interface FoundProvider {
   readonly secrets?: readonly [string];
   readonly keyVariable?: string;
   /** Loads the AI SDK's provider. @throws SessionError `MODEL_UNAVAILABLE` when its package is not installed. */
-  load(): Promise<ProviderV4>;
+  load(): Promise<AiSdkProvider>;
 }
 
 /**
@@ -93,7 +98,7 @@ export function contactOf(id: string, options: FindProviderOptions): Contact {
   };
 }
 
-async function load(provider: Provider, settings: ProviderSettings): Promise<ProviderV4> {
+async function load(provider: Provider, settings: ProviderSettings): Promise<AiSdkProvider> {
   try {
     return await provider.load(settings);
   } catch (error) {

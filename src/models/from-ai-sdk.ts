@@ -1,7 +1,10 @@
 import type {
+  LanguageModelV3,
+  LanguageModelV3Message,
   LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4FunctionTool,
+  LanguageModelV4Message,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
@@ -31,12 +34,15 @@ export interface AiSdkModelOptions {
   readonly providerOptions?: SharedV4ProviderOptions;
 }
 
+/** A model of a provider package for the AI SDK 7 (`LanguageModelV4`) or 6 (`LanguageModelV3`). */
+export type AiSdkModel = LanguageModelV4 | LanguageModelV3;
+
 /**
- * Makes a model from a model of the AI SDK, such as `anthropic("claude-sonnet-5-5")`.
+ * Makes a model from a model of the AI SDK, 7 or 6, such as `anthropic("claude-sonnet-5-5")`.
  *
  * @throws SessionError `INVALID_PARAMS`
  */
-export function fromAiSdk(model: LanguageModelV4, options: AiSdkModelOptions = {}): LanguageModel {
+export function fromAiSdk(model: AiSdkModel, options: AiSdkModelOptions = {}): LanguageModel {
   requireArgument("the model of fromAiSdk", aiSdkModel("doStream"), model);
   requireOptions("fromAiSdk", OPTIONS_OF_MODEL, options);
   const id = options.id ?? `${model.provider.split(".")[0]}/${model.modelId}`;
@@ -56,7 +62,7 @@ export function aiSdkModel(method: "doStream" | "doEmbed"): Check {
 
 /** Like `fromAiSdk`, for a caller that knows the model's key. */
 export function makeModel(
-  model: LanguageModelV4,
+  model: AiSdkModel,
   options: AiSdkModelOptions & FailureContext,
 ): LanguageModel {
   const contextWindow = options.contextWindow ?? contextWindowOf(options.id);
@@ -68,13 +74,16 @@ export function makeModel(
 }
 
 async function* streamModel(
-  model: LanguageModelV4,
+  model: AiSdkModel,
   request: ModelRequest,
   options: AiSdkModelOptions & FailureContext,
 ): AsyncGenerator<ModelChunk> {
   const asked = callOptions(model, request, options);
   try {
-    const { stream } = await model.doStream(asked);
+    const { stream } =
+      model.specificationVersion === "v3"
+        ? await model.doStream({ ...asked, prompt: asked.prompt.map(toV3) })
+        : await model.doStream(asked);
     yield* readStream(stream, familyOf(model.provider));
   } catch (error) {
     request.signal.throwIfAborted();
@@ -83,7 +92,7 @@ async function* streamModel(
 }
 
 function callOptions(
-  model: LanguageModelV4,
+  model: AiSdkModel,
   { messages, tools, maxTokens, signal }: ModelRequest,
   { providerOptions }: AiSdkModelOptions,
 ): LanguageModelV4CallOptions {
@@ -96,6 +105,18 @@ function callOptions(
   };
 }
 
+/** A message as the AI SDK 6 has it: the data of a file is the address or the bytes themselves. */
+function toV3(message: LanguageModelV4Message): LanguageModelV3Message {
+  if (message.role !== "user") return message as LanguageModelV3Message;
+  const content = message.content.map((part) => {
+    if (part.type !== "file") return part;
+    const { data } = part;
+    if (data.type === "url") return { ...part, data: data.url };
+    return data.type === "data" ? { ...part, data: data.data } : part;
+  });
+  return { ...message, content } as LanguageModelV3Message;
+}
+
 function toFunctionTool({ name, description, input_schema }: ToolDefinition) {
   const inputSchema = input_schema as LanguageModelV4FunctionTool["inputSchema"];
   return { type: "function" as const, name, description, inputSchema };
@@ -103,7 +124,7 @@ function toFunctionTool({ name, description, input_schema }: ToolDefinition) {
 
 /** Provider options for an engine that keeps and rewrites histories itself. The user's options win. */
 function providerOptionsFor(
-  model: LanguageModelV4,
+  model: AiSdkModel,
   users: SharedV4ProviderOptions = {},
 ): SharedV4ProviderOptions {
   const { optionsKey, metaProvider } = familyOf(model.provider);
@@ -113,7 +134,7 @@ function providerOptionsFor(
 
 type Options = SharedV4ProviderOptions[string];
 
-const OPTIONS: Readonly<Record<string, (model: LanguageModelV4) => Options>> = {
+const OPTIONS: Readonly<Record<string, (model: AiSdkModel) => Options>> = {
   anthropic: ({ provider, modelId }) => ({
     // Each call of a turn repeats the last one and adds a little, so caching pays. Other clouds
     // with these models refuse the field.

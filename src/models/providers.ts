@@ -1,4 +1,4 @@
-import type { ProviderV4 } from "@ai-sdk/provider";
+import type { ProviderV3, ProviderV4 } from "@ai-sdk/provider";
 
 /** The settings of a provider's package. */
 export interface ProviderSettings {
@@ -7,6 +7,9 @@ export interface ProviderSettings {
   readonly apiKey?: string;
   readonly fetch?: typeof globalThis.fetch;
 }
+
+/** What a provider's package makes: for the AI SDK 7, or for 6. */
+export type AiSdkProvider = ProviderV4 | ProviderV3;
 
 /** A kind of provider. */
 export interface Provider {
@@ -20,7 +23,7 @@ export interface Provider {
   readonly baseUrl?: string;
   /** The headers of a plain request. Default: the key as a bearer token. */
   headers?(key: string): Readonly<Record<string, string>>;
-  load(settings: ProviderSettings): Promise<ProviderV4>;
+  load(settings: ProviderSettings): Promise<AiSdkProvider>;
 }
 
 /** The packages are optional and loaded lazily, with the first model of the provider. */
@@ -49,7 +52,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta",
     headers: (key) => ({ "x-goog-api-key": key }),
     load: async ({ name: _, ...settings }) =>
-      (await import("@ai-sdk/google")).createGoogle(settings),
+      (await import("@ai-sdk/google")).createGoogleGenerativeAI(settings),
   },
   ollama: {
     ...openAiCompatible("OLLAMA_API_KEY"),

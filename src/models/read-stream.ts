@@ -1,4 +1,5 @@
 import type {
+  LanguageModelV3StreamPart,
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
@@ -18,7 +19,7 @@ import { type ModelFamily, toMeta } from "./model-family.ts";
  * within the stream is thrown as it is.
  */
 export async function* readStream(
-  parts: AsyncIterable<LanguageModelV4StreamPart>,
+  parts: AsyncIterable<LanguageModelV4StreamPart | LanguageModelV3StreamPart>,
   family: ModelFamily,
 ): AsyncGenerator<ModelChunk> {
   const blocks = new OpenBlocks(family);
