@@ -205,6 +205,7 @@ export { createHistoryWindow, type HistoryWindowOptions } from "./app/host-windo
 export { checkRebuild, type Violation } from "./compaction/check-rebuild.ts";
 export {
   type CompactHistoryOptions,
+  type ContinuedRequest,
   compactHistory,
   type HistoryCompaction,
   type Summarize,

@@ -1,4 +1,8 @@
-import { type CompactHistoryOptions, compactHistory } from "../compaction/compact-history.ts";
+import {
+  type CompactHistoryOptions,
+  type ContinuedRequest,
+  compactHistory,
+} from "../compaction/compact-history.ts";
 import { DefaultCompactor } from "../compaction/default-compactor.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
@@ -8,6 +12,7 @@ import type { LanguageModel } from "../core/language-model.ts";
 import { indexableText, type Message } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { estimateTokens } from "../core/tokens.ts";
+import { startsTurn } from "../core/turn.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
 import { callModel, type RetryPolicy } from "./call-model.ts";
 import { type CompactionEnd, compactionEnd } from "./compaction-end.ts";
@@ -156,20 +161,18 @@ export async function runCompaction(
     ...(compaction.userWordsTokens === undefined
       ? {}
       : { userWordsTokens: compaction.userWordsTokens }),
+    ...given({ continues: summarizer === model ? continued(log, parts, trigger) : undefined }),
     injected: entries.flatMap(({ origin }, index) => (isRequest(origin) ? [] : [index])),
     summaryTimeoutMs: compaction.summaryTimeoutMs,
     signal,
     ...(summarizer === "fallback"
       ? {}
       : {
-          summarize: async (request) => {
+          summarize: async ({ continues, ...request }) => {
             await start();
             asked = summarizer.id;
-            const reply = await callModel(
-              summarizer,
-              { ...request, tools: [] },
-              { retry: parts.retry },
-            );
+            const sent = { ...request, tools: continues ? tools.definitions : [] };
+            const reply = await callModel(summarizer, sent, { retry: parts.retry });
             usage = addUsage(usage, reply.usage);
             return indexableText({
               role: "block_assistant",
@@ -198,6 +201,20 @@ export async function runCompaction(
     return { changed: false, event, detail: event.error, usage };
   const detail = result.outcome === "unchanged" ? result.detail : "";
   return { changed: event !== undefined, event, detail, usage };
+}
+
+/** The next request without its unanswered prompt, which stays, if the provider has its beginning in its cache. */
+function continued(
+  { state }: TurnLog,
+  { model, tools }: CompactionDeps,
+  { why }: CompactionTrigger,
+): ContinuedRequest | undefined {
+  const isKnown = why !== "overflow" && model.contextWindow !== undefined;
+  if (!isKnown || !state.cache.isWarm(model.id, Date.now())) return undefined;
+  const messages = state.sentMessages;
+  const last = messages.at(-1);
+  const isAsked = last !== undefined && startsTurn(last);
+  return { messages: isAsked ? messages.slice(0, -1) : messages, toolTokens: tools.tokens };
 }
 
 /**

@@ -47,6 +47,40 @@ async function compact(
   return { result, requests };
 }
 
+describe("a summary that is asked for at the end of the last request", () => {
+  const continues = { messages: source, toolTokens: 0 };
+
+  test("has that request at its beginning, and the prompt at its end", async () => {
+    const wide = { continues, contextWindow: 20_000 };
+    const { requests } = await compact("The story so far: u0, a0, u1 and a1.", wide);
+    const [request] = requests;
+    expect(request?.continues).toBe(true);
+    expect(request?.messages.slice(0, -1)).toEqual(source);
+    expect(JSON.stringify(request?.messages.at(-1))).toContain("CONTEXT COMPACTION");
+  });
+
+  test.each([
+    ["does not fit the window", { continues, contextWindow: 4000 }],
+    [
+      "does not fit with its tools",
+      { continues: { messages: source, toolTokens: 16_000 }, contextWindow: 20_000 },
+    ],
+  ])("is a request of its own when it %s", async (_, options) => {
+    const { requests } = await compact("The story so far: u0, a0, u1 and a1.", options);
+    expect(requests[0]?.continues).toBeUndefined();
+    expect(JSON.stringify(requests[0]?.messages)).toContain("<record>");
+    expect(estimateTokens(requests[0]?.messages ?? [])).toBeLessThan(options.contextWindow);
+  });
+
+  test("is asked for once more as a record when it says the request again", async () => {
+    const echo =
+      "The conversation above is about to leave the context window, except for its newest part.";
+    const { requests, result } = await compact(echo, { continues, contextWindow: 20_000 });
+    expect(requests.map((request) => request.continues)).toEqual([true, undefined]);
+    expect(result).toMatchObject({ outcome: "compacted", rejected: ["echo", "echo"] });
+  });
+});
+
 describe("the outcome for a history", () => {
   test("it gives the positions of the messages that stayed", async () => {
     const { result } = await compact("The story so far.");

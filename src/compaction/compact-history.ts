@@ -16,6 +16,7 @@ import {
   is,
   requireOptions,
   someText,
+  withFields,
 } from "../core/options.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
@@ -43,9 +44,9 @@ import {
 } from "./plan-rebuild.ts";
 import { pruneMeasured, withShortened } from "./prune-tool-output.ts";
 import { summaryText } from "./render-transcript.ts";
-import { type Summarize, writeSummary } from "./write-summary.ts";
+import { type ContinuedRequest, type Summarize, writeSummary } from "./write-summary.ts";
 
-export type { Summarize, SummaryRequest } from "./write-summary.ts";
+export type { ContinuedRequest, Summarize, SummaryRequest } from "./write-summary.ts";
 
 /**
  * How a history is compacted. A service takes these in `compaction`, and `compactHistory` beside its
@@ -110,6 +111,11 @@ export interface CompactHistoryOptions extends HistoryCompaction {
    * a part that only its provider can read.
    */
   readonly opaqueTokens?: ReadonlyMap<number, number>;
+  /**
+   * The last request to the model with all that came after it, if the provider has it in its cache. The summary is then
+   * asked for at its end, where it fits `contextWindow`.
+   */
+  readonly continues?: ContinuedRequest;
   /** Keeps only the messages that must stay, without a summary. */
   readonly bare?: boolean;
   readonly signal?: AbortSignal;
@@ -132,6 +138,7 @@ const OPTIONS = group({
   model: someText,
   superseded: anything,
   opaqueTokens: is("a Map", (value) => value instanceof Map),
+  continues: withFields({ messages: anything, toolTokens: amount }, ["messages", "toolTokens"]),
   bare: flag,
   signal: is("an AbortSignal", (value) => value instanceof AbortSignal),
 });
@@ -328,6 +335,7 @@ function defaultCompactor(options: CompactHistoryOptions): EngineCompactor {
     model,
     superseded,
     opaqueTokens,
+    continues,
     bare,
     pruneToolOutput,
     keepAnchors,

@@ -1,7 +1,8 @@
 import type { EngineCompactor, RebuildResult } from "../core/compactor.ts";
-import { errorText } from "../core/errors.ts";
+import { errorText, SessionError } from "../core/errors.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import { isSummary, type Message } from "../core/message.ts";
+import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { SummaryFailure } from "./compact-history-result.ts";
 import { correctFacts } from "./correct-facts.ts";
@@ -9,7 +10,7 @@ import { cutEnd } from "./cut-text.ts";
 import { summaryText } from "./render-transcript.ts";
 import { type RejectedSummary, scoreSummary } from "./score-summary.ts";
 import { smartFallbackSummary } from "./smart-fallback-summary.ts";
-import { summaryRequest } from "./summary-request.ts";
+import { continuedRequest, summaryRequest } from "./summary-request.ts";
 import { looksLikeError } from "./worthless-text.ts";
 
 export type Summarize = (request: SummaryRequest) => Promise<string>;
@@ -19,6 +20,8 @@ export interface SummaryRequest {
   readonly messages: Message[];
   readonly maxTokens: number;
   readonly signal: AbortSignal;
+  /** It begins as the last request did. Sent with the same tools, its beginning is in the provider's cache. */
+  readonly continues?: true;
 }
 
 export interface SummaryOptions {
@@ -33,8 +36,17 @@ export interface SummaryOptions {
   readonly reservedBytes?: () => number;
   /** The messages that stay. A summary does not have to repeat them. */
   readonly retained: readonly Message[];
+  /** The last request, if the summary may be asked for at its end. */
+  readonly continues?: ContinuedRequest;
   /** The whole history in its order, with which the model's summary is compared. */
   readonly record: readonly Message[];
+}
+
+/** A request whose beginning the provider has in its cache, with all that came after it. */
+export interface ContinuedRequest {
+  readonly messages: readonly Message[];
+  /** Estimated tokens of the tools that are sent with it. */
+  readonly toolTokens: number;
 }
 
 export type WrittenSummary =
@@ -53,9 +65,6 @@ const TIMEOUT_MS = 120_000;
 
 /** No summary gets more of the window than this, whatever the settings say: the record needs room. */
 const WINDOW_PART = 1 / 4;
-
-/** How often a model is asked: once more when its first answer is worth nothing. */
-const TRIES = 2;
 
 const ASK_AGAIN =
   "An earlier answer to this was no summary of the record. Everything needed is in the record above. Write the summary itself, with the names, paths, numbers and requests that the record has.";
@@ -79,16 +88,22 @@ export async function writeSummary(
   const worth = (text: string) => scoreSummary(text, { ...options, discarded }, asked);
   const { summarize, instructions = "" } = options;
   const request = requestFor(discarded, summaryBytesMax, options);
-  if (!summarize || request.messages.length === 0) return fallback();
+  const continued = continuedFor(summaryBytesMax, options);
+  if (!summarize || (request.messages.length === 0 && !continued)) return fallback();
 
   const rejected: RejectedSummary[] = [];
-  while (rejected.length < TRIES) {
+  // A model is asked once more when its first answer is worth nothing, and then as if it had not been asked before.
+  for (const isFirst of [true, false]) {
     const again = { ...options, instructions: `${instructions}\n\n${ASK_AGAIN}` };
-    const next = rejected.length === 0 ? request : requestFor(discarded, summaryBytesMax, again);
+    const record = rejected.length === 0 ? request : requestFor(discarded, summaryBytesMax, again);
+    const next = isFirst && continued ? continued : record;
     const answer = await ask(summarize, next, options);
     if (typeof answer !== "string") {
-      if (options.onSummaryFailure !== "fallback") return { failure: answer };
-      return { ...fallback(), failure: answer, rejected };
+      if (next.continues && answer.isOfRequest && request.messages.length > 0) continue;
+      const { reason, detail } = answer;
+      const failure = { reason, detail };
+      if (options.onSummaryFailure !== "fallback") return { failure };
+      return { ...fallback(), failure, rejected };
     }
     const { score, problem } = worth(answer);
     if (problem === undefined) {
@@ -102,28 +117,58 @@ export async function writeSummary(
   return { ...fallback(), failure: { reason: "worthless_summary", detail }, rejected };
 }
 
+type Asking = Omit<SummaryRequest, "signal">;
+
 function requestFor(
   discarded: readonly Message[],
   summaryBytesMax: number,
+  options: SummaryOptions,
+): Asking {
+  const { maxTokens, ...limits } = limitsOf(summaryBytesMax, options);
+  return { messages: summaryRequest({ discarded, ...limits }), maxTokens };
+}
+
+/** The request as the end of the last one, if there is room for it and nothing in it is to be kept out of summaries. */
+function continuedFor(summaryBytesMax: number, options: SummaryOptions): Asking | undefined {
+  const { continues } = options;
+  if (!continues || continues.messages.some(hasSecret)) return undefined;
+  const { maxTokens, tokensMax, ...limits } = limitsOf(summaryBytesMax, options);
+  const room = tokensMax - continues.toolTokens;
+  const messages = continuedRequest({ ...limits, messages: continues.messages, tokensMax: room });
+  return messages.length === 0 ? undefined : { messages, maxTokens, continues: true };
+}
+
+function hasSecret(message: Message): boolean {
+  let found = false;
+  redactMessage(message, () => {
+    found = true;
+  });
+  return found;
+}
+
+function limitsOf(
+  summaryBytesMax: number,
   { compactor, contextWindow, instructions }: SummaryOptions,
-): Omit<SummaryRequest, "signal"> {
+) {
   const most = compactor.maxSummaryTokens();
   const maxTokens = Math.max(1, Math.min(most, Math.floor(contextWindow * WINDOW_PART)));
-  const messages = summaryRequest({
-    discarded,
+  return {
     prompt: compactor.compactionPrompt(),
+    maxTokens,
     tokensMax: Math.floor(contextWindow) - maxTokens,
     ...(instructions === undefined ? {} : { instructions }),
     ...(summaryBytesMax < most * 4 ? { summaryBytesMax } : {}),
-  });
-  return { messages, maxTokens };
+  };
 }
+
+/** A failed call. It is of the request when another request may succeed: a model that called a tool, or too long a history. */
+type FailedAsking = SummaryFailure & { readonly isOfRequest?: true };
 
 async function ask(
   summarize: Summarize,
-  request: Omit<SummaryRequest, "signal">,
+  request: Asking,
   { summaryTimeoutMs = TIMEOUT_MS, signal }: SummaryOptions,
-): Promise<string | SummaryFailure> {
+): Promise<string | FailedAsking> {
   const either = joinSignals([signal], summaryTimeoutMs);
   const stopped = new Promise<never>((_, reject) => {
     either.signal.addEventListener("abort", () => reject(either.signal.reason), { once: true });
@@ -133,6 +178,10 @@ async function ask(
     return judged(await Promise.race([answer, stopped]));
   } catch (error) {
     signal?.throwIfAborted();
+    const isTooLong = SessionError.is(error) && error.code === "CONTEXT_WINDOW_EXCEEDED";
+    if (isTooLong) {
+      return { reason: "summary_failed", detail: errorText(error), isOfRequest: true };
+    }
     return either.timedOut
       ? { reason: "summary_timeout", detail: `No summary came within ${summaryTimeoutMs} ms.` }
       : { reason: "summary_failed", detail: errorText(error) };
@@ -142,9 +191,9 @@ async function ask(
 }
 
 /** The answer, unless it is not a summary. */
-function judged(answer: unknown): string | SummaryFailure {
+function judged(answer: unknown): string | FailedAsking {
   if (typeof answer !== "string" || isBlank(answer)) {
-    return { reason: "empty_summary", detail: "The summary is empty." };
+    return { reason: "empty_summary", detail: "The summary is empty.", isOfRequest: true };
   }
   if (looksLikeError(answer)) {
     return { reason: "summary_failed", detail: `Instead of a summary: ${cutEnd(answer, 300)}` };

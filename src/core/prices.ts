@@ -15,15 +15,33 @@ export type PriceTable = Readonly<Record<string, ModelPrice>>;
 
 export type FullPrice = Required<ModelPrice>;
 
-/** Shares of `input` that a provider takes for cached tokens. A provider that is not here has no discount that we know. */
-const CACHE_SHARES: Readonly<Record<string, { readonly read: number; readonly write: number }>> = {
-  anthropic: { read: 0.1, write: 1.25 },
-  openai: { read: 0.1, write: 1 },
-  google: { read: 0.1, write: 1 },
-  deepseek: { read: 0.1, write: 1 },
+/** How a provider keeps the beginnings of requests. */
+interface Cache {
+  /** Shares of `input` that it takes for tokens that it reads and writes. */
+  readonly read: number;
+  readonly write: number;
+  /** How long it keeps a request at least after the last call. */
+  readonly minutes: number;
+}
+
+/** A provider that is not here has no discount that we know. */
+const CACHES: Readonly<Record<string, Cache>> = {
+  anthropic: { read: 0.1, write: 1.25, minutes: 5 },
+  openai: { read: 0.1, write: 1, minutes: 5 },
+  google: { read: 0.1, write: 1, minutes: 5 },
+  deepseek: { read: 0.1, write: 1, minutes: 60 },
 };
 
-const NO_SHARES = { read: 1, write: 1 };
+const UNKNOWN_CACHE: Cache = { read: 1, write: 1, minutes: 5 };
+
+function cacheOf(id: string): Cache {
+  return CACHES[id.slice(0, id.indexOf("/"))] ?? UNKNOWN_CACHE;
+}
+
+/** How long a provider keeps a request in its cache at least. */
+export function cacheMinutes(id: string): number {
+  return cacheOf(id).minutes;
+}
 
 /** The day on which the list prices below were looked up. */
 export const PRICES_OF = "2026-07-20";
@@ -79,7 +97,7 @@ export function priceOf(id: string, own: PriceTable = {}): FullPrice | undefined
   const model = id.slice(slash + 1);
   const price = byStart(own, id) ?? listed(LIST_PRICES[provider], model);
   if (!price) return undefined;
-  const { read, write } = CACHE_SHARES[provider] ?? NO_SHARES;
+  const { read, write } = cacheOf(id);
   return { cacheRead: read * price.input, cacheWrite: write * price.input, ...price };
 }
 

@@ -2,6 +2,7 @@ import type { AppendedBatch } from "./appended-batches.ts";
 import type { AllowedCalls } from "./approval.ts";
 import type { PrunedOutput, SessionSettings } from "./event.ts";
 import type { HistoryRun } from "./history-entry.ts";
+import type { CachedCall } from "./prompt-cache.ts";
 import type { ShownRecords } from "./recalled.ts";
 import type { TaskRecord } from "./task.ts";
 import type { TokenCountsSnapshot } from "./token-counts.ts";
@@ -43,6 +44,7 @@ export interface SessionSnapshot {
   readonly instructions?: readonly HeldInstruction[];
   readonly instructions_left_out?: readonly number[];
   readonly recalled?: readonly ShownRecords[];
+  readonly cached_call?: CachedCall;
   /** Ids of pinned messages. */
   readonly pins?: readonly number[];
 }

@@ -17,6 +17,7 @@ import {
 import { instant } from "./instant.ts";
 import { indexableText, isSummary, type Message, summaryMessage, type ToolUse } from "./message.ts";
 import { type LoggedMessage, MessageAssembler } from "./message-assembler.ts";
+import { PromptCache } from "./prompt-cache.ts";
 import { Recalled, withRecords } from "./recalled.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
 import { TokenCounts } from "./token-counts.ts";
@@ -65,6 +66,8 @@ export class SessionState {
   readonly working = new WorkingMemory();
   /** What came back from memory since the last compaction. */
   readonly recalled = new Recalled();
+  /** Whether its last request is in the provider's cache. */
+  readonly cache = new PromptCache();
   /** How its models count. */
   readonly counts = new TokenCounts();
   /** What was appended under a key. */
@@ -139,6 +142,7 @@ export class SessionState {
     this.#note(stored);
     this.working.note(stored, call, this.#lastMessage);
     this.recalled.note(stored, () => this.lastPrompt?.id);
+    this.cache.note(stored);
     this.counts.note(stored);
     this.appended.note(stored);
   }
@@ -321,6 +325,7 @@ export class SessionState {
       ...(this.allowed.length === 0 ? {} : { allowed: this.allowed }),
       ...(this.appended.all.length === 0 ? {} : { appended: this.appended.all }),
       ...this.recalled.snapshot(),
+      ...this.cache.snapshot(),
       ...this.working.snapshot(),
     };
   }
@@ -356,6 +361,7 @@ export class SessionState {
     Object.assign(state, scalarsOf(snapshot), { recordedCompactions: recorded_compactions });
     state.working.restore(snapshot);
     state.recalled.restore(snapshot);
+    state.cache.restore(snapshot);
     if (snapshot.token_counts) state.counts.restore(snapshot.token_counts);
     if (snapshot.appended) state.appended.restore(snapshot.appended);
     await state.catchUp(read);
