@@ -19,8 +19,9 @@ import {
 } from "./support/interrupted-work.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { hasPostgres, NEEDS_POSTGRES, postgresPlace } from "./support/postgres.ts";
+import { note } from "./support/running-test.ts";
 import { spawn } from "./support/start-process.ts";
-import { trials } from "./support/trials.ts";
+import { LONG, trials } from "./support/trials.ts";
 
 // Work that changes what is stored is killed, or the disk gets full, at one of its writes. After the next command,
 // memory has what the log has, each message once, and every session is there or can be restored.
@@ -45,9 +46,7 @@ const tried = { SQLite: 0, PostgreSQL: 0 };
 
 afterAll(() => {
   const { SQLite, PostgreSQL } = tried;
-  if (TO - FROM > 100) {
-    process.stdout.write(`interrupted writes: ${SQLite} on SQLite, ${PostgreSQL} on PostgreSQL\n`);
-  }
+  if (LONG) note(`Interrupted writes: ${SQLite} on SQLite, ${PostgreSQL} on PostgreSQL`);
 });
 
 function rangeOf(text: string): readonly [from: number, to: number] {

@@ -168,6 +168,24 @@ test("a deleted session leaves no file and no line in the index", async () => {
   expect(await readFile(join(folder, "index.jsonl"), "utf8")).not.toContain(first);
 });
 
+test("files of a session do not come back by events that were read before it was deleted", async () => {
+  const events = await someLog();
+  const folder = await temporaryFolder();
+  const files = new SessionFiles(events, folder);
+  const all = await events.readAll(0, 1000);
+  const [first = "", second = ""] = new Set(all.map(({ sessionId }) => sessionId));
+  await files.apply(all.slice(0, 20));
+  const event = { type: "session_deleted", session_id: first } as const;
+  const marked = { eventId: newId(), timestampMs: 0, event };
+  await events.append(first, await events.lastSeq(first), [marked]);
+  await files.remove(first);
+  await files.apply(all.slice(20, 30));
+  await events.delete(first);
+  await files.apply(all.slice(30));
+  expect((await readdir(folder)).sort()).toEqual([second, "checkpoint", "index.jsonl"].sort());
+  expect(await readFile(join(folder, "index.jsonl"), "utf8")).not.toContain(first);
+});
+
 test("memory has each discarded message once, however often and by however many it is indexed", async () => {
   const events = await someLog();
   const memory = new SimpleMemoryStore();
@@ -565,6 +583,7 @@ test("what is deleted comes back when a process starts, without reading what is 
   await rm(join(folder, "index.jsonl"));
   const reads: string[] = [];
   const watched = {
+    lastSeq: (id: string) => events.lastSeq(id),
     read(...args: Parameters<typeof events.read>) {
       reads.push(args[0]);
       return events.read(...args);

@@ -1,31 +1,6 @@
 import type { Command } from "commander";
 import { expect, test } from "vitest";
-import type { CliContext } from "./cli-context.ts";
-import { createProgram } from "./main.ts";
-import { HeldWarnings } from "./terminal/held-warnings.ts";
-
-const output = { columns: 80, isTerminal: false, write: async () => {} };
-
-/** What the commands read of their surroundings before one of them runs. */
-const context = {
-  terminal: { stdin: {}, stdout: output, stderr: output, env: {}, cwd: "/" },
-  version: "0",
-  exitCode: 0,
-  warnings: new HeldWarnings(() => {}),
-  program: "rkat",
-  rkat: "rkat",
-} as unknown as CliContext;
-
-/** Every command that the help shows, with its path. The library of completions has one of its own that it hides. */
-function commandsIn(command: Command, path: readonly string[] = []): [string, Command][] {
-  return command
-    .createHelp()
-    .visibleCommands(command)
-    .flatMap((each) => {
-      const names = [...path, each.name()];
-      return [[names.join(" "), each] as [string, Command], ...commandsIn(each, names)];
-    });
-}
+import { commandsIn, newProgram } from "../../test/support/command-tree.ts";
 
 function helpOf(command: Command): string {
   let text = "";
@@ -61,7 +36,7 @@ function read(program: Command, args: readonly string[]) {
   }
 }
 
-const program = await createProgram(["--help"], context);
+const program = await newProgram();
 const COMMANDS = commandsIn(program);
 
 test("the help of every command is looked at", () => {
@@ -79,7 +54,7 @@ test.each(COMMANDS)(
     expect(examples.length).toBeLessThanOrEqual(3);
     for (const example of examples) {
       expect(example.length).toBeLessThanOrEqual(76);
-      const fresh = await createProgram(["--help"], context);
+      const fresh = await newProgram();
       const { command, operands, unknown } = read(fresh, argumentsIn(example));
       const own = COMMANDS.find(([name]) => name === path)?.[1].name();
       const parents = [command.name(), command.parent?.name()];
@@ -100,6 +75,6 @@ test.each(COMMANDS)(
 test("an example that a command would refuse is seen", async () => {
   const { unknown } = read(program, argumentsIn('rkat sessions list --lable "a b"'));
   expect(unknown).toEqual(["--lable", "a b"]);
-  const fresh = await createProgram(["--help"], context);
+  const fresh = await newProgram();
   expect(() => read(fresh, argumentsIn("rkat memory search x --limit many"))).toThrow("--limit");
 });

@@ -2,7 +2,7 @@ import { readdirSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import type { StoredEvent } from "../core/event.ts";
 import { isUnreadable } from "../core/event-shape.ts";
-import type { EventStore, PositionedEvent } from "../core/event-store.ts";
+import { type EventStore, isDeleted, type PositionedEvent } from "../core/event-store.ts";
 import type { Projection } from "../core/projection.ts";
 import {
   lookAt,
@@ -51,14 +51,14 @@ export type OneWriter = (work: () => Promise<void>) => Promise<void>;
 export class SessionFiles implements Projection {
   readonly name = "session-files";
   readonly isLocal = true;
-  readonly #events: Pick<EventStore, "read">;
+  readonly #events: Pick<EventStore, "read" | "lastSeq">;
   readonly #folder: string;
   readonly #oneWriter: OneWriter;
   /** Whether this process has looked for lost files. */
   #isWhole = false;
 
   constructor(
-    events: Pick<EventStore, "read">,
+    events: Pick<EventStore, "read" | "lastSeq">,
     folder: string,
     oneWriter: OneWriter = (work) => work(),
   ) {
@@ -88,6 +88,8 @@ export class SessionFiles implements Projection {
       for (const [sessionId, added] of Map.groupBy(events, (event) => event.sessionId)) {
         if (!isPlainName(sessionId)) continue;
         const stored = added.map((event) => event.stored);
+        // It may have been deleted, with its files, after these events were read.
+        if (await this.#isGone(sessionId, stored)) continue;
         await this.#projectIfReadable(sessionId, stored);
       }
       // Another process may have come further meanwhile.
@@ -183,6 +185,14 @@ export class SessionFiles implements Projection {
 
   #look(name: string): Stats | undefined {
     return lookAtFile(this.#root, join(this.#folder, name));
+  }
+
+  /** Whether a session is deleted now. These were its last events when they were read. */
+  async #isGone(sessionId: string, read: readonly StoredEvent[]): Promise<boolean> {
+    const last = read.at(-1);
+    if (last?.event.type === "session_deleted") return true;
+    if ((await this.#events.lastSeq(sessionId)) === last?.seq) return false;
+    return await isDeleted(sessionId, this.#events);
   }
 
   /** The files of a session whose log cannot be read stay as they are. The other sessions go on. */

@@ -5,6 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { StartedProcesses } from "../../src/tools/project/started-processes.ts";
 import { projectForTools } from "../support/project-for-tools.ts";
+import { Project } from "../support/rkat-process.ts";
+import { scriptedProvider } from "../support/scripted-provider.ts";
 import { spawn, spawnSync } from "../support/start-process.ts";
 
 const ON_LINUX = process.platform === "linux";
@@ -91,6 +93,40 @@ test.runIf(ON_LINUX)("another command that runs at the same time goes on", async
   expect(await call("run_command", { command: "setsid sleep 61 & echo second" })).toMatch("second");
   await call("run_command", { command: "touch two" });
   expect(await first).toBe("[exit code 0]\nfirst\n");
+});
+
+/** A turn of the command line in which a command runs. */
+async function turnWith(command: string) {
+  const args = { command: `${command} & touch begun; ${command}` };
+  const calls = [{ id: "c1", name: "run_command", args }];
+  const project = await Project.open({ provider: await scriptedProvider([{ toolCalls: calls }]) });
+  const turn = project.start(["run", "--allow", "run_command", "Go."]);
+  await expect.poll(() => existsSync(join(project.folder, "begun"))).toBe(true);
+  return turn;
+}
+
+test.runIf(ON_LINUX).each(["SIGKILL", "SIGHUP"] as const)(
+  "nothing that a command started outlives rkat itself when that gets %s",
+  async (signal) => {
+    for (const way of ["", "env -i setsid "]) {
+      const { sleep, mark } = aSleep();
+      const turn = await turnWith(way + sleep);
+      turn.kill(signal);
+      await turn.ended;
+      await expect.poll(() => running(mark)).toEqual([]);
+    }
+  },
+);
+
+test.runIf(ON_LINUX)("no watcher outlives its command", async () => {
+  const { call } = await projectForTools();
+  for (let count = 0; count < 3; count += 1) await call("run_command", { command: "true" });
+  const own = () =>
+    running("rkat-watcher").filter((pid) => {
+      const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+      return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1] === String(process.pid);
+    });
+  await expect.poll(own).toEqual([]);
 });
 
 const SERVED = `

@@ -27,6 +27,7 @@ export async function projectForTools(files: Readonly<Record<string, string>> = 
     folder,
     outside,
     named,
+    names: tools.map(({ definition }) => definition.name),
     /** What the model reads. A failure has its code before it. */
     async call(
       name: string,

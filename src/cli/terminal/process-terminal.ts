@@ -115,15 +115,16 @@ function exitOnError(error: NodeJS.ErrnoException): void {
 /** After this time a command that was asked to end is ended. What it has stored by then is whole: see crash.test.ts. */
 const END_MS = 700;
 
-type Ending = "SIGINT" | "SIGTERM";
+/** Ctrl-C, an end that was asked for, and a terminal that was closed. */
+const ENDINGS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+type Ending = (typeof ENDINGS)[number];
 
 async function interruptible<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
   { graceMs = 0, goesOn = false }: InterruptibleOptions = {},
 ): Promise<Result> {
   const controller = new AbortController();
-  const signals = ["SIGINT", "SIGTERM"] as const;
-  const endings = signals.map((signal) => {
+  const endings = ENDINGS.map((signal) => {
     const listener = () => {
       if (controller.signal.aborted) end(signal);
       controller.abort();

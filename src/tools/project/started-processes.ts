@@ -11,6 +11,7 @@ import {
 import { join, relative } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { CommandWatcher } from "./command-watcher.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -33,6 +34,8 @@ export class StartedProcesses {
   readonly #mark = randomBytes(12).toString("hex");
   readonly #limit = ON_LINUX ? newLimit() : "";
   readonly #cgroup: string | undefined;
+  /** Ends them when this process is killed. */
+  readonly #watcher: CommandWatcher;
   /** When the shell started, in ticks of the system. */
   readonly #since: number;
 
@@ -56,9 +59,12 @@ export class StartedProcesses {
       windowsHide: true,
     };
     const procs = cgroup === undefined ? "" : join(cgroup, "cgroup.procs");
+    const variable = ON_LINUX ? this.#mark : "";
+    this.#watcher = new CommandWatcher({ variable, limit: this.#limit, cgroup: cgroup ?? "" });
     this.child = ON_LINUX
       ? spawn("/bin/sh", ["-c", MARKED, "/bin/sh", procs, this.#limit, command], options)
       : spawn(command, { ...options, shell: true });
+    if (this.child.pid !== undefined) this.#watcher.watch(this.child.pid);
     // Until its exit is read, the process has this number, even if it has ended.
     this.#since = statusOf(this.child.pid ?? 0)?.startedAt ?? 0;
   }
@@ -70,6 +76,7 @@ export class StartedProcesses {
       await sleep(Math.min(2 ** round, ROUND_MS_MAX));
       left = this.endNow();
     }
+    this.#watcher.release();
     if (this.#cgroup !== undefined) removeCgroup(this.#cgroup);
     return left;
   }
