@@ -176,7 +176,7 @@ test("files of a session do not come back by events that were read before it was
   const [first = "", second = ""] = new Set(all.map(({ sessionId }) => sessionId));
   await files.apply(all.slice(0, 20));
   const event = { type: "session_deleted", session_id: first } as const;
-  const marked = { eventId: newId(), timestampMs: 0, event };
+  const marked = { event_id: newId(), timestamp_ms: 0, event };
   await events.append(first, await events.lastSeq(first), [marked]);
   await files.remove(first);
   await files.apply(all.slice(20, 30));
