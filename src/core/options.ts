@@ -54,9 +54,16 @@ export function listOf(item: Check): Check {
 
 export function recordOf(item: Check): Check {
   return (value) =>
-    isObject(value)
+    isObject(value) && isPlain(value)
       ? Object.entries(value).flatMap(([name, each]) => under(name, item(each)))
       : wrong(`it has to be an object, and is ${shown(value)}`);
+}
+
+/** Whether all that an object has are its own fields: it is no Map, Date or Promise, and of no class. */
+function isPlain(value: object): boolean {
+  const above = Object.getPrototypeOf(value);
+  // Objects of another realm, such as that of a test, have another Object.prototype.
+  return above === null || Object.getPrototypeOf(above) === null;
 }
 
 /** The first check, unless the value is the other one. */
@@ -81,13 +88,29 @@ export function having(...methods: readonly string[]): Check {
 /** An object with these fields and no others. `required` must be there; the others may. */
 export function group(fields: Checks, required: readonly string[] = []): Check {
   return (value) => {
-    if (!isObject(value)) return wrong(`it has to be an object, and is ${shown(value)}`);
+    if (!isObject(value) || kindOf(value) !== "Object") {
+      return wrong(`it has to be an object, and is ${shown(value)}`);
+    }
     const names = Object.keys(fields);
     const unknown = Object.keys(value)
       .filter((name) => !Object.hasOwn(fields, name) && value[name] !== undefined)
       .flatMap((name) => under(name, wrong(unknownName(name, names))));
-    return [...unknown, ...fieldsOf(fields, required, value)];
+    // A copy of the options would lack it.
+    const hidden = names
+      .filter(
+        (name) =>
+          value[name] !== undefined && !Object.prototype.propertyIsEnumerable.call(value, name),
+      )
+      .flatMap((name) =>
+        under(name, wrong("it has to be a field of the object, and is one of its class")),
+      );
+    return [...unknown, ...hidden, ...fieldsOf(fields, required, value)];
   };
+}
+
+/** `Object`, `Map`, `Promise`, … */
+function kindOf(value: unknown): string {
+  return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }
 
 /** The same for objects that may have other fields too, such as those of a class. */
@@ -157,6 +180,8 @@ function shown(value: unknown): string {
   if (value === undefined || value === null || typeof value === "boolean") return String(value);
   if (typeof value === "number") return String(value);
   if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && kindOf(value) !== "Object") return `a ${kindOf(value)}`;
+  if (typeof value === "object" && !isPlain(value)) return "one of a class";
   if (typeof value !== "string") return `a value of the type ${typeof value}`;
   return JSON.stringify(value.length > SHOWN_MAX ? `${value.slice(0, SHOWN_MAX)}…` : value);
 }
@@ -191,8 +216,8 @@ const TOOL: Checks = {
 const tool: Check = (value) => {
   if (isOfAiSdk(value)) return wrong(FROM_AI_SDK);
   const needed = ["definition", "execute"];
-  const isPlain = isObject(value) && Object.getPrototypeOf(value) === Object.prototype;
-  return (isPlain ? group(TOOL, needed) : withFields(TOOL, needed))(value);
+  const check = isObject(value) && isPlain(value) ? group : withFields;
+  return check(TOOL, needed)(value);
 };
 
 export const tools: Check = (value) => {

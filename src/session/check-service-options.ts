@@ -24,6 +24,7 @@ import {
   unless,
   whole,
 } from "../core/options.ts";
+import { nearestName } from "../text/nearest-name.ts";
 import type { ServiceOptions } from "./service-options.ts";
 
 const knowledgeStore = having("position", "record", "forget");
@@ -52,6 +53,12 @@ const price = group({ input: amount, output: amount, cacheRead: amount, cacheWri
   "output",
 ]);
 
+/** A model, or the way without one. A slip in its name would be the name of a model. */
+const summarizer: Check = (value) => {
+  const isSlip = typeof value === "string" && nearestName(value, ["fallback"]) !== undefined;
+  return isSlip ? oneOf("fallback")(value) : model(value);
+};
+
 /** The options of a session service. Numbers and methods of a compaction have a check of their own. */
 const SERVICE: Readonly<Record<keyof ServiceOptions, Check>> = {
   model,
@@ -62,7 +69,7 @@ const SERVICE: Readonly<Record<keyof ServiceOptions, Check>> = {
   searchableMemory: flag,
   memoryResults: whole(1),
   recallTokens: whole(0),
-  compaction: group({ ...COMPACTION, summarizer: unless("fallback", model), pinBudget: amount }),
+  compaction: group({ ...COMPACTION, summarizer, pinBudget: amount }),
   knowledge: unless(false, group(knowledge)),
   approvals: group(approvals),
   tools,

@@ -54,6 +54,12 @@ test.each([
   [{ policy: { refund: "ask" } }, "The options are policies, atLeast"],
   [{ atLeast: { "*": "Deny" } }, "approvals.atLeast"],
   [{ approve: "yes" }, "approvals.approve: it has to be a function"],
+  [{ policies: new Map([["refund", "deny"]]) }, "it has to be an object, and is a Map"],
+  [
+    { policies: Object.create({ refund: "deny" }) },
+    "approvals.policies: it has to be an object, and is one of a class",
+  ],
+  [new Map([["policies", { refund: "deny" }]]), "approvals: it has to be an object, and is a Map"],
   [{ allowed: [] }, "approvals.allowed"],
   [{ timeoutMs: "5" }, "approvals.timeoutMs"],
 ])("the approvals %j are refused by name", (approvals, message) => {
@@ -84,10 +90,28 @@ test.each<[object, string]>([
   [{ model, keepDeletedDays: "7" }, "keepDeletedDays"],
   [{ model, knowledge: { maxRule: 5 } }, "Did you mean maxRules?"],
   [{ model, compaction: { keepAnchor: false } }, "Did you mean keepAnchors?"],
+  [
+    { model, compaction: { summarizer: "falback" } },
+    'compaction.summarizer: it has to be one of "fallback"',
+  ],
   [{ model, toolTimeoutMs: Number.NaN }, "toolTimeoutMs"],
   [{ model, maxTokens: 0 }, "maxTokens: it has to be a whole number from 1, and is 0"],
 ])("the options of a service %# are refused by name", (options, message) => {
   expect(ofService(options)).toContain(message);
+});
+
+class Denying {
+  model = model;
+  tools = [refund];
+  get approvals() {
+    return { policies: { refund: "deny" } };
+  }
+}
+
+test("options that a copy would not have are refused, so that no policy is lost", () => {
+  const message = "approvals: it has to be a field of the object, and is one of its class";
+  expect(ofService(new Denying())).toContain(message);
+  expect(ofService(Object.create({ model, tools: [refund], approvals: {} }))).toContain(message);
 });
 
 test("a tool is checked when it is defined, and one of the AI SDK becomes a tool with its approval", async () => {
