@@ -158,6 +158,7 @@ const COMMANDS: Readonly<Record<string, readonly [line: string, stdin?: string]>
   "sessions list": ["sessions list"],
   "sessions show": ["sessions show last"],
   "sessions context": ["sessions context last"],
+  "sessions cost": ["sessions cost last"],
   "sessions task": ["sessions task last --goal ship"],
   "sessions pins": ["sessions pins last"],
   "sessions pin": ["sessions pin last 0"],
