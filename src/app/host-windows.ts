@@ -11,7 +11,7 @@ import {
 } from "../core/options.ts";
 import type { Stores } from "../core/stores.ts";
 import type { HostMemory } from "../hosts/host-chats.ts";
-import { BAR_DEFAULT } from "../recall/recall-bar.ts";
+import { BAR_LEAST, recallBar } from "../recall/recall-bar.ts";
 import { RECALL_TOKENS_DEFAULT } from "../recall/recall-room.ts";
 import { memorySearchTool, searchProjectHistoryTool } from "../tools/memory-search.ts";
 import {
@@ -86,7 +86,7 @@ function memoryWith(
       sessionId: sessionOf(chatId).id,
       recallTokens,
       search: (query) => service.searchMemory(query),
-      bar: async () => BAR_DEFAULT,
+      bar: async () => (stores.memory ? await recallBar(stores.memory) : BAR_LEAST),
     }),
     close,
   };

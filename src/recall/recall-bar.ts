@@ -1,5 +1,95 @@
+import type { MemoryStore } from "../core/memory-store.ts";
+import { oneLine } from "./quoted-passage.ts";
+import { recallQuery, saysSomething } from "./recall-query.ts";
+
+/** No bar is lower, and a memory without prompts of other sessions has this one. */
+export const BAR_LEAST = 0.42;
+/** No bar is higher: in a project where all sessions are about one thing, their prompts are no measure of chance. */
+const BAR_MOST = 0.7;
+
+/** The share of unrelated prompts that may recall anything. */
+const UNRELATED_PART = 1 / 10;
+
+/** Prompts that a bar is measured with: of the oldest in memory, so that they stay the same while it grows. */
+const PROMPTS = 24;
+const PROMPTS_MIN = 8;
+const LISTED = 400;
+
+/** Searches after which a bar is measured again, because memory has grown. */
+const SEARCHES = 256;
+/** Bars that are kept for a memory. */
+const BARS_MAX = 500;
+
+type MeasuredMemory = Pick<MemoryStore, "list" | "search">;
+
+interface Measured {
+  readonly bar: Promise<number>;
+  searches: number;
+}
+
+const BARS = new WeakMap<MeasuredMemory, Map<string, Measured>>();
+
 /**
- * Nothing comes back unless the best record has this score. `npm run bench -- coherence` counts the questions about other
- * talks that recall anything all the same: three to five in a hundred.
+ * The score that the best record needs before anything comes back: at most one in ten prompts of other sessions, which
+ * are about something else, reaches it. In a large memory a chance match scores higher than in a small one, so
+ * each memory has its own, measured when it is first needed. With a session's id, records are of that session only.
  */
-export const BAR_DEFAULT = 0.42;
+export function recallBar(memory: MeasuredMemory, sessionId?: string): Promise<number> {
+  const bars = BARS.get(memory) ?? new Map<string, Measured>();
+  BARS.set(memory, bars);
+  const name = sessionId ?? "";
+  const known = bars.get(name);
+  if (known && known.searches < SEARCHES) {
+    known.searches += 1;
+    return known.bar;
+  }
+  const bar = measuredBar(memory, sessionId);
+  const measured = { bar, searches: 0 };
+  bars.delete(name);
+  bars.set(name, measured);
+  // What failed is measured again.
+  bar.catch(() => bars.get(name) === measured && bars.delete(name));
+  const [oldest] = bars.keys();
+  if (bars.size > BARS_MAX && oldest !== undefined) bars.delete(oldest);
+  return bar;
+}
+
+async function measuredBar(memory: MeasuredMemory, sessionId: string | undefined): Promise<number> {
+  const listed = await memory.list({
+    limit: LISTED,
+    role: "user",
+    kind: "message",
+    ...(sessionId === undefined ? {} : { sessions: { except: [sessionId] } }),
+  });
+  const prompts = evenly(
+    listed.filter(({ content }) => saysSomething(content)),
+    PROMPTS,
+  );
+  const scores: number[] = [];
+  for (const prompt of prompts) {
+    const query = recallQuery({ prompt: prompt.content });
+    const among =
+      sessionId === undefined ? { sessions: { except: [prompt.sessionId] } } : { sessionId };
+    const hits = await memory.search({ query, limit: 3, ...among });
+    // A prompt that was given twice is no chance match.
+    const text = oneLine(prompt.content);
+    scores.push(hits.find(({ content }) => oneLine(content) !== text)?.score ?? 0);
+  }
+  return barOver(scores);
+}
+
+/** The bar that at most one in ten of these scores reaches. */
+export function barOver(scores: readonly number[]): number {
+  if (scores.length < PROMPTS_MIN) return BAR_LEAST;
+  const highest = scores.toSorted((one, other) => other - one);
+  const over = highest[Math.floor(scores.length * UNRELATED_PART)] ?? 0;
+  return Math.min(BAR_MOST, Math.max(BAR_LEAST, over + 0.001));
+}
+
+function evenly<Item>(items: readonly Item[], count: number): readonly Item[] {
+  if (items.length <= count) return items;
+  return Array.from(
+    { length: count },
+    (_, index) => items[Math.floor((index * items.length) / count)] as Item,
+  );
+}

@@ -5,7 +5,7 @@ import { contentText, isSummary } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { startsTurn } from "../core/turn.ts";
 import { chooseRecords, RECALL_SEARCH } from "../recall/choose-records.ts";
-import { BAR_DEFAULT } from "../recall/recall-bar.ts";
+import { BAR_LEAST, recallBar } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
 import { shownBy } from "../recall/shown-entries.ts";
 import type { ServiceCore } from "./service-core.ts";
@@ -51,15 +51,16 @@ async function recall(
   state: SessionState,
   prompt: string,
   tokensMax: number,
-  memory: Pick<MemoryStore, "search">,
+  memory: Pick<MemoryStore, "list" | "search">,
 ): Promise<MemoryRecalled | undefined> {
   const before = promptBefore(state, prompt);
   const query = recallQuery({ prompt, before, goal: state.working.task.goal });
   if (query === "") return undefined;
   const sessionId = state.id;
   const hits = await memory.search({ ...RECALL_SEARCH, query, sessionId });
-  const isNew = unseenBy(state);
-  return chooseRecords(hits, { query, bar: BAR_DEFAULT, tokensMax, sessionId, isNew });
+  if ((hits[0]?.score ?? 0) < BAR_LEAST) return undefined;
+  const bar = await recallBar(memory, sessionId);
+  return chooseRecords(hits, { query, bar, tokensMax, sessionId, isNew: unseenBy(state) });
 }
 
 function promptBefore({ messages }: SessionState, prompt: string): string | undefined {

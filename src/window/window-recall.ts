@@ -4,6 +4,7 @@ import type { MemoryEntry, MemoryHit } from "../core/memory-store.ts";
 import type { Message } from "../core/message.ts";
 import { recalledText } from "../core/recalled.ts";
 import { chooseRecords, RECALL_SEARCH } from "../recall/choose-records.ts";
+import { BAR_LEAST } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
 import type { RecallRoom } from "../recall/recall-room.ts";
 import { shownBy } from "../recall/shown-entries.ts";
@@ -157,10 +158,9 @@ export class WindowRecall<HostMessage extends object> {
     const tokensMax = Math.min(recallTokens, Math.max(beside, instead));
     const query = recallQuery({ prompt, before });
     if (query === "" || tokensMax <= 0) return undefined;
-    const [hits, bar] = await Promise.all([
-      this.#memory.search({ ...RECALL_SEARCH, query }),
-      this.#memory.bar(),
-    ]);
+    const hits = await this.#memory.search({ ...RECALL_SEARCH, query });
+    if ((hits[0]?.score ?? 0) < BAR_LEAST) return undefined;
+    const bar = await this.#memory.bar();
     const isShown = shownBy(messages());
     const recalled = new Set(this.#shown.flatMap(({ event }) => event.records.map(({ id }) => id)));
     const isNew = (entry: Pick<MemoryEntry, "id" | "content">) =>
