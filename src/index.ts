@@ -39,6 +39,7 @@ export type {
   SessionCost,
   TurnCost,
 } from "./core/operations/cost.ts";
+export type { UndoCompaction, UndoOutcome } from "./core/operations/history.ts";
 export type {
   ImportReport,
   ImportStream,

@@ -280,6 +280,10 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
   'When it throws, the model reads `{"error": code, "message": …}` and the turn goes on.': [
     "whatever goes wrong with a tool is a result that the model can read",
   ],
+  "A compaction can be undone, with what was said since, and the undo too.": [
+    "a compaction can be undone, with what was said since, and the undo too, after everything was closed",
+    "an undone compaction gives the next request that it had before, and the undone undo the one after it, byte for byte",
+  ],
   "It stops soon after `context.signal` aborts.": [
     "an interruption stops tools too, closes their calls and keeps what was said",
   ],

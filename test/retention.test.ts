@@ -211,3 +211,25 @@ test("a server deletes what is old while it runs, also of users whom nobody serv
   });
   await server.close();
 });
+
+test("what an undo brought back into the window is not emptied, and what is in no window is", async () => {
+  const folder = await temporaryFolder();
+  const first = await open(folder, { compacted: 30 });
+  const kept = await talk(first.service, ["The ferry Halcyon-77 sails at six.", LONG]);
+  const old = await talk(first.service, [SECRET, LONG]);
+  for (const sessionId of [kept, old]) {
+    expect((await first.service.compact({ sessionId })).compacted).toBe(true);
+  }
+  expect((await first.service.undoCompaction({ sessionId: kept })).undone).toBe(true);
+  await daysLater(31, first.close);
+  const second = await open(folder, { compacted: 30 });
+  await daysLater(31, second.close);
+  const third = await open(folder, {});
+  const prompts = async (sessionId: string) =>
+    (await Array.fromAsync(third.stores.events.read(sessionId, 0))).flatMap(({ event }) =>
+      event.type === "run_started" ? [event.prompt] : [],
+    );
+  expect(await prompts(kept)).toEqual(["The ferry Halcyon-77 sails at six.", LONG, LONG]);
+  expect(await prompts(old)).toEqual(["[forgotten]", "[forgotten]", LONG]);
+  await third.close();
+});

@@ -36,6 +36,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "sessions unarchive": ["rkat sessions unarchive 019b2c4e"],
   "sessions delete": ["rkat sessions delete last", "rkat sessions delete 019b2c4e --now --yes"],
   "sessions restore": ["rkat sessions restore last", "rkat sessions restore 019b2c4e"],
+  "sessions undo": ["rkat sessions undo last", "rkat sessions undo last --redo"],
   "sessions compact": [
     "rkat sessions compact last",
     'rkat sessions compact last --instructions "keep decisions about the schema"',

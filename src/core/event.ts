@@ -181,6 +181,7 @@ export type DurableEvent =
       /** Estimated tokens after the first change, which a provider's cache no longer has. Logs of earlier versions do not say so. */
       readonly rewritten_tokens?: number;
     }
+  | CompactionUndone
   /** Texts of earlier events were forgotten on request. A marker stands in their place. */
   | TextForgotten
   /** The task record changed. Has the changed fields with their new values. */
@@ -266,6 +267,18 @@ export interface RecalledRecord {
   readonly score: number;
   /** One line, cut to the passage that answers. */
   readonly text: string;
+}
+
+/**
+ * The history is again what it was before an earlier change, with all that was said since. The log has both, so the
+ * event has neither, and it can be undone itself.
+ */
+export interface CompactionUndone {
+  readonly type: "compaction_undone";
+  /** `seq` of what is undone: a `compaction_completed`, a `tool_output_pruned`, or another of these. */
+  readonly undone: number;
+  /** Ids of messages that stay out, because they had no room. */
+  readonly left_out?: readonly number[];
 }
 
 export interface TextForgotten {

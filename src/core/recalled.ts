@@ -53,6 +53,12 @@ export class Recalled {
     ]);
   }
 
+  /** Shows again what was shown at another moment. */
+  showAgain(shown: readonly ShownRecords[]): void {
+    this.#set(shown);
+    this.clearings += 1;
+  }
+
   #set(shown: readonly ShownRecords[]): void {
     this.shown = shown;
     this.#weight = shown.reduce((sum, { text }) => sum + messageWeight(messageOf(text)) + 1, 0);

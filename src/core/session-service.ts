@@ -1,6 +1,7 @@
 import type { EventEnvelope } from "./event.ts";
 import type { ApprovalOperations } from "./operations/approvals.ts";
 import type { CostOperations } from "./operations/cost.ts";
+import type { HistoryOperations } from "./operations/history.ts";
 import type { ImportOperations } from "./operations/imports.ts";
 import type { KnowledgeOperations } from "./operations/knowledge.ts";
 import type { MemoryOperations } from "./operations/memory.ts";
@@ -22,6 +23,7 @@ import type { WorkingMemoryOperations } from "./operations/working-memory.ts";
  * - A turn that fails or is interrupted leaves a session that the next turn can go on with.
  * - The task record, pins and what they keep survive compaction and everything being closed.
  * - No message is outside all tiers: it is in the history, or it left and a search finds it.
+ * - A compaction can be undone, with what was said since, and the undo too.
  * - Every request is checked here; a bad one is `INVALID_PARAMS`.
  * - A transcript is imported once, for one user, and what was forgotten of it stays forgotten.
  * - What belongs to one user is not found, listed, searched, told or changed for another, nor without a user.
@@ -30,6 +32,7 @@ export interface SessionService
   extends SessionOperations,
     TurnOperations,
     ImportOperations,
+    HistoryOperations,
     WorkingMemoryOperations,
     CostOperations,
     MemoryOperations,

@@ -2,6 +2,7 @@ import { AppendedBatches } from "./appended-batches.ts";
 import { type AllowedCalls, covers } from "./approval.ts";
 import type {
   CompactionCompleted,
+  CompactionUndone,
   PrunedOutput,
   SessionSettings,
   Span,
@@ -81,7 +82,7 @@ export class SessionState {
   #systemWeight = 0;
   #pruned: PrunedOutput[] = [];
   #assembler = new MessageAssembler();
-  /** Whether texts in the log were forgotten since it was read. */
+  /** Whether the log has to be read again: texts in it were forgotten, or what had left the history is back. */
   #isOutdated = false;
 
   constructor(id: string) {
@@ -214,6 +215,10 @@ export class SessionState {
         return;
       case "compaction_completed":
         this.#compacted(seq, timestamp_ms, event);
+        return;
+      case "compaction_undone":
+        this.lastInputTokens = 0;
+        this.#isOutdated = true;
         return;
       case "text_forgotten":
         this.#isOutdated = true;
@@ -368,16 +373,46 @@ export class SessionState {
     return state;
   }
 
+  /** The state after the events of a log up to `toSeq`. */
+  static async fold(id: string, read: ReadLog, toSeq?: number): Promise<SessionState> {
+    const state = new SessionState(id);
+    for await (const stored of read(0, toSeq)) await state.follow(stored, read);
+    state.#isOutdated = false;
+    return state;
+  }
+
+  /** Like `apply`, and reads the log where an event brings back what had left the history. */
+  async follow(stored: StoredEvent, read: ReadLog): Promise<void> {
+    this.apply(stored);
+    const { seq, event } = stored;
+    if (event.type === "compaction_undone") await this.#undo(event, seq, read);
+  }
+
+  /** What was said since the undone event stays, without what changed the history meanwhile. */
+  async #undo({ undone, left_out = [] }: CompactionUndone, at: number, read: ReadLog) {
+    const before = await SessionState.fold(this.id, read, undone - 1);
+    for await (const stored of read(undone - 1, at - 1)) {
+      if (!CHANGES_HISTORY.has(stored.event.type)) before.apply(stored);
+    }
+    const leftOut = new Set(left_out);
+    this.#pruned = before.#pruned;
+    this.#replaceHistory(before.#history.filter(({ id }) => !leftOut.has(id)));
+    this.working.shown = before.working.shown;
+    this.recalled.showAgain(before.recalled.shown);
+  }
+
+  /** Whether `catchUp` has to read the log before the history is right. */
+  get isOutdated(): boolean {
+    return this.#isOutdated;
+  }
+
   /**
-   * Applies the events that this and other processes have appended. When texts were forgotten, it
-   * reads the whole log again.
+   * Applies the events that this and other processes have appended. When texts were forgotten, or a
+   * compaction was undone, it reads the whole log again.
    */
   async catchUp(read: ReadLog): Promise<void> {
     for await (const stored of read(this.seq)) this.apply(stored);
-    if (!this.#isOutdated) return;
-    const fresh = new SessionState(this.id);
-    for await (const stored of read(0)) fresh.apply(stored);
-    this.#become(fresh);
+    if (this.#isOutdated) this.#become(await SessionState.fold(this.id, read));
   }
 
   #become(fresh: SessionState): void {
@@ -393,6 +428,14 @@ export class SessionState {
     this.#isOutdated = false;
   }
 }
+
+/** Events that put another history in the place of the last one, or show something beside it. */
+const CHANGES_HISTORY: ReadonlySet<string> = new Set<StoredEvent["event"]["type"]>([
+  "compaction_completed",
+  "tool_output_pruned",
+  "compaction_undone",
+  "memory_recalled",
+]);
 
 /** Reads a part of one session's log. */
 export type ReadLog = (afterSeq: number, toSeq?: number) => AsyncIterable<StoredEvent>;

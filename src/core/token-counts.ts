@@ -59,6 +59,7 @@ export class TokenCounts {
       // The last count was of another history.
       case "compaction_completed":
       case "tool_output_pruned":
+      case "compaction_undone":
         this.historyChanged();
     }
   }

@@ -132,6 +132,7 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
     tokens_before: 1,
     tokens_after: 1,
   },
+  compaction_undone: { type: "compaction_undone", undone: 1, left_out: [2] },
   text_forgotten: { type: "text_forgotten", messages: [], events: [] },
   task_updated: {
     type: "task_updated",

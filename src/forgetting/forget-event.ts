@@ -195,6 +195,7 @@ export const FORGETTING: Rows = {
     }),
   },
   tool_output_pruned: NO_TEXT,
+  compaction_undone: NO_TEXT,
   text_forgotten: NO_TEXT,
   task_updated: {
     forgotten: (event, extent) =>

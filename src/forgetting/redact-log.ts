@@ -12,7 +12,7 @@ import { newId } from "../core/ids.ts";
 import { jsonText } from "../core/json-values.ts";
 import { messageTexts } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
-import { SessionState } from "../core/session-state.ts";
+import { type ReadLog, SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import { withoutRules } from "../knowledge/knowledge-addendum.ts";
 import {
@@ -49,14 +49,13 @@ export async function redactLog(
   /** Other deletions of the session, for the receipt. */
   deleted: readonly Cleaned[] = [],
 ): Promise<readonly Cleaned[]> {
-  const log = () => events.read(state.id, 0);
   const redactions: Redaction[] = [];
   /** Removed texts of people, models and tools, as a transcript may have them. */
   const gone: string[] = [];
-  const redacted = new RedactedLog(state.id);
+  const redacted = new RedactedLog(state.id, (after, to) => events.read(state.id, after, to));
   const redact = logRedactor(source, what);
-  for await (const stored of log()) {
-    const event = redacted.push(stored, redact(stored));
+  for await (const stored of events.read(state.id, 0)) {
+    const event = await redacted.push(stored, redact(stored));
     if (event === stored.event) continue;
     redactions.push({ seq: stored.seq, event });
     gone.push(...importableTexts(stored.event));
@@ -136,24 +135,34 @@ function withoutToldRules(
  */
 class RedactedLog {
   readonly #state: SessionState;
-  readonly #changed = new Set<number>();
+  readonly #read: ReadLog;
+  /** The events that lost text, as the log will have them. */
+  readonly #changed = new Map<number, DurableEvent>();
   /** Items of a host lost text. Summaries after them may tell it in other words. */
   #hostItemsChanged = false;
   #before: SessionSnapshot;
 
-  constructor(sessionId: string) {
+  constructor(sessionId: string, read: ReadLog) {
     this.#state = new SessionState(sessionId);
+    this.#read = read;
     this.#before = this.#state.snapshot();
   }
 
   /** Takes an event and its remaining text. Returns the event for the log. */
-  push(stored: StoredEvent, rest: DurableEvent): DurableEvent {
+  async push(stored: StoredEvent, rest: DurableEvent): Promise<DurableEvent> {
     const event = this.#rewritten(stored, rest);
-    if (event !== stored.event) this.#changed.add(stored.seq);
+    if (event !== stored.event) this.#changed.set(stored.seq, event);
     const begins = event.type === "turn_started" && this.#state.openCalls.length === 0;
     if (begins) this.#before = this.#state.snapshot();
-    this.#state.apply({ ...stored, event });
+    await this.#state.follow({ ...stored, event }, (after, to) => this.#readChanged(after, to));
     return event;
+  }
+
+  /** The log as it will be, as far as it was pushed. */
+  async *#readChanged(after: number, to?: number): AsyncGenerator<StoredEvent> {
+    for await (const stored of this.#read(after, to)) {
+      yield { ...stored, event: this.#changed.get(stored.seq) ?? stored.event };
+    }
   }
 
   #rewritten({ event }: StoredEvent, rest: DurableEvent): DurableEvent {

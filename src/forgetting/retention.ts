@@ -142,11 +142,15 @@ export class Retention {
       messages = [];
       redactions = [];
     };
+    // An undone compaction has nothing to empty.
+    const isShown = new Set(state.history.flatMap(({ id, from }) => seqs(from, id)));
     const assembler = new MessageAssembler();
     const first = Math.min(...discarded.map(({ from }) => from));
     let goes = true;
     for await (const stored of events.read(state.id, first - 1, compactedAt - 1)) {
-      const isDiscarded = discarded.some(({ from, to }) => stored.seq >= from && stored.seq <= to);
+      const isDiscarded =
+        !isShown.has(stored.seq) &&
+        discarded.some(({ from, to }) => stored.seq >= from && stored.seq <= to);
       const logged = assembler.push(stored);
       // An event between two messages belongs to the first of them: the end of a run repeats the answer.
       if (isDiscarded || logged) goes = isDiscarded;
@@ -161,6 +165,10 @@ export class Retention {
     await commit();
     await state.catchUp((after, to) => events.read(state.id, after, to));
   }
+}
+
+function seqs(from: number, to: number): readonly number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
 }
 
 /** The event without its words. What is in force beyond its message stays. */

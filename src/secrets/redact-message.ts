@@ -133,6 +133,7 @@ type WithoutText = Extract<
       | "context_overflow"
       | "compaction_started"
       | "tool_output_pruned"
+      | "compaction_undone"
       | "text_forgotten"
       | "message_pinned"
       | "message_unpinned"

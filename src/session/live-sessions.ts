@@ -199,11 +199,14 @@ export class LiveSession implements TurnLog {
     }));
     const firstSeq = state.seq + 1;
     await this.#events.append(state.id, state.seq, batch, this.held);
-    for (const [index, event] of batch.entries()) {
-      const stored = { ...event, seq: firstSeq + index, schema_version: 1 } as const;
-      state.apply(stored);
-      this.#tell(envelope(state.id, stored));
+    const stored = batch.map(
+      (event, index) => ({ ...event, seq: firstSeq + index, schema_version: 1 }) as const,
+    );
+    for (const event of stored) state.apply(event);
+    if (state.isOutdated) {
+      await state.catchUp((after, to) => this.#events.read(state.id, after, to));
     }
+    for (const event of stored) this.#tell(envelope(state.id, event));
   }
 
   async #read(afterSeq: number, queues: ReaderQueues): Promise<readonly EventEnvelope[]> {

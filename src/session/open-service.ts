@@ -3,6 +3,7 @@ import type { CreateSession } from "../core/operations/sessions.ts";
 import type { SessionService } from "../core/session-service.ts";
 import { approvalOperations } from "./approval-operations.ts";
 import { checkedOperations, checkedRequest } from "./checked-operations.ts";
+import { historyOperations } from "./history-operations.ts";
 import { importOperations } from "./import-operations.ts";
 import { knowledgeOperations } from "./knowledge-operations.ts";
 import { logOperations } from "./log-operations.ts";
@@ -56,6 +57,7 @@ function compose(options: SessionOptions, user?: ServedUser) {
       ...sessions,
       ...turnOperations(core, toolsOf),
       ...imports,
+      ...historyOperations(core, toolsOf),
       ...workingMemoryOperations(core, toolsOf),
       ...memory,
       ...approvalOperations(core),

@@ -1,5 +1,6 @@
 import { inWords, type Law } from "./law.ts";
 import { compactionLaws } from "./service/compaction-laws.ts";
+import { historyLaws } from "./service/history-laws.ts";
 import { learningLaws } from "./service/learning-laws.ts";
 import { memoryLaws } from "./service/memory-laws.ts";
 import type { OpenService } from "./service/service-scenes.ts";
@@ -11,6 +12,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
   ...sessionLaws,
   ...turnLaws,
   ...compactionLaws,
+  ...historyLaws,
   ...memoryLaws,
   ...learningLaws,
 ]);

@@ -26,6 +26,10 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
   importTranscripts: () => [{ text: '{"messages":[{"role":"user","content":"Mine."}]}' }],
   interrupt: ({ sessionId }) => [{ sessionId }],
   compact: ({ sessionId }) => [{ sessionId }],
+  undoCompaction: ({ sessionId, message }) => [
+    { sessionId },
+    { sessionId, redo: true, leaveOut: [message] },
+  ],
   updateTask: ({ sessionId }) => [{ sessionId }, { sessionId, goal: "mine now" }],
   pin: ({ sessionId, message }) => [
     { sessionId, message },

@@ -139,6 +139,11 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return await this.#work(session_id, line, options);
   }
 
+  undoCompaction({ session_id, ...fields }: Params) {
+    const command = ["sessions", "undo", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(session_id) });
+  }
+
   async appendMessages({ session_id, messages, origin, ...fields }: Params) {
     if (!Array.isArray(messages)) throw new Unsayable("messages");
     const command = ["sessions", "append", "--json", "--messages=-"];

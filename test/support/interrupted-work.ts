@@ -115,6 +115,11 @@ export const WORK: Readonly<Record<string, Work>> = {
     }
   },
   compaction: (service, { first }) => service.compact({ sessionId: first }),
+  undo: async (service, { first: sessionId }) => {
+    await service.compact({ sessionId });
+    await service.undoCompaction({ sessionId });
+    await service.undoCompaction({ sessionId, redo: true });
+  },
   archive: (service, { first }) => service.archive({ sessionId: first }),
   approval: async (service, { waiting: sessionId, approvalId }) => {
     await service.answerApproval({ sessionId, approvalId, decision: "allow" });

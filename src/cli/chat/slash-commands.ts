@@ -10,6 +10,7 @@ import { plural } from "../render/amounts.ts";
 import { oneLine } from "../render/printable.ts";
 import { renderCompaction, renderContext, renderPins } from "../render/render-context.ts";
 import { renderCost } from "../render/render-cost.ts";
+import { renderUndo } from "../render/render-history.ts";
 import { renderMemoryHits, renderMemoryStats } from "../render/render-memory.ts";
 import { renderSessionList, roleName, shortId, shortIds } from "../render/render-sessions.ts";
 import type { Style } from "../render/style.ts";
@@ -209,6 +210,16 @@ const contextCommands: readonly SlashCommand[] = [
     run: compact,
   },
   {
+    name: "undo",
+    does: "undo the last compaction; what it took out is in the window again",
+    run: (chat) => undo(chat, {}),
+  },
+  {
+    name: "redo",
+    does: "undo the last undo",
+    run: (chat) => undo(chat, { redo: true }),
+  },
+  {
     name: "pin",
     takes: "[n]",
     does: "keep message n through compactions; without n, list the messages",
@@ -250,6 +261,12 @@ async function compact(chat: Conversation, argument: string): Promise<void> {
     .interruptible((signal) => chat.service.compact(request, { signal }), { goesOn: true })
     .finally(() => screen.working());
   await screen.note(renderCompaction(outcome));
+}
+
+async function undo(chat: Conversation, how: { readonly redo?: true }): Promise<void> {
+  const sessionId = chat.requireSession();
+  const outcome = await chat.service.undoCompaction({ sessionId, ...how });
+  await chat.screen.note(renderUndo(outcome));
 }
 
 function renderPositions(history: readonly HistoryMessage[], style: Style): string {

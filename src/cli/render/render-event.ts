@@ -36,6 +36,8 @@ export function renderEvent(event: SessionEvent): string {
       return `  ↶ From memory: ${event.records.length} ${event.records.length === 1 ? "record" : "records"}, ${event.tokens} tokens\n`;
     case "tool_output_pruned":
       return `  ✂ Old tool output pruned: ${event.tokens_before} → ${event.tokens_after} tokens\n`;
+    case "compaction_undone":
+      return `  ↩ Undone: the history is what it was before event ${event.undone}\n`;
     case "task_updated":
       return `  ✎ Task record: ${Object.keys(event.changed).join(", ").replaceAll("_", " ")}\n`;
     case "message_pinned":
@@ -72,6 +74,7 @@ const WORK: readonly SessionEvent["type"][] = [
   "compaction_completed",
   "compaction_failed",
   "tool_output_pruned",
+  "compaction_undone",
   "budget_warning",
   "retrying",
 ];

@@ -68,6 +68,8 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<OperationName | "sessionEvents",
     "Interrupt the running turn of a session. The session stays intact, and its next turn continues from there. Fails with SESSION_NOT_RUNNING when no turn is running.",
   compact:
     "Compact a session's history now: a summary replaces older turns, and memory_search finds what they said.",
+  undoCompaction:
+    "Undo the last compaction of a session, or all from the one at `event` on: what it took out of the history is there again, with what was said since. With `redo`, undo the last undo. Where the window has no room, nothing changes, and `leave_out` of the result names messages to leave out.",
   updateTask:
     "Change and return a session's task record: goal, sub-tasks, notes, active files. The session's model sees it, and no compaction changes it. With only a session_id it changes nothing.",
   pin: "Pin a message of a session's history, so that no compaction removes it. Name it by its position, counted from 0 as in session_read, or by its id. Fails with PIN_BUDGET_EXCEEDED when the pins would take too many tokens.",
@@ -143,6 +145,9 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   notes: "Notes by name. An empty text removes a note.",
   open_files: "Files to add to the task.",
   close_files: "Files to remove from the task.",
+  event: "seq of a compaction: it and all later ones are undone. Default: the last one.",
+  redo: "Undo the last undo instead.",
+  leave_out: "Ids of messages that stay out of the history.",
   message: "Id of a message, as in session_read.",
   position: "Position of a message in the history, from 0.",
   origin: "Who wrote it, when and where. Its author is always model here.",

@@ -35,6 +35,7 @@ import {
   restoreCommand,
   unarchiveCommand,
 } from "./change-commands.ts";
+import { undoCommand } from "./history-commands.ts";
 import {
   contextCommand,
   costCommand,
@@ -64,6 +65,7 @@ export function sessionsCommand(program: Command, context: CliContext): void {
     deleteCommand,
     restoreCommand,
     compactCommand,
+    undoCommand,
     eventsCommand,
     projectCommand,
     repairCommand,

@@ -1,0 +1,204 @@
+import { compactionContext, requestTokens } from "../agent/request-size.ts";
+import type { ToolSet } from "../agent/tool-set.ts";
+import { countLooseMessages, joinedWith } from "../compaction/measure-history.ts";
+import { SessionError } from "../core/errors.ts";
+import type { CompactionUndone } from "../core/event.ts";
+import { HistoryChanges } from "../core/history-changes.ts";
+import type { HistoryEntry } from "../core/history-entry.ts";
+import { newId } from "../core/ids.ts";
+import { toolResults } from "../core/message.ts";
+import type { UndoCompaction, UndoOutcome } from "../core/operations/history.ts";
+import type { CheckedRequest } from "../core/operations.ts";
+import { type ReadLog, SessionState } from "../core/session-state.ts";
+import { startsTurn } from "../core/turn.ts";
+import type { ServiceCore, ToolsOf } from "./service-core.ts";
+import type { SessionWindow } from "./turn-settings.ts";
+
+/** Puts back what a compaction took out, if the window has room for it. */
+export async function undoCompaction(
+  { work, settings, options }: ServiceCore,
+  toolsOf: ToolsOf,
+  request: CheckedRequest<"undoCompaction">,
+): Promise<UndoOutcome> {
+  const { sessionId, leaveOut = [] } = request;
+  const read: ReadLog = (after, to) => options.stores.events.read(sessionId, after, to);
+  return await work.run(sessionId, {}, async (session) => {
+    const { state } = session;
+    if (state.openCalls.length > 0) throw new SessionError("APPROVAL_REQUIRED");
+    const undone = await undoneBy(request, read);
+    const inHistory = new Set(state.history.map(({ id }) => id));
+    const whole = await stateAfter({ type: "compaction_undone", undone }, state, read);
+    const returned = (entries: readonly HistoryEntry[]) =>
+      entries.filter(({ id, ordinal }) => ordinal >= 0 && !inHistory.has(id));
+    const leftOut = stayingOut(leaveOut, whole, new Set(returned(whole.history).map(idOf)));
+    const event: CompactionUndone = {
+      type: "compaction_undone",
+      undone,
+      ...(leftOut.length > 0 ? { left_out: leftOut } : {}),
+    };
+    const after = leftOut.length > 0 ? await stateAfter(event, state, read) : whole;
+    const tools = toolsOf(state.settings);
+    const room = roomFor(after, tools, await settings.window(state.settings));
+    if (room.tokensOver > 0 || room.messagesOver > 0) {
+      const more = toLeaveOut(returned(after.history), after, room);
+      return noRoom(room, [...leftOut, ...more]);
+    }
+    await session.commit([event]);
+    return {
+      undone: true,
+      event: state.seq,
+      compaction: undone,
+      returned: returned(after.history).map(idOf),
+      leftOut,
+      messages: state.history.length,
+      usedTokens: room.usedTokens,
+      tokensMax: room.tokensMax ?? null,
+    };
+  });
+}
+
+/** @throws SessionError `NOT_POSSIBLE` */
+async function undoneBy({ event, redo }: UndoCompaction, read: ReadLog): Promise<number> {
+  const changes = new HistoryChanges();
+  for await (const stored of read(0)) changes.note(stored);
+  if (redo) return changes.lastUndo ?? refuse("The last change of the history was no undo.");
+  if (event === undefined) {
+    return changes.lastInForce ?? refuse("There is no compaction to undo.");
+  }
+  if (changes.canUndo(event)) return event;
+  const { inForce } = changes;
+  const which =
+    inForce.length === 0
+      ? "There is no compaction to undo."
+      : `Those that can be undone are the events ${inForce.slice(-SHOWN_MAX).join(", ")}.`;
+  return refuse(`Event ${event} is no compaction, or it is undone already. ${which}`);
+}
+
+const SHOWN_MAX = 20;
+
+function refuse(message: string): never {
+  throw new SessionError("NOT_POSSIBLE", { message });
+}
+
+/** The state that the session would have after the event. */
+async function stateAfter(
+  event: CompactionUndone,
+  { id, seq }: SessionState,
+  read: ReadLog,
+): Promise<SessionState> {
+  const state = await SessionState.fold(id, read, seq);
+  const timestamp_ms = Date.now();
+  const stored = { event_id: newId(), timestamp_ms, event, seq: seq + 1, schema_version: 1 };
+  await state.follow(stored as typeof stored & { schema_version: 1 }, read);
+  return state;
+}
+
+/**
+ * The messages that stay out, each with the calls or results that belong to it.
+ *
+ * @throws SessionError `INVALID_PARAMS` for a message that would not come back
+ */
+function stayingOut(
+  ids: readonly number[],
+  { history, messages }: SessionState,
+  returned: ReadonlySet<number>,
+): readonly number[] {
+  const other = ids.filter((id) => !returned.has(id));
+  if (other.length > 0) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: `This undo would not bring back the messages ${other.join(", ")}, so they cannot be left out.`,
+    });
+  }
+  const named = new Set(ids);
+  const positions = history.flatMap(({ id }, index) => (named.has(id) ? [index] : []));
+  return [...joinedWith(messages, positions)].flatMap((index) => history[index]?.id ?? []);
+}
+
+interface Room {
+  readonly usedTokens: number;
+  readonly tokensMax: number | undefined;
+  readonly tokensOver: number;
+  readonly messagesMax: number | undefined;
+  readonly messagesOver: number;
+}
+
+/** Whether the next call would compact at once, or not fit the window. */
+function roomFor(
+  state: SessionState,
+  tools: ToolSet,
+  { compaction, contextWindow }: SessionWindow,
+): Room {
+  const model = { id: state.settings.model, ...(contextWindow ? { contextWindow } : {}) };
+  const usedTokens = compaction
+    ? compactionContext(state, compaction, model, tools).estimatedHistoryTokens
+    : requestTokens(state, tools);
+  const { autoCompactThreshold = Infinity, windowSize } = compaction?.compactor.config ?? {};
+  const tokensMax = Math.min(autoCompactThreshold, contextWindow ?? Infinity);
+  const messagesMax = windowSize === undefined ? undefined : 2 * windowSize - 1;
+  const messages = countLooseMessages(state.messages, state.pinnedPositions);
+  return {
+    usedTokens: Math.ceil(usedTokens),
+    tokensMax: tokensMax === Infinity ? undefined : tokensMax,
+    tokensOver: tokensMax === Infinity ? 0 : Math.max(0, Math.ceil(usedTokens) - tokensMax + 1),
+    messagesMax,
+    messagesOver: messagesMax === undefined ? 0 : Math.max(0, messages - messagesMax),
+  };
+}
+
+/** A group of messages that stay or go together, in the order in which groups go. */
+interface Group {
+  readonly entries: readonly HistoryEntry[];
+  readonly rank: number;
+  readonly weight: number;
+}
+
+/** Messages whose absence makes room: the largest calls with their output first, then answers, people's words last. */
+function toLeaveOut(
+  returned: readonly HistoryEntry[],
+  { working, counts, settings }: SessionState,
+  { tokensOver, messagesOver }: Room,
+): readonly number[] {
+  const groups: HistoryEntry[][] = [];
+  for (const entry of returned) {
+    const last = groups.at(-1);
+    if (last && toolResults(entry.message).length > 0) last.push(entry);
+    else groups.push([entry]);
+  }
+  const ranked = groups
+    .filter((entries) => !entries.some(({ id }) => working.isPinned(id)))
+    .filter(([first]) => first?.message.role !== "system")
+    .map((entries): Group => {
+      const rank = entries.length > 1 ? 0 : entries.some(isAsking) ? 2 : 1;
+      return { entries, rank, weight: entries.reduce((sum, { weight }) => sum + weight + 1, 0) };
+    })
+    .sort((one, other) => one.rank - other.rank || other.weight - one.weight);
+  const factor = Math.max(1, counts.factor(settings.model));
+  const left: number[] = [];
+  let [tokens, messages] = [0, 0];
+  for (const { entries, weight } of ranked) {
+    if (tokens >= tokensOver && messages >= messagesOver) break;
+    tokens += (factor * weight) / 4;
+    messages += entries.length;
+    left.push(...entries.map(idOf));
+  }
+  return left;
+}
+
+function isAsking({ message }: HistoryEntry): boolean {
+  return startsTurn(message);
+}
+
+function noRoom(room: Room, leaveOut: readonly number[]): UndoOutcome {
+  const { usedTokens, tokensMax = usedTokens, tokensOver, messagesMax = 0, messagesOver } = room;
+  const why =
+    tokensOver > 0
+      ? `The next request would have about ${usedTokens} tokens, ${tokensOver} more than there is room for: a compaction comes at ${tokensMax}.`
+      : `The history would have ${messagesMax + messagesOver} messages, ${messagesOver} more than there is room for: a compaction comes at ${messagesMax + 1}.`;
+  const how = leaveOut.length > 0 ? ` Leave out ${leaveOut.length} of the messages.` : "";
+  const sorted = leaveOut.toSorted((one, other) => one - other);
+  return { undone: false, reason: why + how, usedTokens, tokensMax, tokensOver, leaveOut: sorted };
+}
+
+function idOf({ id }: HistoryEntry): number {
+  return id;
+}

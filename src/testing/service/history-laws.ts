@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import type { SessionService } from "../../core/session-service.ts";
+import { expects, type Law } from "../law.ts";
+import {
+  assertCode,
+  assertCompacts,
+  EVERYTHING,
+  LONG,
+  type OpenService,
+} from "./service-scenes.ts";
+
+/** Room for what a compaction by hand took out. */
+const ROOMY = { recentTurnBudget: 1, autoCompactThreshold: 50_000 };
+
+/** A session with three turns, compacted by hand; the history before and after it. */
+async function compacted(service: SessionService) {
+  const { sessionId } = await service.createSession({ memory: false });
+  for (const prompt of [`The fox is red. ${LONG}`, `The owl is white. ${LONG}`, "And the hare?"]) {
+    await service.startTurn({ sessionId, prompt });
+  }
+  const { history: before } = await service.read({ sessionId });
+  await assertCompacts(service, sessionId);
+  const { history: after, seq } = await service.read({ sessionId });
+  return { sessionId, before, after, compaction: seq };
+}
+
+/** The promises of what takes a compaction back. */
+export const historyLaws: readonly Law<OpenService>[] = [
+  {
+    name: "a compaction can be undone, with what was said since, and the undo too, after everything was closed",
+    durable: true,
+    async holds(open) {
+      const setup = { capabilities: EVERYTHING, compaction: ROOMY };
+      const first = await (await open())(setup);
+      const { sessionId, before, after } = await compacted(first);
+      await first.startTurn({ sessionId, prompt: "The hare is grey." });
+      const { history: since, historyTokens } = await first.read({ sessionId });
+      const said = since.slice(after.length);
+      const outcome = await first.undoCompaction({ sessionId });
+      expects(outcome.undone, "an undo", outcome);
+      assert.deepEqual(
+        outcome.returned,
+        before.slice(0, 4).map(({ id }) => id),
+      );
+      assert.equal(outcome.messages, before.length + said.length);
+      assert.equal(outcome.tokensMax, ROOMY.autoCompactThreshold);
+      expects(outcome.usedTokens > historyTokens, `more than ${historyTokens} tokens`, outcome);
+      assert.deepEqual((await first.read({ sessionId })).history, [...before, ...said]);
+      await first.close();
+
+      const second = await (await open())(setup);
+      assert.deepEqual((await second.read({ sessionId })).history, [...before, ...said]);
+      const redone = await second.undoCompaction({ sessionId, redo: true });
+      expects(redone.undone, "an undo of the undo", redone);
+      assert.equal(redone.compaction, outcome.event);
+      const view = await second.read({ sessionId });
+      assert.deepEqual(view.history, since);
+      assert.equal(view.historyTokens, historyTokens);
+    },
+  },
+  {
+    name: "an undo without room changes nothing, and says by how much and what to leave out",
+    async holds(open) {
+      const compaction = { ...ROOMY, autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1 };
+      const replies = ["a fox", LONG, "The summary.", "a hare"];
+      const service = await (await open())({ capabilities: EVERYTHING, compaction, replies });
+      const { sessionId } = await service.createSession({ memory: false });
+      for (const prompt of ["one", "two", LONG]) await service.startTurn({ sessionId, prompt });
+      const { history, compactions, seq } = await service.read({ sessionId });
+      expects(compactions > 0, "a compaction", compactions);
+      const refused = await service.undoCompaction({ sessionId });
+      expects(!refused.undone, "an undo without room", refused);
+      assert.match(refused.reason, new RegExp(`${refused.tokensOver} more than there is room for`));
+      expects(refused.tokensOver > 0 && refused.leaveOut.length > 0, "what to leave out", refused);
+      const unchanged = await service.read({ sessionId });
+      assert.deepEqual([unchanged.history, unchanged.seq], [history, seq]);
+
+      const { leaveOut } = refused;
+      const outcome = await service.undoCompaction({ sessionId, leaveOut: [...leaveOut] });
+      expects(outcome.undone, "an undo that leaves messages out", outcome);
+      assert.deepEqual(outcome.leftOut, leaveOut);
+      const now = (await service.read({ sessionId })).history.map(({ id }) => id);
+      expects(!leaveOut.some((id) => now.includes(id)), "a history without them", now);
+      expects(
+        outcome.returned.every((id) => now.includes(id)),
+        "a history with the others",
+        now,
+      );
+      const { compaction: next } = await service.context({ sessionId });
+      assert.equal(next?.due, false);
+    },
+  },
+  {
+    name: "pins stay through an undo, and what cannot be undone is refused with the reason",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING, compaction: ROOMY });
+      const { sessionId } = await service.createSession({ memory: false });
+      await assertCode(service.undoCompaction({ sessionId }), "NOT_POSSIBLE");
+      await assertCode(service.undoCompaction({ sessionId, redo: true }), "NOT_POSSIBLE");
+      const made = await compacted(service);
+      const kept = made.after.at(-1)?.id ?? 0;
+      await service.pin({ sessionId: made.sessionId, message: kept });
+      const request = { sessionId: made.sessionId };
+      const wrong = { ...request, leaveOut: [kept] };
+      await assertCode(service.undoCompaction(wrong), "INVALID_PARAMS");
+      await assertCode(service.undoCompaction({ ...request, event: 1 }), "NOT_POSSIBLE");
+      const outcome = await service.undoCompaction({ ...request, event: made.compaction });
+      expects(outcome.undone, "an undo of the compaction", outcome);
+      const pinned = (await service.read(request)).history.filter((entry) => entry.pinned);
+      assert.deepEqual(
+        pinned.map(({ id }) => id),
+        [kept],
+      );
+      const again = { ...request, event: made.compaction };
+      const twice = await assertCode(service.undoCompaction(again), "NOT_POSSIBLE");
+      assert.match(twice.message, /no compaction/);
+    },
+  },
+];

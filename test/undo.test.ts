@@ -1,0 +1,195 @@
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import type { Message } from "../src/core/message.ts";
+import { SessionState } from "../src/core/session-state.ts";
+import { createSessionService, type ServiceOptions } from "../src/index.ts";
+import { type Stores, sqliteStores } from "../src/sqlite.ts";
+import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
+import { temporaryFolder } from "./support/obey.ts";
+import { trials } from "./support/trials.ts";
+
+const FILLER = "The harbour was quiet, and the tide came in as it does each evening. ".repeat(30);
+
+const COMPACTION = {
+  autoCompactThreshold: 40_000,
+  minTurnsBetweenCompactions: 1,
+  recentTurnBudget: 1,
+  userWordsTokens: 0,
+  summarizer: scriptedModel(() => "The harbour was quiet in the evening, and the tide came in."),
+} as const;
+
+/** A service over a project's stores, and what its model would be sent next. */
+async function openProject(
+  options: Partial<ServiceOptions> = {},
+  at?: string,
+  next: (call: number) => ScriptedReply = () => "Noted.",
+) {
+  const path = join(at ?? (await temporaryFolder()), "rkat.db");
+  const stores: Stores = sqliteStores({ path });
+  const model = scriptedModel((_, call) => next(call));
+  const service = createSessionService({
+    model,
+    stores,
+    knowledge: false,
+    compaction: COMPACTION,
+    ...options,
+  });
+  onTestFinished(async () => {
+    await service.close();
+    await stores.close();
+  });
+  const say = async (sessionId: string, prompt: string): Promise<readonly Message[]> => {
+    await service.startTurn({ sessionId, prompt });
+    return model.requests.at(-1)?.messages ?? [];
+  };
+  /** What the model would be sent now: a turn in a copy of the store, which changes nothing here. */
+  const nextRequest = async (sessionId: string) => {
+    const read = (after: number, to?: number) => stores.events.read(sessionId, after, to);
+    const snapshot = await stores.sessions.load(sessionId);
+    const folded = await SessionState.fold(sessionId, read);
+    const restored = snapshot ? await SessionState.restore(snapshot, read) : folded;
+    expect(restored.sentMessages).toEqual(folded.sentMessages);
+    expect(restored.historyTokens).toBe(folded.historyTokens);
+    expect(restored.snapshot()).toEqual(folded.snapshot());
+    return JSON.stringify(folded.sentMessages);
+  };
+  return { service, stores, model, say, nextRequest };
+}
+
+async function undo(
+  { service }: Pick<Awaited<ReturnType<typeof openProject>>, "service">,
+  sessionId: string,
+  how: { readonly redo?: true; readonly event?: number; readonly leaveOut?: number[] } = {},
+) {
+  const outcome = await service.undoCompaction({ sessionId, ...how });
+  if (!outcome.undone) throw new Error(outcome.reason);
+  return outcome;
+}
+
+test("an undone compaction gives the next request that it had before, and the undone undo the one after it, byte for byte", async () => {
+  const project = await openProject();
+  const { service, say, nextRequest } = project;
+  const { sessionId } = await service.createSession({ systemPrompt: "Be brief." });
+  await service.updateTask({ sessionId, newTask: "Count the hives of Mirela." });
+  await say(sessionId, "My sister Mirela keeps bees near Constanta, twelve hives.");
+  for (let turn = 0; turn < 5; turn += 1) await say(sessionId, `${turn} ${FILLER}`);
+  const whole = await nextRequest(sessionId);
+  expect((await service.compact({ sessionId })).compacted).toBe(true);
+  const compacted = await nextRequest(sessionId);
+  // Records of memory are a part of what is sent.
+  await say(sessionId, "How many hives of bees does my sister Mirela keep?");
+  const asked = await nextRequest(sessionId);
+  expect(asked).toContain("[Recalled from memory]");
+
+  await undo(project, sessionId);
+  const undone = await nextRequest(sessionId);
+  expect(undone.startsWith(whole.slice(0, -1))).toBe(true);
+  expect(undone).not.toContain("[Recalled from memory]");
+  await undo(project, sessionId, { redo: true });
+  expect(await nextRequest(sessionId)).toBe(asked);
+  expect(asked.length).toBeGreaterThan(compacted.length);
+  const sent = await say(sessionId, "Thanks.");
+  expect(JSON.stringify(sent).startsWith(asked.slice(0, -1))).toBe(true);
+});
+
+test("compactions are undone one after the other, or back to one, in any order with turns, prunings and pins", async () => {
+  const step = fc.constantFrom("say", "compact", "undo", "redo", "back", "pin", "tool");
+  const property = fc.asyncProperty(
+    fc.array(step, { minLength: 4, maxLength: 14 }),
+    async (steps) => {
+      const call = { id: "c", name: "datetime", args: {} };
+      let tool = false;
+      const project = await openProject({}, undefined, (n) => {
+        const calls = tool;
+        tool = false;
+        return calls ? { toolCalls: [{ ...call, id: `c${n}` }] } : "Noted.";
+      });
+      const { service, say, nextRequest } = project;
+      const { sessionId } = await service.createSession({ memory: false });
+      /** What was sent before each change, and the messages then, by the change that can be undone. */
+      const before = new Map<number, string>();
+      let said = 0;
+      for (const [index, what] of steps.entries()) {
+        const request = await nextRequest(sessionId);
+        const { seq } = await service.read({ sessionId });
+        tool = what === "tool";
+        if (what === "say" || what === "tool") await say(sessionId, `${index} ${FILLER}`);
+        if (what === "say" || what === "tool") said += 1;
+        if (what === "pin" && said > 0) {
+          const { history } = await service.read({ sessionId });
+          const last = history.findLast(({ message }) => message.role === "block_assistant");
+          if (last) await service.pin({ sessionId, message: last.id });
+        }
+        if (what === "compact") {
+          const { compacted } = await service.compact({ sessionId });
+          if (compacted) before.set((await service.read({ sessionId })).seq, request);
+        }
+        if (what !== "undo" && what !== "redo" && what !== "back") continue;
+        const first = Math.min(...before.keys());
+        const how = { redo: what === "redo", ...(what === "back" ? { event: first } : {}) };
+        const outcome = await service
+          .undoCompaction({ sessionId, ...how })
+          .catch(() => ({ undone: false }) as const);
+        if (!outcome.undone) {
+          expect((await service.read({ sessionId })).seq).toBe(seq);
+          continue;
+        }
+        const then = before.get(outcome.compaction) ?? "";
+        // With what was said since, the request is the one from before, and its end.
+        expect((await nextRequest(sessionId)).startsWith(then.slice(0, -1))).toBe(true);
+        before.set(outcome.event, request);
+      }
+    },
+  );
+  await fc.assert(property, { numRuns: trials(8, 200) });
+}, 300_000);
+
+test("another process that has the session open sees the undo with its next turn", async () => {
+  const folder = await temporaryFolder();
+  const [one, other] = [await openProject({}, folder), await openProject({}, folder)];
+  const { sessionId } = await one.service.createSession({ memory: false });
+  for (let turn = 0; turn < 4; turn += 1) await one.say(sessionId, `${turn} ${FILLER}`);
+  await one.service.compact({ sessionId });
+  expect(JSON.stringify(await other.say(sessionId, "five"))).toContain("[Context compacted]");
+  await undo(one, sessionId);
+  const sent = await other.say(sessionId, "six");
+  expect(JSON.stringify(sent)).not.toContain("[Context compacted]");
+  expect(sent.filter(({ role }) => role === "user")).toHaveLength(6);
+});
+
+test("what is forgotten after an undo is in no request any more, nor after the undo is undone", async () => {
+  const project = await openProject();
+  const { service, say, nextRequest } = project;
+  const { sessionId } = await service.createSession({});
+  await service.updateTask({ sessionId, newTask: "Ask about the okapi of Emden." });
+  await say(sessionId, "The secret animal is the okapi of Emden.");
+  for (let turn = 0; turn < 4; turn += 1) await say(sessionId, `${turn} ${FILLER}`);
+  await service.compact({ sessionId });
+  await say(sessionId, "What is the secret animal, the okapi or another?");
+  await undo(project, sessionId);
+  await service.forgetMemory({ sessionId });
+  for (const redo of [true, true] as const) {
+    expect(await nextRequest(sessionId)).not.toMatch(/okapi/);
+    await undo(project, sessionId, { redo });
+  }
+  expect(await nextRequest(sessionId)).not.toMatch(/okapi/);
+});
+
+test("messages that stay out take their tool calls and results along", async () => {
+  const call = { id: "c1", name: "datetime", args: {} };
+  const replies: Record<number, ScriptedReply> = { 0: { toolCalls: [call] } };
+  const project = await openProject({}, undefined, (n) => replies[n] ?? "Noted.");
+  const { service, say } = project;
+  const { sessionId } = await service.createSession({ memory: false });
+  await say(sessionId, "What time is it?");
+  for (let turn = 0; turn < 3; turn += 1) await say(sessionId, `${turn} ${FILLER}`);
+  const { history } = await service.read({ sessionId });
+  const results = history.find(({ message }) => message.role === "tool_results")?.id ?? 0;
+  await service.compact({ sessionId });
+  const { leftOut } = await undo(project, sessionId, { leaveOut: [results] });
+  expect(leftOut).toHaveLength(2);
+  const now = (await service.read({ sessionId })).history;
+  expect(JSON.stringify(now)).not.toContain("datetime");
+  expect(now).toHaveLength(history.length - 2);
+});
