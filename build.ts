@@ -2,12 +2,13 @@ import { execFileSync } from "node:child_process";
 import { globSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { type BuildOptions, build } from "rolldown";
-import config from "./rolldown.config.ts";
+import config, { pageConfig } from "./rolldown.config.ts";
 
 // Builds what users install into `dist`. It prints nothing: each `npm ci` runs it.
 
 rmSync("dist", { recursive: true, force: true });
 await build(config as BuildOptions);
+await build(pageConfig as BuildOptions);
 execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], {
   stdio: "inherit",
 });

@@ -15,6 +15,8 @@ const FOR_INSTALL = ["jsonc-parser"];
 /** What draws `rkat chat`. Only that loads it. */
 const FOR_CHAT = ["@earendil-works/pi-tui", "marked", "get-east-asian-width"];
 const INSIDE = [...AT_START, ...FOR_INSTALL, ...FOR_CHAT];
+/** What the page of `rkat inspect` is made of. Only a browser loads it. */
+const FOR_PAGE = ["preact", "@tanstack/virtual-core", "eventsource-parser"];
 
 /** What users import, and the command. */
 const doors = [...Object.values(about.exports), "./dist/cli.js"]
@@ -63,7 +65,7 @@ function loadedWith(file: string, graph: ChunkingContext): ReadonlySet<string> {
 const licences: Plugin = {
   name: "licences",
   generateBundle() {
-    const texts = INSIDE.map((name) => `${name}\n\n${licenceOf(name).trim()}\n`);
+    const texts = [...INSIDE, ...FOR_PAGE].map((name) => `${name}\n\n${licenceOf(name).trim()}\n`);
     const source = `Parts of these packages are in the files of this folder.\n\n${texts.join("\n\n")}`;
     this.emitFile({ type: "asset", fileName: "licences.txt", source });
   },
@@ -130,4 +132,33 @@ export default defineConfig({
       })),
     },
   },
+});
+
+const PAGE = "src/surfaces/inspect/page";
+
+/** The page's own files, beside its script. The server has a name for each of them. */
+const pageFiles: Plugin = {
+  name: "page-files",
+  generateBundle() {
+    for (const [file, name] of [
+      ["index.html", "inspect-page.html"],
+      ["page.css", "inspect-page.css"],
+    ] as const) {
+      this.emitFile({
+        type: "asset",
+        fileName: name,
+        source: readFileSync(`${PAGE}/${file}`, "utf8"),
+      });
+    }
+  },
+};
+
+/** The page that `rkat inspect` serves. What a browser loads has to be small, so this alone is minified. */
+export const pageConfig = defineConfig({
+  input: { "inspect-page": `${PAGE}/main.tsx` },
+  platform: "browser",
+  tsconfig: `${PAGE}/tsconfig.json`,
+  transform: { target: "es2023" },
+  plugins: [pageFiles],
+  output: { dir: "dist", entryFileNames: "[name].js", minify: true },
 });

@@ -153,6 +153,15 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "@modelcontextprotocol/client",
     "@modelcontextprotocol/client/stdio",
   ],
+  // The page runs in a browser. What it imports of the others is pure.
+  "surfaces/inspect/page": [
+    "core",
+    "text",
+    "preact",
+    "preact/hooks",
+    "@tanstack/virtual-core",
+    "eventsource-parser",
+  ],
   testing: ["core"],
 };
 
@@ -180,7 +189,7 @@ function specifiersIn(file: string): readonly string[] {
 }
 
 /** The files below `src/` without tests. */
-const FILES = globSync("src/**/*.ts")
+const FILES = globSync("src/**/*.{ts,tsx}")
   .filter((file) => !file.endsWith(".test.ts"))
   .sort();
 

@@ -152,6 +152,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   rpc: async () => (await serveCommands()).rpcCommand,
   serve: async () => (await serveCommands()).serveCommand,
   mcp: async () => (await serveCommands()).mcpCommand,
+  inspect: async () => (await import("./commands/inspect-command.ts")).inspectCommand,
   init: async () => (await settingsCommands()).initCommand,
   trust: async () => (await settingsCommands()).trustCommand,
   move: async () => (await import("./commands/move-command.ts")).moveCommand,

@@ -3,7 +3,7 @@ import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "rolldown";
 import type { TestProject } from "vitest/node";
-import config from "../../rolldown.config.ts";
+import config, { pageConfig } from "../../rolldown.config.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -48,6 +48,11 @@ async function bundle(folder: string): Promise<void> {
     ...config,
     input: Object.fromEntries([...Object.entries(config.input ?? {}), ...programs]),
     output: { ...config.output, dir: join(folder, "dist"), cleanDir: true },
+    logLevel: "silent",
+  });
+  await build({
+    ...pageConfig,
+    output: { ...pageConfig.output, dir: join(folder, "dist") },
     logLevel: "silent",
   });
 }

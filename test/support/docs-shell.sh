@@ -19,6 +19,7 @@ trap failed ERR
 rkat() {
   case "$*" in
     serve* | "mcp --http"*) serve "$@" ;;
+    inspect*) serve "$@" --no-open ;;
     chat*) echo "Hello" | command_line "$@" ;;
     "sessions delete"*) echo y | at_a_terminal "$@" ;;
     "memory forget --query"*) echo all | at_a_terminal "$@" ;;
@@ -68,6 +69,7 @@ serve() {
         docs_address=${docs_address%%[/ ]*}
         return
         ;;
+      "The page "*) return ;;
     esac
   done
   docs_server=

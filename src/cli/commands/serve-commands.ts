@@ -7,6 +7,7 @@ import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import { printFailure } from "../terminal/print.ts";
 import { countFlag, flagOf, listFlag, scopeFlag } from "./flags.ts";
+import { newToken } from "./inspect-command.ts";
 import { settingsJson } from "./settings-commands.ts";
 import { withService } from "./with-service.ts";
 
@@ -30,6 +31,8 @@ interface ServeFlags extends HttpFlags {
   readonly cors?: readonly string[];
   readonly maxTurns?: number;
   readonly drain?: number;
+  readonly inspect?: true;
+  readonly write?: true;
 }
 
 /** `rkat serve`. Ctrl-C interrupts running turns, unless they have time to end. A second Ctrl-C does in any case. */
@@ -51,31 +54,47 @@ export function serveCommand(program: Command, context: CliContext): void {
       "time for running turns to end when it is stopped (default: none)",
       flagOf(duration),
     )
+    .option("--inspect", "also serve the page of `rkat inspect`, at /inspect/")
+    .option("--write", "let that page change something: forget, pin, answer approvals")
     .addOption(scopeFlag(READABLE))
     .action(async ({ port, host, allowHost, cors, maxTurns, scope, ...flags }: ServeFlags) => {
       const { drain: graceMs = 0 } = flags;
       const userTokens = await userTokensIn(flags.userTokens);
       const { serveRest } = await import("../../surfaces/rest/serve-rest.ts");
       const token = flags.token ?? (terminal.env.RKAT_TOKEN || undefined);
+      const hasToken = (token ?? userTokens) !== undefined;
+      // Without one, the server is for everybody on this machine, and the page is not.
+      const own = flags.inspect && !hasToken ? { token: newToken() } : {};
       await withService(
         context,
         serve,
         (service, { folder }) =>
           terminal.interruptible(
             async (signal) => {
-              const server = await serveRest({
+              const rest = {
                 service,
                 version,
                 port,
                 host,
                 limits: given({ turnsMax: maxTurns }),
                 ...given({ token, userTokens, hosts: allowHost, cors }),
-                onError: (error) => void printFailure(terminal, SessionError.from(error)),
-              });
+                onError: (error: unknown) => void printFailure(terminal, SessionError.from(error)),
+              };
+              const page = { ...own, write: flags.write ?? false, project: folder };
+              const server = await (flags.inspect
+                ? (await import("../../surfaces/inspect/serve-inspect.ts")).serveRestAndPage(
+                    rest,
+                    page,
+                  )
+                : serveRest(rest));
               context.warnings.goOn();
-              const guarded = (token ?? userTokens) === undefined ? "no token" : "with a token";
+              const guarded = hasToken ? "with a token" : "no token";
+              const fragment = own.token ? `#token=${own.token}` : "";
+              const pageLine = flags.inspect
+                ? `The page is at ${server.url}/inspect/${fragment}\n`
+                : "";
               await terminal.stderr.write(
-                `Serving ${oneLine(folder, 200)} at ${server.url} (${guarded}). Press Ctrl-C to stop.\n`,
+                `Serving ${oneLine(folder, 200)} at ${server.url} (${guarded}). Press Ctrl-C to stop.\n${pageLine}`,
               );
               await aborted(signal);
               const time =

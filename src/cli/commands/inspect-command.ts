@@ -1,0 +1,76 @@
+import type { Command } from "commander";
+import type { SearchScope } from "../../config/settings.ts";
+import { SessionError } from "../../core/errors.ts";
+import { given } from "../../core/fields.ts";
+import type { CliContext } from "../cli-context.ts";
+import { oneLine } from "../render/printable.ts";
+import { openInBrowser } from "../terminal/open-in-browser.ts";
+import { printFailure } from "../terminal/print.ts";
+import { findSession } from "./find-session.ts";
+import { countFlag, SESSION_ARGUMENT, scopeFlag } from "./flags.ts";
+import { withService } from "./with-service.ts";
+
+interface InspectFlags {
+  readonly port: number;
+  readonly open: boolean;
+  readonly write?: true;
+  readonly scope: SearchScope;
+}
+
+/** `rkat inspect`. The page is there until Ctrl-C. */
+export function inspectCommand(program: Command, context: CliContext): void {
+  const { terminal, version } = context;
+  const inspect = program
+    .command("inspect")
+    .description("look at sessions, compactions and memory in the browser")
+    .argument("[session]", `the session to begin with: ${SESSION_ARGUMENT}`)
+    .option("--port <n>", "the port to listen on; 0 takes a free one", countFlag(65_535), 0)
+    .option("--no-open", "only print the link, and open no browser")
+    .option("--write", "let the page change something: forget, pin, answer approvals")
+    .addOption(scopeFlag("show this project, the user-wide store ~/.rkat, or both").default("all"))
+    .action(async (name: string | undefined, flags: InspectFlags) => {
+      const { port, open, write = false, scope } = flags;
+      await withService(
+        context,
+        inspect,
+        async (service, { folder }) => {
+          const session = name === undefined ? undefined : await findSession(service, name);
+          const { serveInspect } = await import("../../surfaces/inspect/serve-inspect.ts");
+          const token = newToken();
+          await terminal.interruptible(async (signal) => {
+            const server = await serveInspect({
+              service,
+              version,
+              port,
+              token,
+              write,
+              project: folder,
+              onError: (error) => void printFailure(terminal, SessionError.from(error)),
+            });
+            context.warnings.goOn();
+            const link = `${server.url}/#${new URLSearchParams(given({ token, session }))}`;
+            await terminal.stderr.write(
+              `${write ? "The page may change something." : "The page only reads."} It shows ${oneLine(folder, 200)} at\n\n  ${link}\n\nThe link has a token: who has it sees what is there. Press Ctrl-C to stop.\n`,
+            );
+            const close = open ? await openInBrowser(link, terminal) : async () => {};
+            await aborted(signal);
+            await close();
+            await server.close();
+          });
+        },
+        { access: write ? "serve" : "existing", scope },
+      );
+    });
+}
+
+/** Nobody can guess it. It ends with the command. */
+export function newToken(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+}

@@ -1,0 +1,230 @@
+import type { ComponentChildren, InputHTMLAttributes } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { visibleText } from "../../../text/visible-text.ts";
+import { Refusal } from "./source.ts";
+
+/** Characters of a text that are shown before somebody asks for more, and how many come then. */
+const SHOWN = 4000;
+const MORE = 100_000;
+
+/**
+ * A text of a person, a model or a tool. It is never HTML, and what is hidden in it can be seen: a text may have been
+ * made to deceive.
+ */
+export function Words({ text, mono }: { readonly text: string; readonly mono?: boolean }) {
+  const [length, setLength] = useState(SHOWN);
+  const rest = text.length - length;
+  return (
+    <>
+      <p class={mono ? "words mono" : "words"} dir="auto">
+        {plain(text.slice(0, length))}
+      </p>
+      {rest > 0 && (
+        <button type="button" class="more" onClick={() => setLength(length + MORE)}>
+          Show {rest > MORE ? "more" : "all"} ({amount(rest)} characters are left)
+        </button>
+      )}
+    </>
+  );
+}
+
+/** A text in which control characters and hidden ones can be seen. */
+export function plain(text: string): string {
+  return visibleText(text).replaceAll(CONTROL, (sign) =>
+    sign === "\x7f" ? "\u2421" : String.fromCharCode(0x2400 + sign.charCodeAt(0)),
+  );
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is shown by their pictures
+const CONTROL = /[\x00-\x08\x0b-\x1f\x7f]/g;
+
+/** The first line of a text, for one row. */
+export function headOf(text: string, most = 200): string {
+  const line = text
+    .slice(0, most * 2)
+    .trim()
+    .replaceAll(/\s+/g, " ");
+  return plain(line.length > most ? `${line.slice(0, most)}…` : line);
+}
+
+const NUMBERS = new Intl.NumberFormat("en");
+
+export function amount(count: number): string {
+  return NUMBERS.format(count);
+}
+
+/** 1 234 567 tokens as 1.2M. */
+export function short(count: number): string {
+  if (count < 1000) return String(count);
+  return count < 999_500 ? `${trim(count / 1000)}k` : `${trim(count / 1_000_000)}M`;
+}
+
+function trim(value: number): string {
+  return value < 10 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
+}
+
+export function bytes(count: number): string {
+  return count < 1024 ? `${count} bytes` : `${short(count)}B`;
+}
+
+const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const CLOCK = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" });
+
+export function Time({ at }: { readonly at: string | number }) {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return <span>{plain(String(at))}</span>;
+  return (
+    <time dateTime={date.toISOString()} title={MOMENT.format(date)}>
+      {ago(date)}
+    </time>
+  );
+}
+
+export function clock(time: number): string {
+  return CLOCK.format(time);
+}
+
+function ago(date: Date): string {
+  const minutes = Math.round((Date.now() - date.getTime()) / 60_000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${minutes} min ago`;
+  if (minutes < 24 * 60) return `${Math.round(minutes / 60)} h ago`;
+  if (minutes < 8 * 24 * 60) return `${Math.round(minutes / 1440)} d ago`;
+  return MOMENT.format(date);
+}
+
+/** What a request came to. */
+export interface Loaded<Value> {
+  readonly value?: Value;
+  readonly error?: unknown;
+  readonly reload: () => void;
+}
+
+/** Loads when one of `inputs` changes. An answer that comes after a later question is dropped. */
+export function useLoaded<Value>(
+  load: (() => Promise<Value>) | undefined,
+  inputs: readonly unknown[],
+): Loaded<Value> {
+  const [state, setState] = useState<{ value?: Value; error?: unknown }>({});
+  const [again, setAgain] = useState(0);
+  useEffect(() => {
+    if (!load) return setState({});
+    let isCurrent = true;
+    load().then(
+      (value) => isCurrent && setState({ value }),
+      (error: unknown) => isCurrent && setState({ error }),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [...inputs, again]);
+  return { ...state, reload: () => setAgain((times) => times + 1) };
+}
+
+export function Failure({ error }: { readonly error: unknown }) {
+  if (error === undefined) return null;
+  const hint = error instanceof Refusal ? error.hint : "";
+  return (
+    <div class="failure" role="alert">
+      <strong>{plain(error instanceof Error ? error.message : String(error))}</strong>
+      {hint && <p>{plain(hint)}</p>}
+    </div>
+  );
+}
+
+export function Badge({
+  tone,
+  children,
+}: {
+  readonly tone?: string;
+  readonly children: ComponentChildren;
+}) {
+  return <span class={`badge ${tone ?? ""}`}>{children}</span>;
+}
+
+/** How much of something is used. */
+export function Meter({
+  label,
+  used,
+  of,
+  warns,
+}: {
+  readonly label: string;
+  readonly used: number;
+  readonly of: number;
+  readonly warns?: boolean;
+}) {
+  const share = of > 0 ? Math.min(1, used / of) : 0;
+  const tone = !warns ? "" : share > 0.9 ? "high" : share > 0.7 ? "mid" : "";
+  return (
+    <span class="meter" role="img" aria-label={`${label}: ${Math.round(share * 100)} %`}>
+      <span class={`fill ${tone}`} style={{ width: `${share * 100}%` }} />
+    </span>
+  );
+}
+
+/** A question before something that cannot be taken back. */
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  return (
+    <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+/** A field with its name. */
+export function Field({
+  label,
+  hidden,
+  ...input
+}: { readonly label: string; readonly hidden?: boolean } & InputHTMLAttributes<HTMLInputElement>) {
+  const id = useId();
+  return (
+    <span class="field">
+      <label for={id} class={hidden ? "unseen" : ""}>
+        {label}
+      </label>
+      <input id={id} {...input} />
+    </span>
+  );
+}
+
+export function Choice({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly (readonly [value: string, text: string])[];
+  readonly onChange: (value: string) => void;
+}) {
+  const id = useId();
+  return (
+    <span class="field">
+      <label for={id}>{label}</label>
+      <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {options.map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </span>
+  );
+}

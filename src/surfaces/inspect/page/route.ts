@@ -1,0 +1,34 @@
+/** The places of the page. They are in the fragment, so that Back and links work, and the server sees none of them. */
+export type Route =
+  | { readonly view: "sessions" | "recall" | "memory" | "knowledge" | "approvals" | "health" }
+  | { readonly view: SessionPart; readonly session: string; readonly seq?: number };
+
+export const SESSION_PARTS = ["transcript", "context", "compactions"] as const;
+
+export type SessionPart = (typeof SESSION_PARTS)[number];
+
+const VIEWS = ["sessions", "recall", "memory", "knowledge", "approvals", "health"] as const;
+
+export function routeOf(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
+  const [first, id, part] = path.split("/");
+  if (first === "session" && id) {
+    const view = SESSION_PARTS.find((name) => name === part) ?? "transcript";
+    const seq = Number(new URLSearchParams(query).get("seq"));
+    return { view, session: decoded(id), ...(seq > 0 ? { seq } : {}) };
+  }
+  return { view: VIEWS.find((name) => name === first) ?? "sessions" };
+}
+
+export function hrefOf(session: string, part: SessionPart = "transcript", seq?: number): string {
+  const place = seq === undefined ? "" : `?seq=${seq}`;
+  return `#/session/${encodeURIComponent(session)}/${part}${place}`;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,218 @@
+import type { ContextView } from "../../../../core/operations/working-memory.ts";
+import { amount, Failure, headOf, short, useLoaded } from "../parts.tsx";
+import { hrefOf } from "../route.ts";
+import type { SessionLog, WindowPoint } from "../session-log.ts";
+import type { Source } from "../source.ts";
+import type { Wire } from "../wire.ts";
+import { Records } from "./records.tsx";
+
+const PARTS: Readonly<Record<string, string>> = {
+  tool_definitions: "Tool definitions",
+  system_prompt: "System prompt",
+  knowledge: "Learned rules",
+  summary: "Summary",
+  pins: "Pins",
+  turns: "Turns",
+  task_record: "Task record",
+  recalled: "Recalled from memory",
+};
+
+/** Where each token goes, now and over time, and what came back from memory. */
+export function ContextOverTime({
+  source,
+  log,
+  session,
+}: {
+  readonly source: Source;
+  readonly log: SessionLog;
+  readonly session: string;
+}) {
+  const { value, error } = useLoaded(
+    () => source.get<Wire<ContextView>>(`sessions/${encodeURIComponent(session)}/context`),
+    [source, session, log.points.length],
+  );
+  return (
+    <div class="scroll">
+      <Failure error={error} />
+      {value && <Now context={value} />}
+      <section aria-labelledby="over-time">
+        <h2 id="over-time">Over time</h2>
+        <Plot points={log.points} threshold={value?.threshold ?? null} session={session} />
+      </section>
+      <section aria-labelledby="recalled">
+        <h2 id="recalled">What came back from memory</h2>
+        {log.recalls.length === 0 && <p class="empty">Nothing came back by itself so far.</p>}
+        {log.recalls.map(({ seq, event, prompt }) => (
+          <div class="card" key={seq}>
+            <h3>
+              <a href={hrefOf(session, "transcript", seq)}>For “{headOf(prompt, 100)}”</a>
+            </h3>
+            <p class="quiet">
+              {event.records.length} records, {amount(event.tokens)} tokens
+              {event.replaces ? ", in the place of earlier ones" : ""}.
+            </p>
+            <Records records={event.records} />
+          </div>
+        ))}
+      </section>
+    </div>
+  );
+}
+
+function Now({ context }: { readonly context: Wire<ContextView> }) {
+  const { used_tokens: used, threshold, context_window: window, compaction } = context;
+  const whole = Math.max(used, threshold ?? window ?? used, 1);
+  const parts = context.parts.filter(({ tokens }) => tokens > 0);
+  return (
+    <section aria-labelledby="now">
+      <h2 id="now">Now</h2>
+      <p>
+        {amount(used)} tokens are in the next request
+        {threshold !== null ? `; a compaction comes at ${amount(threshold)}` : ""}
+        {window !== null ? `; the window has ${amount(window)}` : ""}.{" "}
+        {compaction && nextText(compaction)}
+      </p>
+      <div class="stack" aria-hidden="true">
+        {parts.map(({ name, tokens }) => (
+          <span key={name} class={`part ${name}`} style={{ width: `${(tokens / whole) * 100}%` }} />
+        ))}
+      </div>
+      <table>
+        <caption class="unseen">Tokens of the next request</caption>
+        <thead>
+          <tr>
+            <th scope="col">Part</th>
+            <th scope="col" class="number">
+              Tokens
+            </th>
+            <th scope="col" class="number">
+              Share
+            </th>
+            <th scope="col" class="number">
+              Messages
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {parts.map(({ name, tokens, messages }) => (
+            <tr key={name}>
+              <th scope="row">
+                <span class={`key ${name}`} aria-hidden="true" />
+                {PARTS[name] ?? name}
+              </th>
+              <td class="number">{amount(tokens)}</td>
+              <td class="number">{Math.round((tokens / Math.max(used, 1)) * 100)} %</td>
+              <td class="number">{amount(messages)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function nextText(next: NonNullable<Wire<ContextView>["compaction"]>): string {
+  if (next.due) return "The next model call compacts first.";
+  const least =
+    next.calls_left > 0
+      ? `, after ${next.calls_left} more model ${next.calls_left === 1 ? "call" : "calls"} at the earliest`
+      : "";
+  return `${amount(next.tokens_left)} tokens are left until then${least}.`;
+}
+
+const WIDTH = 800;
+const HEIGHT = 220;
+const LEFT = 44;
+const BOTTOM = 22;
+/** Points of the drawing. More cannot be told apart. */
+const POINTS_MAX = 1200;
+
+function Plot({
+  points: all,
+  threshold,
+  session,
+}: {
+  readonly points: readonly WindowPoint[];
+  readonly threshold: number | null;
+  readonly session: string;
+}) {
+  const points = thinned(all);
+  if (points.length < 2) return <p class="empty">There are too few model calls for a plot.</p>;
+  const highest = points.reduce((high, { tokens }) => Math.max(high, tokens), 1);
+  // A line far above would press the curve flat.
+  const limit = threshold !== null && threshold <= 2 * highest ? threshold : null;
+  const most = Math.max(limit ?? 0, highest) * 1.05;
+  const x = (at: number) => LEFT + (at / (points.length - 1)) * (WIDTH - LEFT - 8);
+  const y = (tokens: number) => HEIGHT - BOTTOM - (tokens / most) * (HEIGHT - BOTTOM - 8);
+  const path = points
+    .map(({ tokens }, at) => `${at === 0 ? "M" : "L"}${x(at).toFixed(1)} ${y(tokens).toFixed(1)}`)
+    .join("");
+  const compactions = points.flatMap(({ kind, tokens }, at) =>
+    kind === "compaction" ? [{ at, tokens }] : [],
+  );
+  const steps = [0.25, 0.5, 0.75, 1].map((share) => share * most);
+  return (
+    <figure class="plot">
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        role="img"
+        aria-label={`Tokens of ${amount(all.length)} requests, with ${compactions.length} compactions. The most was ${amount(highest)}.`}
+      >
+        {steps.map((tokens) => (
+          <g key={tokens} class="grid">
+            <line x1={LEFT} x2={WIDTH - 8} y1={y(tokens)} y2={y(tokens)} />
+            <text x={LEFT - 6} y={y(tokens) + 4}>
+              {short(Math.round(tokens))}
+            </text>
+          </g>
+        ))}
+        {limit !== null && (
+          <line class="threshold" x1={LEFT} x2={WIDTH - 8} y1={y(limit)} y2={y(limit)} />
+        )}
+        <path
+          class="area"
+          d={`${path}L${x(points.length - 1)} ${HEIGHT - BOTTOM}L${LEFT} ${HEIGHT - BOTTOM}Z`}
+        />
+        <path class="curve" d={path} />
+        {compactions.map(({ at, tokens }) => (
+          <circle key={at} class="compaction" cx={x(at)} cy={y(tokens)} r="4" />
+        ))}
+      </svg>
+      <figcaption>
+        Tokens of each request; the dots are compactions
+        {limit === null ? "" : ", and the dashed line is where they begin"}.
+      </figcaption>
+      <details>
+        <summary>The same as a table</summary>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Event</th>
+              <th scope="col">What</th>
+              <th scope="col" class="number">
+                Tokens
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {points.slice(-200).map(({ seq, kind, tokens }) => (
+              <tr key={`${seq} ${kind}`}>
+                <td>
+                  <a href={hrefOf(session, "transcript", seq)}>{seq}</a>
+                </td>
+                <td>{kind === "call" ? "model call" : "after a compaction"}</td>
+                <td class="number">{amount(tokens)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    </figure>
+  );
+}
+
+/** Every nth point, and each compaction. */
+function thinned(points: readonly WindowPoint[]): readonly WindowPoint[] {
+  const every = Math.ceil(points.length / POINTS_MAX);
+  return points.filter(({ kind }, at) => kind === "compaction" || at % every === 0);
+}

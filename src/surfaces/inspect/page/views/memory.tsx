@@ -1,0 +1,254 @@
+import { useState } from "preact/hooks";
+import type { ShownEntry } from "../../../../core/memory-store.ts";
+import type { MemoryForgotten } from "../../../../core/operations/memory.ts";
+import {
+  amount,
+  Badge,
+  Choice,
+  Dialog,
+  Failure,
+  Field,
+  headOf,
+  plain,
+  Time,
+  useLoaded,
+  Words,
+} from "../parts.tsx";
+import type { Source, ViewProps } from "../source.ts";
+import type { Wire } from "../wire.ts";
+import { Origin } from "./records.tsx";
+
+type Entry = Wire<ShownEntry>;
+
+const PAGE = 100;
+
+/** What memory has, page by page, and forgetting it. */
+export function MemoryView({ source, about }: ViewProps) {
+  const [kind, setKind] = useState("");
+  const [session, setSession] = useState("");
+  const [pages, setPages] = useState<readonly string[]>([]);
+  const [chosen, setChosen] = useState<ReadonlyMap<string, Entry>>(new Map());
+  const [isAsking, setAsking] = useState(false);
+  const after = pages.at(-1);
+  const { value, error, reload } = useLoaded(
+    () =>
+      source.get<{ entries: readonly Entry[] }>("memory", {
+        limit: PAGE,
+        kind,
+        session_id: session.trim(),
+        after,
+      }),
+    [kind, session, after],
+  );
+  const entries = value?.entries ?? [];
+  const filter = (change: () => void) => {
+    setPages([]);
+    change();
+  };
+  const toggle = (entry: Entry) => {
+    const next = new Map(chosen);
+    if (!next.delete(entry.id)) next.set(entry.id, entry);
+    setChosen(next);
+  };
+  return (
+    <div class="view">
+      <h1>Memory</h1>
+      <form class="bar" onSubmit={(event) => event.preventDefault()}>
+        <Choice
+          label="Kind"
+          value={kind}
+          onChange={(next) => filter(() => setKind(next))}
+          options={[
+            ["", "all"],
+            ["message", "messages"],
+            ["fact", "facts"],
+            ["correction", "corrections"],
+            ["preference", "preferences"],
+            ["rule", "rules"],
+          ]}
+        />
+        <Field
+          label="Session"
+          type="search"
+          placeholder="a whole id"
+          value={session}
+          onInput={(event) => filter(() => setSession(event.currentTarget.value))}
+        />
+        <button
+          type="button"
+          disabled={pages.length === 0}
+          onClick={() => setPages(pages.slice(0, -1))}
+        >
+          Earlier
+        </button>
+        <button
+          type="button"
+          disabled={entries.length < PAGE}
+          onClick={() => setPages([...pages, entries.at(-1)?.id ?? ""])}
+        >
+          Later
+        </button>
+        {about.writes ? (
+          <button
+            type="button"
+            class="danger"
+            disabled={chosen.size === 0}
+            onClick={() => setAsking(true)}
+          >
+            Forget {chosen.size > 0 ? amount(chosen.size) : ""}…
+          </button>
+        ) : (
+          <span class="quiet">To forget something, open the page with --write.</span>
+        )}
+        <span class="status" role="status">
+          {value ? `${amount(entries.length)} entries` : ""}
+        </span>
+      </form>
+      <Failure error={error} />
+      <ul class="entries scroll">
+        {entries.map((entry) => (
+          <li key={entry.id} class="card">
+            <span class="facts">
+              {about.writes && (
+                <input
+                  type="checkbox"
+                  aria-label={`Choose: ${headOf(entry.content, 60)}`}
+                  checked={chosen.has(entry.id)}
+                  onChange={() => toggle(entry)}
+                />
+              )}
+              <Badge tone={entry.role ?? ""}>
+                {plain(entry.speaker ?? entry.role ?? entry.kind)}
+              </Badge>
+              {entry.kind !== "message" && <Badge>{entry.kind}</Badge>}
+              {entry.store && <Badge>user-wide</Badge>}
+              {entry.time && <Time at={entry.time} />}
+              <Origin id={entry.id} />
+            </span>
+            <Words text={entry.content} />
+          </li>
+        ))}
+      </ul>
+      {value && entries.length === 0 && <p class="empty">Memory has nothing here.</p>}
+      {isAsking && (
+        <Forget
+          source={source}
+          entries={[...chosen.values()]}
+          onClose={() => {
+            setAsking(false);
+            setChosen(new Map());
+            reload();
+          }}
+          onCancel={() => setAsking(false)}
+        />
+      )}
+    </div>
+  );
+}
+
+interface ForgetProps {
+  readonly source: Source;
+  readonly entries: readonly Entry[];
+  readonly onClose: () => void;
+  readonly onCancel: () => void;
+}
+
+/** What goes, then a question, then the receipt. */
+function Forget({ source, entries, onClose, onCancel }: ForgetProps) {
+  const [receipt, setReceipt] = useState<Wire<MemoryForgotten>>();
+  const [error, setError] = useState<unknown>();
+  const [typed, setTyped] = useState("");
+  const isCounted = entries.length < 2 || typed.trim() === String(entries.length);
+  const forget = async () => {
+    try {
+      setReceipt(await source.send("POST", "memory/forget", { ids: entries.map(({ id }) => id) }));
+    } catch (failure) {
+      setError(failure);
+    }
+  };
+  if (receipt) return <Receipt receipt={receipt} onClose={onClose} />;
+  return (
+    <Dialog
+      title={entries.length === 1 ? "Forget this?" : `Forget these ${entries.length}?`}
+      onClose={onCancel}
+    >
+      <p>
+        Their texts are deleted from memory, from the index and from the logs of{" "}
+        {amount(new Set(entries.map(({ session_id }) => session_id)).size)} sessions: messages,
+        summaries, windows and tool output. What was learned from them goes too. It cannot be
+        undone.
+      </p>
+      <ul class="preview">
+        {entries.slice(0, 50).map(({ id, content }) => (
+          <li key={id}>{headOf(content, 160)}</li>
+        ))}
+      </ul>
+      {entries.length > 50 && <p>and {amount(entries.length - 50)} more</p>}
+      {entries.length > 1 && (
+        <Field
+          label={`Type ${entries.length} to go on`}
+          value={typed}
+          autoComplete="off"
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+      )}
+      <Failure error={error} />
+      <div class="bar">
+        <button type="button" onClick={onCancel}>
+          Keep
+        </button>
+        <button type="button" class="danger" disabled={!isCounted} onClick={() => void forget()}>
+          Forget for good
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Receipt({
+  receipt,
+  onClose,
+}: {
+  readonly receipt: Wire<MemoryForgotten>;
+  readonly onClose: () => void;
+}) {
+  return (
+    <Dialog title="Receipt" onClose={onClose}>
+      <p role="status">{amount(receipt.forgotten)} forgotten.</p>
+      <table>
+        <caption>Cleaned</caption>
+        <tbody>
+          {receipt.cleaned.map(({ place, count }) => (
+            <tr key={place}>
+              <th scope="row">{place.replaceAll("_", " ")}</th>
+              <td class="number">{amount(count)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {receipt.not_cleaned.length > 0 && (
+        <>
+          <h3>Not cleaned</h3>
+          <ul>
+            {receipt.not_cleaned.map(({ place, why }) => (
+              <li key={place}>
+                <strong>{place.replaceAll("_", " ")}</strong>: {plain(why)}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {receipt.remaining_count > 0 && (
+        <p>
+          {amount(receipt.remaining_count)} other entries say the same, or have one of its names:{" "}
+          {receipt.remaining.slice(0, 5).map(plain).join(", ")}
+        </p>
+      )}
+      <div class="bar">
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,247 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { Project } from "../support/rkat-process.ts";
+import { AXE, launch, MISSING } from "./browser.ts";
+import { EVENTS, fill, HOSTILE, type Inspected, inspect } from "./inspected-project.ts";
+
+/** Everything is asked of one page for people; a browser and a server are started once. */
+describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}`, () => {
+  let browser: Browser;
+  let reading: { readonly link: string; end(): void };
+  let writing: { readonly link: string; end(): void };
+  let made: Inspected;
+  const root = mkdtempSync(join(tmpdir(), "rkat-browser-"));
+
+  beforeAll(async () => {
+    const project = await Project.open({ root });
+    made = await fill(project);
+    [browser, reading, writing] = await Promise.all([
+      launch(),
+      inspect(project, []),
+      inspect(project, ["--write"]),
+    ]);
+  }, 120_000);
+
+  afterAll(async () => {
+    reading?.end();
+    writing?.end();
+    await browser?.close();
+    rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  /** A page, what it asked for, and what it complained about. */
+  async function open(
+    link: string,
+    options: Parameters<Browser["newContext"]>[0] = {},
+  ): Promise<{ page: Page; context: BrowserContext; asked: string[]; said: string[] }> {
+    const context = await browser.newContext(options);
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    const asked: string[] = [];
+    const said: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    page.on("console", (message) => said.push(message.text()));
+    page.on("pageerror", (error) => said.push(error.message));
+    await page.goto(link);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    return { page, context, asked, said };
+  }
+
+  const at = (link: string, place: string) => link.replace("#", `#session=${place}&`);
+
+  const views = (page: Page) => page.getByRole("navigation", { name: "Views" });
+
+  const part = (page: Page, name: string) =>
+    page
+      .getByRole("navigation", { name: "Parts of the session" })
+      .getByRole("link", { name })
+      .click();
+
+  const row = (page: Page, text: string) =>
+    page.getByRole("article").filter({ hasText: text }).first();
+
+  test("the link's token leaves the address, no request leaves the machine, and nothing breaks a rule of the page", async () => {
+    const { page, asked, said } = await open(reading.link);
+    const token = new URLSearchParams(new URL(reading.link).hash.slice(1)).get("token") ?? "";
+    expect(page.url()).not.toContain(token);
+    await page.reload();
+    await page.locator("a.session").first().waitFor();
+    for (const name of ["Recall", "Memory", "Knowledge", "Approvals", "Health"]) {
+      await views(page).getByRole("link", { name }).click();
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+    }
+    const { origin } = new URL(reading.link);
+    expect(asked.filter((url) => !url.startsWith(`${origin}/`))).toEqual([]);
+    expect(asked.filter((url) => url.includes(token))).toEqual([]);
+    expect(said).toEqual([]);
+  });
+
+  test("without a token it asks for one, and says when it is wrong", async () => {
+    const { page } = await open(new URL("/", reading.link).href);
+    await page.getByLabel("Token").fill("not-the-token");
+    await page.getByRole("button", { name: "Open" }).click();
+    await page.getByText("This token is not the server's.").waitFor();
+  });
+
+  test("a transcript has words, joined calls, a change, and the words of people alone", async () => {
+    const { page } = await open(at(reading.link, made.talk));
+    await row(page, "On which port does staging listen?").waitFor();
+    await page.getByRole("button", { name: /edit_file/ }).click();
+    await page.getByText("removed: port 80").waitFor();
+    await page.getByText("added: port 7443").waitFor();
+    await page.getByLabel("Show").selectOption("words");
+    await row(page, "Who owns the parcel index?").waitFor();
+    expect(await page.getByRole("button", { name: /edit_file/ }).count()).toBe(0);
+    await page.getByLabel("Find in this session").fill("which port was it");
+    await page.getByText("1 of").waitFor();
+  });
+
+  test("the context view says where tokens go, and the compaction view where each message is", async () => {
+    const { page } = await open(at(reading.link, made.talk));
+    await part(page, "Context");
+    await page.getByRole("img", { name: /Tokens of \d+ requests, with [1-9]/ }).waitFor();
+    await page.getByRole("row", { name: /Tool definitions/ }).waitFor();
+    await part(page, "Compactions");
+    await page.getByRole("heading", { name: /^Before: / }).waitFor();
+    await row(page, "Kept word for word").waitFor();
+    await row(page, "Left; ").waitFor();
+    await page.getByRole("heading", { name: "The summary" }).waitFor();
+  });
+
+  test("recall says why it found something, and what there is around it", async () => {
+    const { page } = await open(reading.link);
+    await views(page).getByRole("link", { name: "Recall" }).click();
+    await page.getByRole("searchbox").fill("who owns the parcel index");
+    await page.keyboard.press("Enter");
+    const best = page.getByRole("listitem").filter({ hasText: "Why it was found" }).first();
+    await best.getByText("Why it was found").click();
+    await best.getByRole("row", { name: /^(word|same text)/ }).waitFor();
+    await best.getByRole("link", { name: "Where it was said" }).click();
+    await page.locator(".row.marked").waitFor();
+  });
+
+  test("what somebody wrote to be run, to hide or to send something is shown as it is", async () => {
+    const { page, asked, said } = await open(at(reading.link, made.hostile));
+    await row(page, "<img src=").waitFor();
+    const text = (await row(page, "<img src=").locator(".words").textContent()) ?? "";
+    expect(text).toContain('onerror="window.hacked=1"><script>');
+    expect(text).toContain("<U+202E>gnp.exe");
+    expect(text).toContain("\u241b[31mred");
+    for (const sign of ["\u202e", "\u202c", "\u001b"]) expect(text).not.toContain(sign);
+    expect(await page.evaluate(() => Reflect.get(window, "hacked"))).toBe(undefined);
+    expect(await page.locator("main img, main script, main a[href^=javascript]").count()).toBe(0);
+    // The five million characters are there when somebody asks, and not before.
+    await page.getByRole("button", { name: /4,996,000 characters are left/ }).waitFor();
+    expect(await page.evaluate(() => document.body.innerText.length)).toBeLessThan(20_000);
+    await page.goto(`${new URL("/", reading.link)}#/sessions`);
+    await page.locator("a.session").filter({ hasText: "topic=" }).waitFor();
+    expect(asked.filter((url) => url.includes("evil.example"))).toEqual([]);
+    expect(said).toEqual([]);
+    expect(HOSTILE).toContain("\u202E");
+  });
+
+  test(`of ${EVENTS} events only those in sight are in the document, and each can be reached`, async () => {
+    const { page } = await open(at(reading.link, made.long));
+    await row(page, "Message 1").waitFor();
+    await page.getByText(`50,000 rows`).waitFor();
+    await page.getByRole("region", { name: "Transcript" }).press("End");
+    await row(page, `Message ${EVENTS}`).waitFor();
+    expect(await page.locator("*").count()).toBeLessThan(1000);
+    const last = page.getByRole("listitem").filter({ hasText: `Message ${EVENTS}` });
+    expect(await last.getAttribute("aria-posinset")).toBe(String(EVENTS));
+  });
+
+  test("eight tabs of one session all show it", async () => {
+    const { page, context } = await open(at(reading.link, made.talk));
+    const tabs = await Promise.all(
+      Array.from({ length: 7 }, async () => {
+        const tab = await context.newPage();
+        await tab.goto(at(reading.link, made.talk));
+        return tab;
+      }),
+    );
+    for (const tab of [page, ...tabs]) await row(tab, "On which port").waitFor();
+    const others = tabs.map((tab) => tab.getByText("not live: other tabs are").count());
+    expect((await Promise.all(others)).filter((count) => count > 0).length).toBeLessThan(8);
+  });
+
+  test("by keyboard alone: find an entry, see what goes, forget it, and read the receipt", async () => {
+    const { page } = await open(writing.link);
+    const tabTo = async (name: RegExp) => {
+      for (let tries = 0; tries < 60; tries += 1) {
+        await page.keyboard.press("Tab");
+        const text = await page.evaluate(() => {
+          const { activeElement: active } = document;
+          return active?.getAttribute("aria-label") ?? active?.textContent ?? "";
+        });
+        if (name.test(text)) return;
+      }
+      throw new Error(`Nothing with the name ${name} can be reached.`);
+    };
+    await tabTo(/^Memory$/);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Memory" }).waitFor();
+    await page.getByText(/\d+ entries/).waitFor();
+    await tabTo(/^Choose: Tell me of the fox/);
+    await page.keyboard.press("Space");
+    await page.keyboard.down("Shift");
+    for (let tries = 0; tries < 60; tries += 1) {
+      await page.keyboard.press("Tab");
+      if (await page.evaluate(() => document.activeElement?.classList.contains("danger"))) break;
+    }
+    await page.keyboard.up("Shift");
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Forget this?" });
+    await dialog.getByText("Tell me of the fox.").waitFor();
+    await tabTo(/^Forget for good$/);
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Receipt" }).getByText("1 forgotten.").waitFor();
+    await tabTo(/^Close$/);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.getByText("Tell me of the fox.").count()).toBe(0);
+  });
+
+  test.each(["light", "dark"] as const)(
+    "a screen reader and a phone have all of it, %s",
+    async (colorScheme) => {
+      const viewport = { width: 390, height: 800 };
+      const { page } = await open(at(reading.link, made.talk), {
+        colorScheme,
+        viewport,
+        bypassCSP: true,
+      });
+      await page.addScriptTag({ content: readFileSync(AXE(), "utf8") });
+      const problems = async () => {
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        expect(wide, page.url()).toBeLessThanOrEqual(0);
+        return await page.evaluate(async () => {
+          const axe = Reflect.get(window, "axe") as {
+            run(): Promise<{ violations: AxeFinding[] }>;
+          };
+          const { violations } = await axe.run();
+          return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`);
+        });
+      };
+      await row(page, "On which port").waitFor();
+      expect(await problems()).toEqual([]);
+      for (const name of ["Context", "Compactions"]) {
+        await part(page, name);
+        await page.getByRole("heading", { level: 2 }).first().waitFor();
+        expect(await problems(), name).toEqual([]);
+      }
+      for (const name of ["Sessions", "Recall", "Memory", "Knowledge", "Approvals", "Health"]) {
+        await views(page).getByRole("link", { name }).click();
+        await page.getByRole("heading", { level: 1, name }).waitFor();
+        expect(await problems(), name).toEqual([]);
+      }
+    },
+  );
+});
+
+interface AxeFinding {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
+}

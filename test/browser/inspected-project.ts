@@ -1,0 +1,111 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { newId } from "../../src/core/ids.ts";
+import type { SessionService } from "../../src/index.ts";
+import { sqliteStores } from "../../src/sqlite.ts";
+import { BUILDS, type ScriptedReply } from "../../src/testing.ts";
+import { RKAT } from "../support/built-package.ts";
+import type { Project } from "../support/rkat-process.ts";
+import { scriptedService } from "../support/scripted-service.ts";
+
+/** What somebody writes who wants the page to run it, to hide something, or to send something away. */
+export const HOSTILE = `<img src="https://evil.example/x.png" onerror="window.hacked=1"><script>window.hacked=2</script> [a](javascript:window.hacked=3) \u202Egnp.exe\u202C \u001b[31mred ${"<b>".repeat(50)}`;
+
+export const EVENTS = 50_000;
+
+const TALK = "The quick brown fox considers the merits of jumping over the lazy dog. ".repeat(40);
+
+const REPLIES: readonly ScriptedReply[] = [
+  {
+    reasoning: "It wants the port.",
+    text: "I look it up.",
+    toolCalls: [
+      { id: "a", name: "memory_search", args: { query: "port of staging" } },
+      {
+        id: "b",
+        name: "edit_file",
+        args: { path: "app.ts", old_string: "port 80", new_string: "port 7443" },
+      },
+    ],
+  },
+  { text: `Staging listens on port 7443. ${TALK}`, usage: { input_tokens: 900 } },
+  { text: `The owner of the parcel index is Mara. ${TALK}`, usage: { input_tokens: 2100 } },
+  { text: TALK, usage: { input_tokens: 2600 } },
+  { text: "It is 7443, as I said.", usage: { input_tokens: 1500 } },
+];
+
+export interface Inspected {
+  readonly talk: string;
+  readonly hostile: string;
+  readonly long: string;
+}
+
+/** Fills a project with a talk that was compacted, a hostile one, and one of many events. */
+export async function fill(project: Project): Promise<Inspected> {
+  const stores = sqliteStores({ path: join(project.folder, ".rkat", "rkat.db") });
+  const setup = {
+    capabilities: BUILDS.F ?? [],
+    compaction: {
+      autoCompactThreshold: 1800,
+      minTurnsBetweenCompactions: 1,
+      summarizer: "fallback",
+    },
+    replies: REPLIES,
+  } as const;
+  const { service, close } = scriptedService(project.folder, setup, stores);
+  const talk = await say(service, [
+    "On which port does staging listen? Never guess it.",
+    "Who owns the parcel index?",
+    "Tell me of the fox.",
+    "And which port was it?",
+  ]);
+  const { sessionId: hostile } = await service.createSession({
+    labels: { topic: HOSTILE.slice(0, 200) },
+  });
+  await service.appendMessages({
+    sessionId: hostile,
+    messages: [
+      { role: "user", content: HOSTILE },
+      { role: "assistant", content: "x".repeat(5_000_000) },
+    ],
+  });
+  await service.addKnowledge({ content: "Use pnpm, never npm.", kind: "preference" });
+  const { sessionId: long } = await service.createSession({ memory: false });
+  let seq = (await service.read({ sessionId: long })).seq;
+  for (let at = 0; at < EVENTS; at += 5000) {
+    const events = Array.from({ length: 5000 }, (_, index) => ({
+      event_id: newId(),
+      timestamp_ms: 1_700_000_000_000 + (at + index) * 1000,
+      event: {
+        type: "message_added" as const,
+        message: { role: "user" as const, content: `Message ${at + index + 1}` },
+      },
+    }));
+    seq = await stores.events.append(long, seq, events as never);
+  }
+  await close();
+  return { talk, hostile, long };
+}
+
+async function say(service: SessionService, prompts: readonly string[]): Promise<string> {
+  const { sessionId } = await service.createSession({});
+  for (const prompt of prompts) await service.startTurn({ sessionId, prompt });
+  return sessionId;
+}
+
+/** Starts the command, and returns the link that it prints. */
+export async function inspect(project: Project, args: readonly string[]) {
+  const child = spawn(process.execPath, [RKAT, "inspect", "--no-open", ...args], {
+    cwd: project.folder,
+    env: project.env,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let printed = "";
+  for await (const line of createInterface({ input: child.stderr })) {
+    printed += line;
+    const link = /http:\S+/.exec(line)?.[0];
+    if (link) return { link, end: () => void child.kill("SIGKILL") };
+  }
+  throw new Error(`It did not start: ${printed}`);
+}

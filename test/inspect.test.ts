@@ -1,0 +1,204 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { OPERATIONS } from "../src/core/operations.ts";
+import { RKAT } from "./support/built-package.ts";
+import { Project } from "./support/rkat-process.ts";
+import { type ChildProcess, spawn } from "./support/start-process.ts";
+
+/** A server of the page, and what its command printed. */
+interface Served {
+  readonly url: string;
+  readonly token: string;
+  readonly printed: string;
+  readonly child: ChildProcess;
+}
+
+const children: ChildProcess[] = [];
+let reading: Served;
+let writing: Served;
+let beside: Served;
+let root = "";
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "rkat-inspect-"));
+  const project = await Project.open({ root });
+  [reading, writing, beside] = await Promise.all([
+    serve(project, ["inspect", "--no-open"]),
+    serve(project, ["inspect", "--no-open", "--write"]),
+    serve(project, ["serve", "--port", "0", "--inspect"]),
+  ]);
+});
+
+afterAll(() => {
+  for (const child of children) child.kill("SIGKILL");
+  rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+});
+
+async function serve(project: Project, args: readonly string[]): Promise<Served> {
+  const child = spawn(process.execPath, [RKAT, ...args], {
+    cwd: project.folder,
+    env: project.env,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  children.push(child);
+  let printed = "";
+  for await (const line of createInterface({ input: child.stderr as NodeJS.ReadableStream })) {
+    printed += `${line}\n`;
+    const [, url, token] = /(http:\/\/[\d.]+:\d+[\w/]*)\/#token=([\w-]+)/.exec(line) ?? [];
+    if (url && token) return { url, token, printed, child };
+  }
+  throw new Error(`It did not start: ${printed}`);
+}
+
+/** The paths of the page and of its API, and some that nobody has. */
+const PATHS = [
+  "/",
+  "/inspect-page.js",
+  "/inspect-page.css",
+  "/api/inspect",
+  "/api/sessions",
+  "/api/health",
+  "/api/",
+  "/x/../api/sessions",
+  "/%2e%2e/api/sessions",
+  "/nowhere",
+];
+
+const ask = ({ url, token }: Served, path: string, options: RequestInit = {}) =>
+  fetch(`${url}${path}`, {
+    ...options,
+    headers: { authorization: `Bearer ${token}`, ...options.headers },
+  });
+
+/** Asks with headers that `fetch` would replace, and with a path that nobody made shorter. */
+function askAs(
+  { url }: Served,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<number> {
+  const { hostname, port, pathname } = new URL(url);
+  const full = `${pathname.replace(/\/$/, "")}${path}`;
+  return new Promise((resolve, reject) => {
+    request({ hostname, port, path: full, headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    })
+      .on("error", reject)
+      .end();
+  });
+}
+
+test.each(["the page's own server", "a REST server"])(
+  "%s refuses another name and another page on every path, also without a token",
+  async (which) => {
+    const served = which === "a REST server" ? beside : reading;
+    for (const path of PATHS) {
+      for (const authorization of ["", `Bearer ${served.token}`]) {
+        const asked = { authorization, host: "rebound.example" };
+        expect(await askAs(served, path, asked), path).toBe(403);
+        const { host } = new URL(served.url);
+        const foreign = { authorization, host, origin: "https://evil.example" };
+        expect(await askAs(served, path, foreign), path).toBe(403);
+      }
+    }
+  },
+);
+
+test("the files of the page need no token and have none, and nothing of the API answers without it", async () => {
+  for (const served of [reading, writing, beside]) {
+    for (const path of PATHS) {
+      const answer = await fetch(`${served.url}${path}`);
+      const text = await answer.text();
+      expect(text).not.toContain(served.token);
+      if (["/", "/inspect-page.js", "/inspect-page.css"].includes(path)) {
+        expect(answer.status).toBe(200);
+      } else if (path !== "/api/health" && path !== "/api/") {
+        expect([401, 404], `${path} ${answer.status}`).toContain(answer.status);
+      }
+    }
+    for (const { http } of Object.values(OPERATIONS)) {
+      if (http.method !== "GET") continue;
+      const path = http.path.replaceAll(/\{\w+\}/g, "x");
+      expect((await fetch(`${served.url}/api${path}`)).status, path).toBe(401);
+    }
+  }
+});
+
+test("every answer forbids scripts, frames and requests of others, and is not kept", async () => {
+  for (const path of PATHS) {
+    const { headers } = await ask(reading, path);
+    const policy = headers.get("content-security-policy") ?? "";
+    for (const rule of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+      "require-trusted-types-for 'script'",
+    ]) {
+      expect(policy, path).toContain(rule);
+    }
+    expect(policy).not.toContain("unsafe");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("referrer-policy")).toBe("no-referrer");
+    expect(headers.get("cache-control")).toBe("no-store");
+  }
+});
+
+test("it changes nothing without --write, and with it only for the page itself", async () => {
+  const body = JSON.stringify({ content: "The port is 7443." });
+  const headers = { "content-type": "application/json" };
+  const own = (served: Served) => ({ ...headers, origin: new URL(served.url).origin });
+  const refused = await ask(reading, "/api/memory", {
+    method: "POST",
+    body,
+    headers: own(reading),
+  });
+  expect(refused.status).toBe(403);
+  expect(await refused.json()).toMatchObject({ hint: expect.stringContaining("--write") });
+  for (const { http } of Object.values(OPERATIONS)) {
+    if (http.method === "GET") continue;
+    const path = `/api${http.path.replaceAll(/\{\w+\}/g, "x")}`;
+    const options = { method: http.method, headers: own(reading) };
+    expect((await ask(reading, path, options)).status, path).toBe(403);
+  }
+  const program = await ask(writing, "/api/memory", { method: "POST", body, headers });
+  expect(program.status).toBe(403);
+  const page = await ask(writing, "/api/memory", { method: "POST", body, headers: own(writing) });
+  expect(page.status).toBe(200);
+});
+
+test("an operation that is asked for with GET only reads", () => {
+  const changing = Object.values(OPERATIONS).filter(
+    ({ http, effect }) => http.method === "GET" && effect !== "reads",
+  );
+  expect(changing).toEqual([]);
+});
+
+test("the command prints one link, and says what the page may do", () => {
+  expect(reading.printed).toContain("The page only reads.");
+  expect(writing.printed).toContain("The page may change something.");
+  expect(beside.url).toMatch(/\/inspect$/);
+  expect(new Set([reading.token, writing.token, beside.token]).size).toBe(3);
+  expect(reading.token.length).toBeGreaterThanOrEqual(43);
+});
+
+test("a REST server with the page is the REST server that it was", async () => {
+  const { origin } = new URL(beside.url);
+  expect((await fetch(`${origin}/sessions`)).status).toBe(200);
+  expect((await fetch(`${origin}/inspect`, { redirect: "manual" })).status).toBe(302);
+  expect((await fetch(`${origin}/inspectors`)).status).toBe(404);
+});
+
+test("a port that is taken is said, with the way out", async () => {
+  const project = await Project.open({ ownProcesses: true });
+  const { port } = new URL(reading.url);
+  const running = project.start(["inspect", "--no-open", "--port", port]);
+  onTestFinished(() => running.kill("SIGKILL"));
+  const { code, stderr } = await running.ended;
+  expect(code).not.toBe(0);
+  expect(stderr).toContain(`Port ${port} is in use`);
+});
