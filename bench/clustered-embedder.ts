@@ -1,5 +1,5 @@
 import type { Embedder } from "rkat";
-import { CALIBRATION_PAIRS } from "../src/indexing/vectors/calibration.ts";
+import { CALIBRATION_PAIRS } from "../src/indexing/vectors/store-vectors.ts";
 import { contentWords } from "./data/vocabulary.ts";
 
 const DIMENSIONS = 384;

@@ -26,17 +26,18 @@ export type { AiSdkStep, PrepareStep, PrepareStepOptions } from "./hosts/ai-sdk-
 export { aiSdkView } from "./hosts/ai-sdk-view.ts";
 export { type AiSdkModelsOptions, aiSdkModels } from "./models/ai-sdk-models.ts";
 export { type AiSdkEmbedderOptions, embedderFromAiSdk } from "./models/embedder-from-ai-sdk.ts";
-export { type AiSdkModelOptions, fromAiSdk } from "./models/from-ai-sdk.ts";
+export {
+  type AiSdkModelOptions,
+  type AiSdkToolLike,
+  type AiSdkToolsOptions,
+  aiSdkTools,
+  fromAiSdk,
+} from "./models/from-ai-sdk.ts";
 export {
   type AiSdkMessage,
   fromModelMessages,
   toModelMessages,
 } from "./models/model-messages.ts";
-export {
-  type AiSdkToolLike,
-  type AiSdkToolsOptions,
-  aiSdkTools,
-} from "./models/tools-from-ai-sdk.ts";
 
 export interface RkatPrepareStepOptions extends PrepareStepOptions {
   /** Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`. Needs a `chatId`. */

@@ -242,11 +242,10 @@ export type { MessageView, ViewedMessage } from "./window/message-view.ts";
 
 // Stores of this process. `rkat/sqlite` and `rkat/postgres` have the others.
 
-export { EphemeralApprovalStore } from "./stores/ephemeral/ephemeral-approval-store.ts";
 export { EphemeralEventStore } from "./stores/ephemeral/ephemeral-event-store.ts";
 export { EphemeralKnowledgeStore } from "./stores/ephemeral/ephemeral-knowledge-store.ts";
 export { EphemeralSessionStore } from "./stores/ephemeral/ephemeral-session-store.ts";
-export { ephemeralStores } from "./stores/ephemeral/ephemeral-stores.ts";
+export { EphemeralApprovalStore, ephemeralStores } from "./stores/ephemeral/ephemeral-stores.ts";
 export { SimpleMemoryStore } from "./stores/ephemeral/simple-memory-store.ts";
 
 // What a store of your own implements.
@@ -317,7 +316,7 @@ export {
   type Evidence,
   KnowledgeDistiller,
 } from "./knowledge/knowledge-distiller.ts";
-export { redactPayments } from "./secrets/payment-redaction.ts";
+export { redactPayments } from "./secrets/payment-numbers.ts";
 export { type OnRedacted, redactSecrets } from "./secrets/redact-secrets.ts";
 
 // Transcripts of other programs.

@@ -211,8 +211,7 @@ test("every import follows an arrow in MAY_IMPORT", () => {
 });
 
 test("the stores of the plain tables know no database", () => {
-  const DATABASE =
-    /stores\/(?!sql\/|history\/|knowledge\/|namespaces\.ts|stored-json\.ts)|^(?:node:|pg$)/;
+  const DATABASE = /stores\/(?!sql\/|history\/|knowledge\/|stored-json\.ts)|^(?:node:|pg$)/;
   const files = globSync("src/stores/sql/*.ts").filter((file) => !file.endsWith(".test.ts"));
   expect(files).not.toEqual([]);
   const strays = files.flatMap((file) =>

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SETTING_KEYS } from "../src/config/settings.ts";
 import { RANKING } from "../src/indexing/score/ranking-weights.ts";
-import { findSecrets } from "../src/secrets/find-secrets.ts";
+import { findSecrets } from "../src/secrets/redact-secrets.ts";
 import { SECRET_FORMS } from "../src/secrets/secret-forms.ts";
 import { IMPORT_FORMATS } from "../src/transcripts/import-formats.ts";
 import { TRANSCRIPT_SAMPLES } from "./support/transcript-samples.ts";

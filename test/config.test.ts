@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 import { expect, test } from "vitest";
+import { NOT_SETTINGS } from "../src/config/config-source.ts";
 import { configTemplate } from "../src/config/config-template.ts";
 import { loadConfig } from "../src/config/load-config.ts";
-import { NOT_SETTINGS } from "../src/config/read-variables.ts";
 import { SETTING_KEYS, SETTINGS } from "../src/config/settings.ts";
 import { temporaryFolder } from "./support/obey.ts";
 

@@ -8,14 +8,16 @@ import type { SessionStore } from "../src/core/session-store.ts";
 import type { Stores } from "../src/core/stores.ts";
 import { postgresStores } from "../src/postgres.ts";
 import { sqliteStores } from "../src/sqlite.ts";
-import { EphemeralApprovalStore } from "../src/stores/ephemeral/ephemeral-approval-store.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralKnowledgeStore } from "../src/stores/ephemeral/ephemeral-knowledge-store.ts";
 import { EphemeralSessionStore } from "../src/stores/ephemeral/ephemeral-session-store.ts";
-import { ephemeralStores } from "../src/stores/ephemeral/ephemeral-stores.ts";
+import {
+  EphemeralApprovalStore,
+  ephemeralStores,
+} from "../src/stores/ephemeral/ephemeral-stores.ts";
 import type { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import { PostgresEventStore } from "../src/stores/postgres/postgres-event-store.ts";
-import { tasksOf as postgresTasks } from "../src/stores/postgres/postgres-tables.ts";
+import { tasksOf as postgresTasks } from "../src/stores/postgres/postgres-stores.ts";
 import { sqlStore } from "../src/stores/sql/sql-stores.ts";
 import { type Database, openDatabase, tasksOf } from "../src/stores/sqlite/database.ts";
 import { SqliteEventStore } from "../src/stores/sqlite/sqlite-event-store.ts";

@@ -6,7 +6,7 @@ import { newId } from "../src/core/ids.ts";
 import type { MemoryEntry } from "../src/core/memory-store.ts";
 import { Outages } from "../src/core/outages.ts";
 import { createSessionService } from "../src/index.ts";
-import { MEMORY_INDEX } from "../src/projections/memory-behind.ts";
+import { MEMORY_INDEX } from "../src/projections/log-projection.ts";
 import { MemoryIndex } from "../src/projections/memory-index.ts";
 import { ProjectionRunner } from "../src/projections/projection-runner.ts";
 import { type SqliteStores, sqliteStores } from "../src/sqlite.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isMemoryBehind, MEMORY_INDEX } from "../src/projections/memory-behind.ts";
+import { isMemoryBehind, MEMORY_INDEX } from "../src/projections/log-projection.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
 import { RKAT } from "./support/built-package.ts";
 import { execFileSync } from "./support/start-process.ts";
@@ -29,7 +29,7 @@ test("the start of a session of Claude Code loads no schemas, no agent and no mo
   const session_id = "0f3c2b1a-1111-4222-8333-444455556666";
   const input = JSON.stringify({ session_id, cwd: folder, source: "startup" });
   const loaded = loadedBy(["hook", "SessionStart"], input);
-  expect(loaded).toContain("knowledge/with-grounds.ts");
+  expect(loaded).toContain("knowledge/knowledge-addendum.ts");
   expect(loaded).not.toMatch(
     /node_modules\/(?:zod|hono|@ai-sdk|@modelcontextprotocol)|agent\/run-turn|projection-runner|compaction\//,
   );

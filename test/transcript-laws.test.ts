@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { contentText, indexableText } from "../src/core/message.ts";
 import { messageSchema } from "../src/core/message-schema.ts";
 import { origin } from "../src/core/operations/request-fields.ts";
-import { recogniseFile } from "../src/import/recognise-file.ts";
+import { recogniseFile } from "../src/import/find-transcripts.ts";
 import { fileOfBytes } from "../src/transcripts/found-file.ts";
 import { IMPORT_FORMATS } from "../src/transcripts/import-formats.ts";
 import type { ImportedMessage } from "../src/transcripts/imported.ts";

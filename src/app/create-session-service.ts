@@ -8,8 +8,7 @@ import type {
   SessionOptions,
   SessionStores,
 } from "../session/service-options.ts";
-import { EphemeralApprovalStore } from "../stores/ephemeral/ephemeral-approval-store.ts";
-import { ephemeralStores } from "../stores/ephemeral/ephemeral-stores.ts";
+import { EphemeralApprovalStore, ephemeralStores } from "../stores/ephemeral/ephemeral-stores.ts";
 import { importTranscripts } from "./import-transcripts.ts";
 
 /**

@@ -1,6 +1,5 @@
-import type { Config } from "../config/config.ts";
+import { type Config, embedderSettings, providerSettings } from "../config/config.ts";
 import { untrustedNote } from "../config/load-config.ts";
-import { embedderSettings, providerSettings } from "../config/service-settings.ts";
 import { hasCapability, hasStore, lookAtStore, type Workspace } from "../config/workspace.ts";
 import { errorText, SessionError, shownAddress } from "../core/errors.ts";
 import { MEMORY_STORES } from "./memory-stores.ts";
@@ -41,7 +40,7 @@ export async function examineServer(
 ): Promise<readonly Finding[]> {
   const { examinePostgres } = await import("../stores/postgres/examine-postgres.ts");
   const { postgresAddress } = await import("../stores/postgres/server-address.ts");
-  const { MEMORY_INDEX } = await import("../projections/memory-behind.ts");
+  const { MEMORY_INDEX } = await import("../projections/log-projection.ts");
   try {
     const projection = MEMORY_INDEX[config.get("memory.index")];
     return await examinePostgres(postgresAddress(address), projection);

@@ -19,11 +19,14 @@ import {
 } from "../core/options.ts";
 import { warnedOutages } from "../core/warn.ts";
 import { withSpooled } from "../import/disk-file.ts";
-import { type FoundTranscripts, findTranscripts } from "../import/find-transcripts.ts";
+import {
+  type FoundTranscripts,
+  findTranscripts,
+  recogniseFile,
+} from "../import/find-transcripts.ts";
 import { type ImportOptions, type ImportProgress, importFiles } from "../import/import-files.ts";
 import { ImportTally } from "../import/import-report.ts";
 import type { ImportPlaces, ImportStores } from "../import/import-stores.ts";
-import { recogniseFile } from "../import/recognise-file.ts";
 import { RecentEvents } from "../projections/log-projection.ts";
 import { MemoryIndex } from "../projections/memory-index.ts";
 import { ProjectionRunner } from "../projections/projection-runner.ts";

@@ -1,4 +1,4 @@
-import { knowledgeSettings } from "../config/service-settings.ts";
+import { knowledgeSettings } from "../config/config.ts";
 import type { SearchScope } from "../config/settings.ts";
 import { hasCapability, type Workspace } from "../config/workspace.ts";
 import type { OpenMemory } from "../core/operations/memory.ts";

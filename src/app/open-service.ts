@@ -1,18 +1,17 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { policyOf, stricter } from "../agent/tool-policy.ts";
-import type { Config } from "../config/config.ts";
-import { dotted } from "../config/config-source.ts";
-import { checkoutAround } from "../config/git-checkout.ts";
-import { untrustedNote } from "../config/load-config.ts";
-import { projectApprovals } from "../config/project-approvals.ts";
 import {
+  type Config,
   compactionSettings,
   providerSettings,
   requireProviderKey,
-} from "../config/service-settings.ts";
+} from "../config/config.ts";
+import { checkoutAround } from "../config/config-places.ts";
+import { dotted } from "../config/config-source.ts";
+import { switchedOffSettings, untrustedNote } from "../config/load-config.ts";
+import { projectApprovals } from "../config/project-approvals.ts";
 import type { PROJECT_TOOLS, SearchScope } from "../config/settings.ts";
-import { switchedOffSettings } from "../config/unused-settings.ts";
 import { hasCapability, type Workspace } from "../config/workspace.ts";
 import type { Answerer, Approve, ToolPolicy } from "../core/approval.ts";
 import { SessionError } from "../core/errors.ts";

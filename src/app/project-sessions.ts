@@ -67,7 +67,7 @@ export async function repairSessions(workspace: Workspace): Promise<readonly Rep
 
 async function repairIn({ events, trash }: Stores): Promise<readonly RepairedEvent[]> {
   const repaired = (await events.repair?.()) ?? [];
-  const { MEMORY_INDEX } = await import("../projections/memory-behind.ts");
+  const { MEMORY_INDEX } = await import("../projections/log-projection.ts");
   // Memory follows the log from its start again, and adds what it lacks.
   const names = repaired.length > 0 ? Object.values(MEMORY_INDEX) : [];
   for (const name of names) await events.saveCheckpoint(name, 0);

@@ -21,8 +21,8 @@ export async function readRules(
   folder: string,
 ): Promise<StoredRules | undefined> {
   const [{ isMemoryBehind }, { withGrounds }] = await Promise.all([
-    import("../projections/memory-behind.ts"),
-    import("../knowledge/with-grounds.ts"),
+    import("../projections/log-projection.ts"),
+    import("../knowledge/knowledge-addendum.ts"),
   ]);
   const stores = await openStores(workspace, "existing");
   try {
@@ -88,7 +88,7 @@ export async function withoutForgotten(
   messages: readonly Message[],
 ): Promise<readonly Message[]> {
   if (!hasStore(workspace)) return messages;
-  const { withoutForgotten } = await import("../import/without-forgotten.ts");
+  const { withoutForgotten } = await import("../import/read-message.ts");
   const stores = await openStores(workspace, "existing");
   try {
     const { forgotten } = actingFor(workspace, stores);

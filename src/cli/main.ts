@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { Command, CommanderError } from "commander";
 import { causeTexts, ERRORS, SessionError, withoutPassword } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
-import { shellWord } from "../text/shell-word.ts";
+import { shellWord } from "../text/quoting.ts";
 import type { CliContext } from "./cli-context.ts";
 import { addExamples } from "./command-examples.ts";
 import { loadMemoryCommand } from "./commands/memory/memory-command.ts";

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { systemHome } from "../files/system-home.ts";
-import { shellWord } from "../text/shell-word.ts";
+import { systemHome } from "../files/make-folders.ts";
+import { shellWord } from "../text/quoting.ts";
 import type { AgentFile } from "./installation.ts";
 import type { JsonEdit } from "./json-text.ts";
 

@@ -14,7 +14,7 @@ import {
 } from "../handoff/session-facts.ts";
 import { instructionsIn } from "../knowledge/lasting-wishes.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { unclosable } from "../text/unclosable.ts";
+import { unclosable } from "../text/quoting.ts";
 
 /** Claude Code cuts longer texts of a hook to their beginning. */
 const CHARACTERS_MAX = 8_000;

@@ -1,5 +1,5 @@
 import { getNodeValue } from "jsonc-parser";
-import { parseToml, type TomlTable } from "../config/parse-toml.ts";
+import { parseToml, type TomlTable } from "../config/read-config-file.ts";
 import {
   type Insertion,
   insertionOf,

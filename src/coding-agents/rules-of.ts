@@ -1,7 +1,7 @@
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import { knowledgeAddendum } from "../knowledge/knowledge-addendum.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { unclosable } from "../text/unclosable.ts";
+import { unclosable } from "../text/quoting.ts";
 
 const TAG = "rkat-rules";
 

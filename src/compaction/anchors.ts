@@ -1,4 +1,4 @@
-import { asciiSet, asciiTable, isSpace } from "../text/character-codes.ts";
+import { asciiSet, asciiTable, isSpace } from "../text/character-kinds.ts";
 import { ANCHOR_FORMS, ANCHOR_KINDS, type AnchorForm, type AnchorKind } from "./anchor-forms.ts";
 import { twoEnds } from "./cut-text.ts";
 import { type NamedValue, namedValue } from "./named-value.ts";

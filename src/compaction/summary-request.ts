@@ -1,6 +1,6 @@
 import { contentText, type Message } from "../core/message.ts";
 import { estimateTokens, jsonBytes } from "../core/tokens.ts";
-import { unclosable } from "../text/unclosable.ts";
+import { unclosable } from "../text/quoting.ts";
 import { cutMiddle, cutToSize, textSize } from "./cut-text.ts";
 import { renderTranscript } from "./render-transcript.ts";
 

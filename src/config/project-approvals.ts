@@ -5,7 +5,7 @@ import { SessionError } from "../core/errors.ts";
 import { exactlyAllowed } from "../core/exact-answers.ts";
 import { makeFolders } from "../files/make-folders.ts";
 import { SET_HOME } from "./config-places.ts";
-import type { Environment } from "./read-variables.ts";
+import type { Environment } from "./config-source.ts";
 import { type TrustedPlaces, trustFolder } from "./trust.ts";
 
 /** The calls that you allowed for good in a project, and can take back. */

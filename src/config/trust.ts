@@ -23,7 +23,7 @@ import {
   ownFolder,
   SET_HOME,
 } from "./config-places.ts";
-import { type Environment, TRUST_VARIABLE } from "./read-variables.ts";
+import { type Environment, TRUST_VARIABLE } from "./config-source.ts";
 
 /**
  * The things that you trust. They are stored beside your own `config.toml`, outside of all projects. Each project

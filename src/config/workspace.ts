@@ -13,11 +13,14 @@ import {
   readText,
   replaceFile,
 } from "../files/plain-files.ts";
-import { redactPayments } from "../secrets/payment-redaction.ts";
-import { shellWord } from "../text/shell-word.ts";
+import { redactPayments } from "../secrets/payment-numbers.ts";
+import { shellWord } from "../text/quoting.ts";
 import type { Config } from "./config.ts";
 import {
+  checkoutAround,
   findProject,
+  folderInMain,
+  type GitCheckout,
   homeFolder,
   isHome,
   isYours,
@@ -27,9 +30,8 @@ import {
   SET_HOME,
   userConfigFile,
 } from "./config-places.ts";
-import { checkoutAround, folderInMain, type GitCheckout } from "./git-checkout.ts";
+import { type Environment, TRUST_VARIABLE, USER_VARIABLE } from "./config-source.ts";
 import { loadConfig } from "./load-config.ts";
-import { type Environment, TRUST_VARIABLE, USER_VARIABLE } from "./read-variables.ts";
 import type { SettingKey } from "./settings.ts";
 import {
   markAsMadeHere,

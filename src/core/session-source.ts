@@ -1,4 +1,4 @@
-import { shellWord } from "../text/shell-word.ts";
+import { shellWord } from "../text/quoting.ts";
 import { given } from "./fields.ts";
 
 export const PARENT_RELATIONS = ["fork", "subagent", "continuation"] as const;

@@ -1,7 +1,7 @@
 import { mkdirSync, rmdirSync, statSync } from "node:fs";
 import { mkdtemp, realpath } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { homedir, tmpdir } from "node:os";
+import { dirname, isAbsolute, join, parse, resolve } from "node:path";
 import { SessionError } from "../core/errors.ts";
 
 /**
@@ -75,5 +75,25 @@ function removeIfEmpty(folder: string): void {
     rmdirSync(folder);
   } catch {
     // Another process uses it by now.
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Your home folder, as other programs know it. Where the system knows none, or only a relative one, it is the root,
+ * as in a container that runs under an id without a name: a relative one would be a folder of the project.
+ */
+export function systemHome(env: Environment): string {
+  const home = env.HOME || env.USERPROFILE || homeOfAccount();
+  return isAbsolute(home) ? home : parse(process.execPath).root;
+}
+
+function homeOfAccount(): string {
+  try {
+    return homedir();
+  } catch {
+    // The id of the process has no name.
+    return "";
   }
 }

@@ -1,6 +1,5 @@
 import { FORGOTTEN } from "../core/message.ts";
-import { asciiSet } from "../text/character-codes.ts";
-import { CharacterKinds, sizeAt } from "../text/character-kinds.ts";
+import { asciiSet, CharacterKinds, sizeAt } from "../text/character-kinds.ts";
 import { isSame, NumberRuns, WordNumbers } from "../text/word-numbers.ts";
 import { encodedParts, unescaped } from "./encoded-copies.ts";
 

@@ -5,8 +5,7 @@ import { trials } from "../../test/support/trials.ts";
 import { textSize } from "../compaction/cut-text.ts";
 import { SessionError } from "../core/errors.ts";
 import { indexableText, type Message } from "../core/message.ts";
-import { checkHandoff } from "./check-handoff.ts";
-import { type HandoffSource, isTyped, quotable } from "./handoff-source.ts";
+import { checkHandoff, type HandoffSource, isTyped, quotable } from "./handoff-source.ts";
 import { type Handoff, writeHandoff } from "./write-handoff.ts";
 
 const user = (content: string): Message => ({ role: "user", content });

@@ -4,13 +4,14 @@ import { SessionError } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { checkHandoff, lastRequest } from "./check-handoff.ts";
 import {
   CUT,
+  checkHandoff,
   type HandoffSource,
   inOneLine,
   isCommand,
   isTyped,
+  lastRequest,
   type Quote,
   quotable,
   quoteBlock,

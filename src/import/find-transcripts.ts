@@ -3,8 +3,8 @@ import { join, resolve } from "node:path";
 import { errorText, SessionError } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import { lookAtFile } from "../files/plain-files.ts";
-import { bytesAt } from "../transcripts/found-file.ts";
-import type { AgentName, ImportFormat, Machine } from "../transcripts/imported.ts";
+import { bytesAt, type FoundFile, plainBytes } from "../transcripts/found-file.ts";
+import type { AgentName, FileHead, ImportFormat, Machine } from "../transcripts/imported.ts";
 import { type DiskFile, diskFile, type LastRead } from "./disk-file.ts";
 import { ImportTally } from "./import-report.ts";
 
@@ -209,4 +209,43 @@ function compared(one: End, other: End): number {
   if (one.isCopy !== other.isCopy) return one.isCopy ? 1 : -1;
   if (one.timeMs !== other.timeMs) return one.timeMs - other.timeMs;
   return one.file.path < other.file.path ? -1 : 1;
+}
+
+/** The first of the formats that recognises a file by its path and its first bytes. */
+export async function recogniseFile(
+  file: FoundFile,
+  formats: readonly ImportFormat[],
+): Promise<ImportFormat | undefined> {
+  const head = await headOf(file);
+  return formats.find((format) => format.recognises(head));
+}
+
+const HEAD_BYTES = 64 * 1024;
+/** Some editors and shells write it before UTF-8. */
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** The beginning of a file, by which it is recognised. */
+async function headOf(file: FoundFile): Promise<FileHead> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  let damage: string | undefined;
+  for await (const chunk of plainBytes(file, 0, (reason) => (damage = reason))) {
+    chunks.push(Uint8Array.from(chunk.subarray(0, HEAD_BYTES - size)));
+    size += chunk.length;
+    if (size >= HEAD_BYTES) break;
+  }
+  if (damage !== undefined && size === 0) throw new Error(damage);
+  const bytes = Buffer.concat(chunks);
+  const head = BYTE_ORDER_MARK.equals(bytes.subarray(0, 3)) ? bytes.subarray(3) : bytes;
+  const text = head.toString("utf8");
+  return { path: file.path, head, first: objectIn(text.split("\n", 1)[0]) ?? objectIn(text) };
+}
+
+function objectIn(text: string | undefined): FileHead["first"] {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -19,6 +19,7 @@ import {
   type FoundTranscripts,
   filesInOrder,
   reasonOf,
+  recogniseFile,
 } from "./find-transcripts.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { ImportTally } from "./import-report.ts";
@@ -29,9 +30,7 @@ import type {
   StoringOptions,
   TitledSession,
 } from "./import-stores.ts";
-import { isMemoryTools } from "./memory-tools.ts";
-import type { Parts } from "./read-message.ts";
-import { recogniseFile } from "./recognise-file.ts";
+import { isMemoryTools, type Parts } from "./read-message.ts";
 import { storeSession } from "./store-session.ts";
 
 const BATCH_PARTS = 2000;

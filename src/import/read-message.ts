@@ -1,17 +1,22 @@
 import type { DurableEvent } from "../core/event.ts";
+import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import { leavesOf, withinNesting } from "../core/json-values.ts";
 import {
   type AssistantBlock,
   type ContentBlock,
+  contentText,
+  FORGOTTEN,
   indexableText,
+  isRecall,
   isSummary,
   type Message,
+  toolResults,
+  toolUses,
   type UserMessage,
 } from "../core/message.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
-import type { ImportedMessage } from "../transcripts/imported.ts";
+import type { ImportedMessage, ImportedSession } from "../transcripts/imported.ts";
 import { titleOf } from "../transcripts/json-fields.ts";
-import type { MemoryToolFilter } from "./memory-tools.ts";
 
 export type MessageAdded = Extract<DurableEvent, { type: "message_added" }>;
 
@@ -157,4 +162,97 @@ function wholeBlock(
 
 function blocksOf({ content }: UserMessage): readonly ContentBlock[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
+/** Folders where memory tools talk to models on their own. */
+const TOOLS_FOLDER = /(?:^|[/\\-])(?:observer-sessions|\.?claude-mem|\.rkat)(?:[/\\]|$)/;
+
+/** Whether a session is the traffic of a memory tool, not a conversation of a person. */
+export function isMemoryTools({ project = "" }: Pick<ImportedSession, "project">): boolean {
+  return TOOLS_FOLDER.test(project);
+}
+
+/** Servers of memory, as the names of their tools begin in Claude Code, Codex and others. */
+const MEMORY_SERVER =
+  /^(?:mcp__)?(?:plugin_)?(?:rkat|claude-mem|mem0|openmemory|basic-memory|memory|mcp-search)(?:_|\b)/;
+
+const LEFT_OUT = "[left out: what a memory tool found]";
+
+/**
+ * Leaves the results of memory tools out of messages: they repeat what is stored already, and
+ * storing them would find it twice.
+ */
+export class MemoryToolFilter {
+  readonly #calls = new Set<string>();
+
+  without(message: Message): Message {
+    if (message.role !== "tool_results") {
+      for (const { id, name } of toolUses(message)) if (isMemoryTool(name)) this.#calls.add(id);
+      return message;
+    }
+    if (!message.results.some((result) => this.#calls.has(result.tool_use_id))) return message;
+    const results = message.results.map((result) =>
+      this.#calls.has(result.tool_use_id) ? { ...result, content: LEFT_OUT } : result,
+    );
+    return { ...message, results };
+  }
+}
+
+function isMemoryTool(name: string): boolean {
+  return isRecall(name) || MEMORY_SERVER.test(name);
+}
+
+/**
+ * The messages of a session with a marker in the place of each text that was forgotten. The transcript still has it,
+ * perhaps in a session of another agent.
+ */
+export async function withoutForgotten(
+  messages: readonly Message[],
+  sessionId: string,
+  forgotten: ForgottenTexts | undefined,
+): Promise<readonly Message[]> {
+  if (!forgotten) return messages;
+  const texts = messages.flatMap(textsOf);
+  const answers = await forgotten.has(sessionId, texts);
+  const gone = new Set(texts.filter((_, index) => answers[index]));
+  return gone.size === 0 ? messages : messages.map((message) => without(message, gone));
+}
+
+/** The texts of a message that may have been forgotten: the whole, and its parts. */
+function textsOf(message: Message): readonly string[] {
+  const parts =
+    message.role === "block_assistant"
+      ? message.blocks.flatMap(({ block_type, data }) => (block_type === "text" ? [data.text] : []))
+      : toolResults(message).map(({ content }) => content);
+  return [indexableText(message), ...parts];
+}
+
+function without(message: Message, gone: ReadonlySet<string>): Message {
+  const isGone = gone.has(indexableText(message));
+  switch (message.role) {
+    case "user":
+      return isGone || gone.has(contentText(message.content))
+        ? { ...message, content: FORGOTTEN }
+        : message;
+    case "assistant":
+      return isGone ? { ...message, content: FORGOTTEN } : message;
+    case "block_assistant":
+      return {
+        ...message,
+        blocks: message.blocks.map((block) =>
+          block.block_type === "text" && (isGone || gone.has(block.data.text))
+            ? { block_type: "text", data: { text: FORGOTTEN } }
+            : block,
+        ),
+      };
+    case "tool_results":
+      return {
+        ...message,
+        results: message.results.map((result) =>
+          gone.has(result.content) ? { ...result, content: FORGOTTEN } : result,
+        ),
+      };
+    default:
+      return message;
+  }
 }

@@ -5,12 +5,18 @@ import type {
   ImportedSession,
   ImportFormat,
   ImportNotes,
+  RecordedMessage,
 } from "../transcripts/imported.ts";
-import type { RecordedMessage } from "../transcripts/recording.ts";
 import type { DiskFile } from "./disk-file.ts";
-import { isMemoryTools, MemoryToolFilter } from "./memory-tools.ts";
-import { charactersOf, groupParts, isPartOf, joinParts } from "./read-message.ts";
-import { recogniseFile } from "./recognise-file.ts";
+import { recogniseFile } from "./find-transcripts.ts";
+import {
+  charactersOf,
+  groupParts,
+  isMemoryTools,
+  isPartOf,
+  joinParts,
+  MemoryToolFilter,
+} from "./read-message.ts";
 
 /** A session in a transcript file, before it is read whole. */
 export interface FoundSession {

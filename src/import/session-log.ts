@@ -11,8 +11,14 @@ import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { ImportedSession } from "../transcripts/imported.ts";
 import type { BatchOptions } from "./group-commit.ts";
 import type { ImportStores, StoringOptions, TitledSession } from "./import-stores.ts";
-import { idsOf, isPrompt, type MessageAdded, type ReadMessage, titleIn } from "./read-message.ts";
-import { withoutForgotten } from "./without-forgotten.ts";
+import {
+  idsOf,
+  isPrompt,
+  type MessageAdded,
+  type ReadMessage,
+  titleIn,
+  withoutForgotten,
+} from "./read-message.ts";
 
 /** The most batches on their way to a store in another thread, or behind a network. */
 export const UNDER_WAY_MAX = 3;

@@ -5,12 +5,12 @@ import type { PositionedEvent } from "../core/event-store.ts";
 import type { ImportedMessage, ImportedSession } from "../transcripts/imported.ts";
 import type { BatchOptions } from "./group-commit.ts";
 import type { StoringOptions } from "./import-stores.ts";
-import { MemoryToolFilter } from "./memory-tools.ts";
 import {
   charactersOf,
   groupParts,
   idsOf,
   isPartOf,
+  MemoryToolFilter,
   type ReadMessage,
   readMessage,
   unseenParts,

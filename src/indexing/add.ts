@@ -4,12 +4,14 @@ import { type IndexedPassage, passagesOf } from "./passages/indexed-passages.ts"
 import {
   type Asking,
   ask,
+  checked,
+  Draft,
+  NEW_HEAD,
   question,
   type TransactionMode,
   together,
   transaction,
 } from "./port/asking.ts";
-import { checked, Draft, NEW_HEAD } from "./port/head.ts";
 import type { FreeRun, LastNumbers, SessionRow } from "./port/index-store.ts";
 import { recordsOf } from "./segments/columns.ts";
 import { LabelUses, storedTime, wordsOf } from "./segments/entries.ts";

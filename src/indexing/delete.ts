@@ -1,13 +1,20 @@
 import { rangesOf } from "./list.ts";
-import { type Asking, ask, question, together, transaction } from "./port/asking.ts";
-import { Draft, openHead } from "./port/head.ts";
+import {
+  type Asking,
+  ask,
+  Draft,
+  openHead,
+  question,
+  together,
+  transaction,
+} from "./port/asking.ts";
 import type { EntryRow, Head, Segment, SessionRow } from "./port/index-store.ts";
 import { blocksOf, changedBlocks, joinRecords } from "./segments/columns.ts";
 import { LabelUses, placedEntry, wordsOf } from "./segments/entries.ts";
-import { blocksWithWords, removeFromBlocks, removeFromSmall } from "./segments/remove-postings.ts";
 import { linksOf } from "./segments/runs.ts";
 import { foldSmall, putColumns } from "./segments/segments.ts";
 import { pairsOf } from "./segments/sorted-words.ts";
+import { blocksWithWords, removeFromBlocks, removeFromSmall } from "./segments/word-blocks.ts";
 import { removeVectors } from "./vectors/store-vectors.ts";
 
 /** The limits of one step, so that no other writer waits long. */

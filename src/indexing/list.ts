@@ -1,7 +1,14 @@
 import { memoryFilter } from "../core/memory-filter.ts";
 import type { MemoryEntry, MemoryPage, MemoryStats } from "../core/memory-store.ts";
-import { type Asking, ask, question, together, transaction } from "./port/asking.ts";
-import { checked, openHead } from "./port/head.ts";
+import {
+  type Asking,
+  ask,
+  checked,
+  openHead,
+  question,
+  together,
+  transaction,
+} from "./port/asking.ts";
 import type { EntryRow } from "./port/index-store.ts";
 import { entryOf } from "./segments/entries.ts";
 

@@ -10,8 +10,7 @@ import {
   unitePostings,
   withPostings,
 } from "./passages/passage-index.ts";
-import { type Asking, ask, question, together } from "./port/asking.ts";
-import { checked, stillKnown } from "./port/head.ts";
+import { type Asking, ask, checked, question, stillKnown, together } from "./port/asking.ts";
 import type { EntryRow, Head, Known, News, Segment } from "./port/index-store.ts";
 import { blockOf } from "./score/word-amounts.ts";
 import { passOnSummary } from "./score/word-summaries.ts";
@@ -19,7 +18,7 @@ import { unpackRecords } from "./segments/columns.ts";
 import { LoadedColumns } from "./segments/loaded-columns.ts";
 import { wordBytes } from "./segments/word-block.ts";
 import { WordBlocks } from "./segments/word-blocks.ts";
-import { KnownVectors } from "./vectors/known-vectors.ts";
+import { KnownVectors } from "./vectors/code-table.ts";
 
 /**
  * Segments up to this level are read whole, at most some 64 000 postings each. While others add, small

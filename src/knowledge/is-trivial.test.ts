@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isTrivial } from "./is-trivial.ts";
+import { isTrivial } from "./learned-entries.ts";
 
 test.each([
   "ok",

@@ -8,10 +8,14 @@ import type { AddKnowledge, Distillation, EditKnowledge } from "../core/operatio
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { type AskModel, distillWithModel } from "./distill-with-model.ts";
 import { hashOf } from "./hash-of.ts";
-import { type KnowledgeAddendum, knowledgeAddendum, rankRules } from "./knowledge-addendum.ts";
+import {
+  type KnowledgeAddendum,
+  knowledgeAddendum,
+  rankRules,
+  withGrounds,
+} from "./knowledge-addendum.ts";
 import { type Evidence, KnowledgeDistiller } from "./knowledge-distiller.ts";
 import { statementKey } from "./learned-entries.ts";
-import { withGrounds } from "./with-grounds.ts";
 
 export interface KnowledgeSettings {
   /** Limit of facts. Default 10 000. */

@@ -1,4 +1,4 @@
-import { asciiSet, codesOf, isDigit, isSpace, textOf } from "../text/character-codes.ts";
+import { asciiSet, codesOf, isDigit, isSpace, textOf } from "../text/character-kinds.ts";
 
 /** Escape sequences of terminals. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they begin so.

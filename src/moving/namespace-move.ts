@@ -9,7 +9,7 @@ import type { KnowledgeCopy, KnowledgeStore } from "../core/knowledge-store.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import type { Stores, TrashStores } from "../core/stores.ts";
 import { pendingApproval } from "../projections/approval-index.ts";
-import { MEMORY_INDEX } from "../projections/memory-behind.ts";
+import { MEMORY_INDEX } from "../projections/log-projection.ts";
 import { redactEntries } from "../secrets/redact-secrets.ts";
 import { compareLogs, LogCopy } from "./copy-log.ts";
 

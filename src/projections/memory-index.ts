@@ -10,10 +10,7 @@ import type { MemoryEntry, MemoryScope, MemoryStore } from "../core/memory-store
 import { indexableText, isForgotten } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
 import { startsTurn } from "../core/turn.ts";
-
-import { LogProjection, remember } from "./log-projection.ts";
-
-import { MEMORY_INDEX } from "./memory-behind.ts";
+import { LogProjection, MEMORY_INDEX, remember } from "./log-projection.ts";
 
 export interface MemoryIndexOptions {
   /** Default `all`. */

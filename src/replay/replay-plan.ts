@@ -1,8 +1,19 @@
 import type { Origin } from "../core/event.ts";
-import { type Message, type StopReason, toolUses, type UserMessage } from "../core/message.ts";
+import {
+  type AssistantBlock,
+  type BlockAssistantMessage,
+  type Message,
+  type StopReason,
+  type SystemMessage,
+  type ToolResult,
+  type ToolUse,
+  toolResults,
+  toolUses,
+  type UserMessage,
+} from "../core/message.ts";
+import type { ToolOutput } from "../core/tool.ts";
 import { startsTurn } from "../core/turn.ts";
-import type { Recording } from "../transcripts/recording.ts";
-import { joinResults, type RecordedAnswer } from "./join-results.ts";
+import type { RecordedMessage, Recording } from "../transcripts/imported.ts";
 
 /**
  * A recording, split into the requests for a session service:
@@ -86,4 +97,144 @@ function messagesOf(answer: RecordedAnswer): readonly Message[] {
     return output ? [{ tool_use_id: id, ...output }] : [];
   });
   return [answer.message, { role: "tool_results", results }];
+}
+
+/** A message that a session accepts. Answers come with the results of their calls. */
+type ReplayEntry =
+  | { readonly message: SystemMessage | UserMessage; readonly origin?: Origin }
+  | RecordedAnswer;
+
+/** One answer of the model, with the results of its calls. */
+export interface RecordedAnswer {
+  readonly message: BlockAssistantMessage;
+  readonly origin?: Origin;
+  /** The results by the id of their call. Every call has one. */
+  readonly results: ReadonlyMap<string, ToolOutput>;
+}
+
+/** A call without a result yet. */
+interface OpenCall {
+  readonly recordedId: string;
+  readonly call: ToolUse;
+  readonly results: Map<string, ToolOutput>;
+}
+
+const NO_RESULT: ToolOutput = {
+  content: "The recording has no result for this call.",
+  is_error: true,
+};
+
+/**
+ * Joins tool results with their calls, and repairs what sessions do not accept:
+ *
+ * - A late result moves to its call.
+ * - A result without a call gets a call, and a call without a result gets a result.
+ * - An id that is used again gets a number.
+ *
+ * No content is dropped or merged. Empty messages are left out.
+ */
+function joinResults(messages: readonly RecordedMessage[]): readonly ReplayEntry[] {
+  const entries: ReplayEntry[] = [];
+  const open: OpenCall[] = [];
+  const ownId = idGiver();
+
+  const add = (message: BlockAssistantMessage, said: object) => {
+    const results = new Map<string, ToolOutput>();
+    const blocks = message.blocks.map((block) => {
+      if (block.block_type !== "tool_use") return block;
+      const data = { ...block.data, id: ownId(block.data.id) };
+      open.push({ recordedId: block.data.id, call: data, results });
+      return { ...block, data };
+    });
+    entries.push({ message: { ...message, blocks }, results, ...said });
+  };
+
+  for (const recorded of messages) {
+    const said = recorded.origin ? { origin: recorded.origin } : {};
+    for (const result of toolResults(recorded.message)) {
+      if (!openCallOf(result, open, recorded.toolName)) add(callFor(result, recorded), said);
+      const waiting = openCallOf(result, open, recorded.toolName);
+      if (!waiting) continue;
+      const { content, is_error } = result;
+      waiting.results.set(waiting.call.id, { content, is_error });
+      open.splice(open.indexOf(waiting), 1);
+    }
+    const message = withoutEmptyParts(recorded.message);
+    if (message?.role === "block_assistant") add(message, said);
+    else if (message) entries.push({ message, ...said });
+  }
+  for (const { call, results } of open) results.set(call.id, NO_RESULT);
+  return entries;
+}
+
+/** The first call of the newest answer that the result can belong to. */
+function openCallOf(
+  { tool_use_id }: ToolResult,
+  open: readonly OpenCall[],
+  toolName: string | undefined,
+): OpenCall | undefined {
+  const fits = open.filter(({ recordedId, call }) =>
+    tool_use_id === ""
+      ? toolName === undefined || toolName === call.name
+      : recordedId === tool_use_id,
+  );
+  const newest = fits.at(-1)?.results;
+  return fits.find(({ results }) => results === newest);
+}
+
+function callFor(result: ToolResult, { toolName }: RecordedMessage): BlockAssistantMessage {
+  const data = { id: result.tool_use_id, name: toolName ?? "unknown_tool", args: {} };
+  return {
+    role: "block_assistant",
+    blocks: [{ block_type: "tool_use", data }],
+    stop_reason: "tool_use",
+  };
+}
+
+/** The message without empty parts. Undefined when all of it is empty. */
+function withoutEmptyParts(
+  message: Message,
+): SystemMessage | UserMessage | BlockAssistantMessage | undefined {
+  switch (message.role) {
+    case "system":
+      return message.content === "" ? undefined : message;
+    case "user": {
+      if (typeof message.content === "string") return message.content === "" ? undefined : message;
+      const content = message.content.filter((block) => block.type !== "text" || block.text !== "");
+      return content.length === 0 ? undefined : { ...message, content };
+    }
+    case "assistant":
+      return withoutEmptyParts({
+        role: "block_assistant",
+        blocks: [
+          { block_type: "text", data: { text: message.content } },
+          ...toolUses(message).map((data): AssistantBlock => ({ block_type: "tool_use", data })),
+        ],
+        stop_reason: "end_turn",
+      });
+    case "block_assistant": {
+      const blocks = message.blocks.filter(
+        (block) => block.block_type !== "text" || block.data.text !== "",
+      );
+      return blocks.length === 0 ? undefined : { ...message, blocks };
+    }
+    case "tool_results":
+      return undefined;
+  }
+}
+
+/** Gives each call a unique id: its own, if that is not used yet. */
+function idGiver(): (recordedId: string) => string {
+  const given = new Map<string, number>();
+  return (recordedId) => {
+    const wanted = recordedId || "call";
+    let id = wanted;
+    while (given.has(id)) {
+      const times = (given.get(wanted) ?? 0) + 1;
+      given.set(wanted, times);
+      id = `${wanted}-${times}`;
+    }
+    given.set(id, 1);
+    return id;
+  };
 }

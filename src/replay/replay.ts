@@ -9,9 +9,13 @@ import type { SessionService } from "../core/session-service.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { Tool, ToolOutput } from "../core/tool.ts";
 import { NO_USAGE } from "../core/usage.ts";
-import type { Recording } from "../transcripts/recording.ts";
-import type { RecordedAnswer } from "./join-results.ts";
-import { planReplay, type ReplayPlan, type ReplayTurn } from "./replay-plan.ts";
+import type { Recording } from "../transcripts/imported.ts";
+import {
+  planReplay,
+  type RecordedAnswer,
+  type ReplayPlan,
+  type ReplayTurn,
+} from "./replay-plan.ts";
 import {
   ReplayedSession,
   type ReplayReport,

@@ -1,6 +1,12 @@
-import { eachMatch, type FoundSecret, matchAt } from "./found-secret.ts";
-import { AUTHORIZATION, BEARER, COOKIE, HOOK, NAME, SIGNATURE } from "./identifying-words.ts";
-import { isPlaceholder, isRandom, isSecretValue } from "./secret-values.ts";
+import { AUTHORIZATION, BEARER, COOKIE, HOOK, NAME, SIGNATURE } from "./credential-names.ts";
+import {
+  eachMatch,
+  type FoundSecret,
+  isPlaceholder,
+  isRandom,
+  isSecretValue,
+  matchAt,
+} from "./secret-values.ts";
 
 /** Finds the passwords of addresses, what signs them, and the headers of requests. `kinds` are the words that the text has. */
 export function addFromAddresses(text: string, kinds: number, found: FoundSecret[]): void {

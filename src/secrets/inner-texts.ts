@@ -1,4 +1,4 @@
-import { asciiSet, isDigit } from "../text/character-codes.ts";
+import { asciiSet, isDigit } from "../text/character-kinds.ts";
 
 /** The place in a text for a place in a part of it. */
 export type PlaceOf = (at: number) => number;

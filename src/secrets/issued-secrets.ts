@@ -1,4 +1,4 @@
-import { asciiSet } from "../text/character-codes.ts";
+import { asciiSet } from "../text/character-kinds.ts";
 import { SECRET_FORMS, type SecretForm } from "./secret-forms.ts";
 
 /**

@@ -1,7 +1,7 @@
-import { asciiSet, spacedTable } from "../text/character-codes.ts";
+import { asciiSet, spacedTable } from "../text/character-kinds.ts";
 import { type CredentialName, nameAt } from "./credential-names.ts";
-import { type FoundSecret, matchAt } from "./found-secret.ts";
 import {
+  type FoundSecret,
   isEncodedLogin,
   isNoise,
   isPassPhrase,
@@ -9,6 +9,7 @@ import {
   isRandom,
   isSecretValue,
   isSeedPhrase,
+  matchAt,
   type ValueStyle,
 } from "./secret-values.ts";
 

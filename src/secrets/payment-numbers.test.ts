@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LOOKALIKES } from "../../test/support/lookalikes.ts";
 import { HARMLESS } from "../../test/support/sample-secrets.ts";
-import { redactPayments } from "./payment-redaction.ts";
+import { redactPayments } from "./payment-numbers.ts";
 import { redactEvent, redactJson } from "./redact-message.ts";
 import { redactSecrets } from "./redact-secrets.ts";
 

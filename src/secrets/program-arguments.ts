@@ -1,6 +1,5 @@
 import { isKeyLike } from "./addresses.ts";
-import { type FoundSecret, matchAt } from "./found-secret.ts";
-import { isPlaceholder, isRandom } from "./secret-values.ts";
+import { type FoundSecret, isPlaceholder, isRandom, matchAt } from "./secret-values.ts";
 
 /** Where a program takes a password: the last group of a pattern is it. */
 interface Arguments {

@@ -1,5 +1,15 @@
 import { requireArgument, someText } from "../core/options.ts";
-import { findSecrets } from "./find-secrets.ts";
+import { addFromAddresses, isKeyLike } from "./addresses.ts";
+import { addFromColumns, addFromPasswordFiles } from "./columns.ts";
+import { identifyingWords } from "./credential-names.ts";
+import { eachDecoded, eachUnquoted, type PlaceOf } from "./inner-texts.ts";
+import { findIssuedSecrets } from "./issued-secrets.ts";
+import { addNamed, addRandomNear } from "./named-values.ts";
+import { addPaymentNumbers, redactsPayments } from "./payment-numbers.ts";
+import { addPrivateKeys } from "./private-keys.ts";
+import { addFromPrograms } from "./program-arguments.ts";
+import { apart, type FoundSecret, matchAt } from "./secret-values.ts";
+import { addSeedPhrases } from "./wallet-keys.ts";
 
 /** Called with the kind of each replaced credential. */
 export type OnRedacted = (kind: string) => void;
@@ -50,4 +60,111 @@ export function countSecrets(texts: readonly string[]): Readonly<Record<string, 
   const counts: Record<string, number> = {};
   for (const { kind } of texts.flatMap(findSecrets)) counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;
+}
+
+/**
+ * Finds the credentials of a text, in order, without overlaps:
+ *
+ *     -----BEGIN PRIVATE KEY-----…     a block
+ *     ghp_…, sk-ant-…, AKIA…           a form that an issuer publishes (`SECRET_FORMS`)
+ *     postgres://user:…@host           the password of an address
+ *     …?X-Amz-Signature=…              what signs a URL
+ *     Authorization: Bearer …          a header
+ *     docker login -p …                an argument of a program
+ *     root:$6$…:19000:0:99999:7:::     a line of a file of passwords
+ *     legal winner thank year …        a phrase that restores a wallet
+ *     DB_PASSWORD=…, "apiKey": "…"     a value beside a name that says what it is
+ *     | user | password |              the column below such a name
+ *     das Passwort lautet …            what somebody says
+ *     the secret is wJalr…             what looks random after such a name
+ *     4111 1111 1111 1111              a card or an account, if `redactPayments` asked for them
+ *
+ * Commit hashes, UUIDs, checksums, placeholders, code that reads a secret, and talk about
+ * passwords are left alone. What is escaped, as in JSON, or quoted is looked at without that too. The time is linear in
+ * the text: every repetition is bounded, and no step looks again at what the previous one has looked at.
+ */
+export function findSecrets(text: string): FoundSecret[] {
+  const found: FoundSecret[] = [];
+  addAll(text, found);
+  eachDecoded(text, (decoded, placeOf) => addPlaced(decoded, placeOf, addAll, found));
+  return found.length > 1 ? apart(found) : found;
+}
+
+/** Adds what is in a text that stands otherwise in another one. */
+function addPlaced(
+  inner: string,
+  placeOf: PlaceOf,
+  add: (text: string, found: FoundSecret[]) => void,
+  found: FoundSecret[],
+): void {
+  const inside: FoundSecret[] = [];
+  add(inner, inside);
+  for (const { kind, start, end } of inside) {
+    found.push({ kind, start: placeOf(start), end: placeOf(end - 1) + 1 });
+  }
+}
+
+function addAll(text: string, found: FoundSecret[]): void {
+  findIssuedSecrets(text, (kind, start, end) => {
+    found.push({ kind, start, end });
+    if (kind === "AWS key") addBesideId(text, end, found);
+  });
+  if (redactsPayments()) addPaymentNumbers(text, found);
+  const words = identifyingWords(text);
+  addWithTellingPrefix(text, words.names.length > 0 ? TELLING : TELLING_WITHOUT_NAME, found);
+  addFromAddresses(text, words.kinds, found);
+  if (words.programs.length > 0) addFromPrograms(text, words.programs, found);
+  addOfLines(text, found, words.names);
+  if (words.names.length === 0) return;
+  eachUnquoted(text, words.names, (inner, placeOf) => addPlaced(inner, placeOf, addOfLines, found));
+}
+
+/** Adds what several lines have together, and what stands beside names. */
+function addOfLines(
+  text: string,
+  found: FoundSecret[],
+  names = identifyingWords(text).names,
+): void {
+  addPrivateKeys(text, found);
+  addFromPasswordFiles(text, found);
+  addSeedPhrases(text, found);
+  if (names.length === 0) return;
+  const seen = addNamed(text, names, found);
+  addRandomNear(text, seen, found);
+  addFromColumns(text, seen, found);
+}
+
+/** A secret of AWS, closely behind its id. */
+const BESIDE_ID = /^[^\n]{0,60}?(?:\n[^\n]{0,60}?)?(?<![\w/+])([A-Za-z0-9/+]{40})(?![\w/+=])/;
+
+function addBesideId(text: string, end: number, found: FoundSecret[]): void {
+  const match = BESIDE_ID.exec(text.slice(end, end + 180));
+  const secret = match?.[1];
+  const isMixed = secret && /[a-z]/.test(secret) && /[A-Z]/.test(secret) && /\d/.test(secret);
+  if (!match || !isMixed) return;
+  const to = end + match.index + match[0].length;
+  found.push({ kind: "AWS secret key", start: to - secret.length, end: to });
+}
+
+/** Parts of a key's beginning by which issuers say what it is. */
+const TELLING_WITHOUT_NAME = ["_live_", "_sk_", "_pat_"];
+const TELLING = [...TELLING_WITHOUT_NAME, "_secret_", "_token_", "_key_", "-key-", "-token-"];
+const BEGINNING = /(?:^|[^\w-])([A-Za-z][\w-]{0,30})$/;
+const RANDOM_REST = /[A-Za-z0-9]{24,200}(?![\w-])/y;
+
+/** Keys of issuers that no table has: a beginning that tells, and then what looks random. */
+function addWithTellingPrefix(text: string, signs: readonly string[], found: FoundSecret[]): void {
+  for (const sign of signs) {
+    for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) {
+      const rest = matchAt(RANDOM_REST, text, at + sign.length)?.[0];
+      if (rest === undefined || !isKeyLike(rest)) continue;
+      const beginning = BEGINNING.exec(text.slice(Math.max(0, at - 32), at))?.[1];
+      if (!beginning) continue;
+      found.push({
+        kind: "key",
+        start: at - beginning.length,
+        end: at + sign.length + rest.length,
+      });
+    }
+  }
 }

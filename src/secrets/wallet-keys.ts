@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { eachMatch, type FoundSecret } from "./found-secret.ts";
+import { eachMatch, type FoundSecret } from "./secret-values.ts";
 
 /**
  * Finds phrases that restore a wallet (BIP-39), with no name beside them: 12, 15, 18, 21 or 24 words of the

@@ -8,7 +8,7 @@ import type {
   Watch,
 } from "../core/memory-store.ts";
 import type { TrashStores } from "../core/stores.ts";
-import { MEMORY_INDEX } from "../projections/memory-behind.ts";
+import { MEMORY_INDEX } from "../projections/log-projection.ts";
 import { MemoryIndex } from "../projections/memory-index.ts";
 import { redactEntries } from "../secrets/redact-secrets.ts";
 

@@ -20,7 +20,7 @@ import {
 } from "../core/session-source.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import { withinTokens } from "../core/within-tokens.ts";
-import { isMemoryBehind } from "../projections/memory-behind.ts";
+import { isMemoryBehind } from "../projections/log-projection.ts";
 import type { MemoryAudit } from "./memory-audit.ts";
 import {
   learningOf,

@@ -15,8 +15,8 @@ import type {
 import type { CheckedRequest } from "../core/operations.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { WorkingMemory } from "../core/working-memory.ts";
-import { givenInstructions } from "../knowledge/given-instructions.ts";
 import { hashOf } from "../knowledge/hash-of.ts";
+import { givenInstructions } from "../knowledge/lasting-wishes.ts";
 import type { Part } from "./checked-operations.ts";
 import { recallOf } from "./recall.ts";
 import type { ServiceCore, ToolsOf } from "./service-core.ts";

@@ -10,16 +10,28 @@ import type {
   MemoryStore,
   Watch,
 } from "../core/memory-store.ts";
-import type { Deleted } from "../indexing/delete.ts";
-import type { RebuildStep } from "../indexing/upkeep/reindex.ts";
+import { addEntries } from "../indexing/add.ts";
+import { type Deleted, deleteEntries, deleteSession } from "../indexing/delete.ts";
+import { listEntries, memoryStats, readEntries } from "../indexing/list.ts";
+import type { Asking } from "../indexing/port/asking.ts";
+import { mergeSegments } from "../indexing/upkeep/merge.ts";
+import { prepareIndex, type RebuildStep, reindex } from "../indexing/upkeep/reindex.ts";
+import { mendVectors } from "../indexing/upkeep/verify.ts";
 import {
   EmbeddedMemory,
   type VectorQueueStatus,
   type VectorWork,
 } from "../indexing/vectors/embedded-memory.ts";
 import type { EmbeddedSearch } from "../indexing/vectors/search-vectors.ts";
+import {
+  deleteOtherSpaces,
+  openSpace,
+  pendingPassages,
+  saveCalibration,
+  storeVectors,
+  vectorStats,
+} from "../indexing/vectors/store-vectors.ts";
 import type { redactEntries } from "../secrets/redact-secrets.ts";
-import type { MemoryTask, TaskResult, TaskValues } from "./memory-tasks.ts";
 
 /** Passages with and without a vector. */
 export interface EmbeddingProgress {
@@ -249,4 +261,39 @@ export function vectorWork(database: MemoryDatabase, embedderId: string): Vector
     vectorStats: (...values) => database.run("vectorStats", ...values),
     ...database.lease(`vectors:${embedderId}`),
   };
+}
+
+/** The tasks of a memory by name, so that a store can send them to the thread of its database. */
+export const MEMORY_TASKS = {
+  addMemories: addEntries,
+  readMemories: readEntries,
+  listMemories: listEntries,
+  memoryStats,
+  deleteMemories: deleteEntries,
+  deleteSessionMemories: deleteSession,
+  mergeMemories: mergeSegments,
+  prepareMemories: prepareIndex,
+  reindexMemories: reindex,
+  mendVectors,
+  openVectorSpace: openSpace,
+  pendingPassages,
+  storeVectors,
+  saveCalibration,
+  deleteOtherSpaces,
+  vectorStats,
+};
+
+type MemoryTasks = typeof MEMORY_TASKS;
+export type MemoryTask = keyof MemoryTasks;
+export type TaskValues<Name extends MemoryTask> = Parameters<MemoryTasks[Name]>;
+export type TaskResult<Name extends MemoryTask> =
+  ReturnType<MemoryTasks[Name]> extends Asking<infer Result> ? Result : never;
+
+/** The code of a task. */
+export function askTask<Name extends MemoryTask>(
+  name: Name,
+  values: TaskValues<Name>,
+): Asking<TaskResult<Name>> {
+  const task = MEMORY_TASKS[name] as (...values: TaskValues<Name>) => Asking<TaskResult<Name>>;
+  return task(...values);
 }

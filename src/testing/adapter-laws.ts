@@ -9,8 +9,7 @@ import {
   toolUses,
 } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
-import { expects, inWords, type Law } from "./law.ts";
-import { RandomWords } from "./random-words.ts";
+import { expects, inWords, type Law, RandomWords } from "./law.ts";
 
 /** A conversation for a loop to have, with a model that says what is written here. */
 export interface LoopScript {

@@ -8,8 +8,7 @@ import {
   toolUses,
 } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
-import { expects, inWords, type Law } from "./law.ts";
-import { RandomWords } from "./random-words.ts";
+import { expects, inWords, type Law, RandomWords } from "./law.ts";
 
 /** The part of a `HistoryWindow` that the laws use. */
 export interface WindowInUse {

@@ -1,5 +1,4 @@
-import { codesOf, isAscii, textOf } from "./character-codes.ts";
-import { CharacterKinds } from "./character-kinds.ts";
+import { CharacterKinds, codesOf, isAscii, textOf } from "./character-kinds.ts";
 
 /**
  * The text with every hidden character shown: `rm -rf <U+202E>`. Otherwise a text could read

@@ -3,8 +3,7 @@ import type { Origin } from "../core/event.ts";
 import { issuesOf, issuesText } from "../core/issues.ts";
 import type { AssistantBlock, ContentBlock, Message, ToolUse } from "../core/message.ts";
 import { origin } from "../core/operations/request-fields.ts";
-import { toolArguments } from "./one-block-messages.ts";
-import type { RecordedMessage, TranscriptFormat } from "./recording.ts";
+import { type RecordedMessage, type TranscriptFormat, toolArguments } from "./imported.ts";
 
 /** Plain chat: a line is `{"role", "content"}`, with tool calls and results as in OpenAI's API. */
 export const chatFormat: TranscriptFormat = {

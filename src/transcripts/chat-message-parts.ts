@@ -2,9 +2,14 @@ import { isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import type { Message } from "../core/message.ts";
 import { chatFormat } from "./chat-format.ts";
+import {
+  answerText,
+  answerThinking,
+  type RecordedMessage,
+  toolCall,
+  toolResult,
+} from "./imported.ts";
 import { contentText, type Json, listOf, nameOf, objectOf, textOf } from "./json-fields.ts";
-import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
-import type { RecordedMessage } from "./recording.ts";
 
 /** A part of a message that a library wrote, in the order of the parts. */
 export interface MessagePart {

@@ -1,7 +1,15 @@
 import { given, isObject } from "../core/fields.ts";
 import type { Message } from "../core/message.ts";
-import { branchTo } from "./branch-to.ts";
-import type { ImportedMessage, ImportedSession, ImportNotes } from "./imported.ts";
+import {
+  answerText,
+  answerThinking,
+  branchTo,
+  type ImportedMessage,
+  type ImportedSession,
+  type ImportNotes,
+  toolCall,
+  toolResult,
+} from "./imported.ts";
 import {
   contentText,
   type Json,
@@ -12,7 +20,6 @@ import {
   timeOf,
   titleOf,
 } from "./json-fields.ts";
-import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
 
 /**
  * A conversation of a ChatGPT export, the branch that the user saw last:

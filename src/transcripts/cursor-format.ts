@@ -3,9 +3,13 @@ import { given } from "../core/fields.ts";
 import { readLines } from "../text/read-lines.ts";
 import { blockParts, type MessagePart } from "./chat-message-parts.ts";
 import type { FoundFile } from "./found-file.ts";
-import type { ImportedMessage, ImportFormat, ImportNotes } from "./imported.ts";
+import {
+  answerText,
+  type ImportedMessage,
+  type ImportFormat,
+  type ImportNotes,
+} from "./imported.ts";
 import { contentText, type Json, listOf, objectOf, textOf, titleOf } from "./json-fields.ts";
-import { answerText } from "./one-block-messages.ts";
 import { readRecords } from "./read-records.ts";
 
 /**

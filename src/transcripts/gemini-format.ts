@@ -2,13 +2,18 @@ import { join } from "node:path";
 import { given, isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import { summaryMessage } from "../core/message.ts";
+import { withoutBlocks } from "../text/quoting.ts";
 import type { FoundFile } from "./found-file.ts";
 import {
+  answerText,
+  answerThinking,
   type ImportedMessage,
   type ImportedSession,
   type ImportFormat,
   type ImportNotes,
   messagesFor,
+  toolCall,
+  toolResult,
 } from "./imported.ts";
 import {
   contentText,
@@ -21,10 +26,8 @@ import {
   timeOf,
   titleOf,
 } from "./json-fields.ts";
-import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
 import { CUT_OFF, readJsonValues } from "./read-objects.ts";
 import { noteNoSession, readRecords } from "./read-records.ts";
-import { withoutBlocks } from "./without-blocks.ts";
 
 /**
  * The sessions of Gemini CLI. Its records change earlier ones:

@@ -1,6 +1,8 @@
 import type { Origin } from "../core/event.ts";
+import { isObject } from "../core/fields.ts";
 import type { Message } from "../core/message.ts";
 import type { FoundFile } from "./found-file.ts";
+import { parsedJson } from "./json-fields.ts";
 
 /** The programs whose conversations can be imported. */
 export const AGENTS = [
@@ -153,4 +155,81 @@ async function* promptsOfModel(
     const isPrompt = origin.author === "user";
     yield isPrompt ? { ...message, origin: { ...origin, author: "model" } } : message;
   }
+}
+
+/** A recorded conversation. */
+export interface Recording {
+  /** The name of the file, without its folder. */
+  readonly name: string;
+  readonly messages: readonly RecordedMessage[];
+}
+
+/**
+ * A message of a recording. Recordings break rules that sessions keep: a result may
+ * have no call, come late or never, and ids may be missing or used twice.
+ */
+export interface RecordedMessage {
+  readonly message: Message;
+  readonly origin?: Origin;
+  /** The tool that a result names. */
+  readonly toolName?: string;
+  /** The program's window was cleared or compacted here. A compaction's message is its summary. */
+  readonly boundary?: "compaction" | "clear";
+}
+
+/** A file format of conversations, one JSON object a line. */
+export interface TranscriptFormat {
+  /** Whether a file that starts with this object has this format. */
+  recognises(first: Readonly<Record<string, unknown>>): boolean;
+  /** Returns a function that takes the lines in order. It throws for a bad line. */
+  reader(): (line: unknown) => RecordedMessage | undefined;
+}
+
+/** Messages of one block. Most transcripts have a record for each block of an answer. */
+export function answerText(text: string): Message {
+  return {
+    role: "block_assistant",
+    blocks: [{ block_type: "text", data: { text } }],
+    stop_reason: "end_turn",
+  };
+}
+
+export function answerThinking(text: string): Message {
+  return {
+    role: "block_assistant",
+    blocks: [{ block_type: "reasoning", data: { text } }],
+    stop_reason: "end_turn",
+  };
+}
+
+export function toolCall(id: string, name: string, args: unknown): Message {
+  return {
+    role: "block_assistant",
+    blocks: [{ block_type: "tool_use", data: { id, name, args: toolArguments(args) } }],
+    stop_reason: "tool_use",
+  };
+}
+
+export function toolResult(tool_use_id: string, content: string, is_error = false): Message {
+  return { role: "tool_results", results: [{ tool_use_id, content, is_error }] };
+}
+
+/** OpenAI's arguments are JSON in a text. The model may have made invalid JSON, which is kept as it is. */
+export function toolArguments(args: unknown): unknown {
+  if (typeof args !== "string") return args ?? {};
+  if (args.trim() === "") return {};
+  const value = parsedJson(args);
+  return isObject(value) || Array.isArray(value) ? value : { arguments: args };
+}
+
+/**
+ * The branch of a tree that ends at `leaf`, from its root: the leaf, its parent, the parent of that, … turned round.
+ * A parent that is not there ends it, and so does a circle.
+ */
+export function branchTo<Id>(leaf: Id, parentOf: (id: Id) => Id | undefined): readonly Id[] {
+  const branch = new Set<Id>();
+  for (let id: Id | undefined = leaf; id !== undefined && !branch.has(id); id = parentOf(id)) {
+    branch.add(id);
+  }
+  return [...branch].reverse();
 }

@@ -2,9 +2,18 @@ import { hash } from "node:crypto";
 import { basename, join } from "node:path";
 import { given } from "../core/fields.ts";
 import { isSummary, type Message, summaryMessage } from "../core/message.ts";
-import { branchTo } from "./branch-to.ts";
 import type { FoundFile } from "./found-file.ts";
-import type { ImportedMessage, ImportFormat, ImportNotes, ReadOn } from "./imported.ts";
+import {
+  answerText,
+  answerThinking,
+  branchTo,
+  type ImportedMessage,
+  type ImportFormat,
+  type ImportNotes,
+  type ReadOn,
+  toolCall,
+  toolResult,
+} from "./imported.ts";
 import {
   contentText,
   type Json,
@@ -15,7 +24,6 @@ import {
   timeOf,
   titleOf,
 } from "./json-fields.ts";
-import { answerText, answerThinking, toolCall, toolResult } from "./one-block-messages.ts";
 import { noteNoSession, readRecords } from "./read-records.ts";
 
 /**

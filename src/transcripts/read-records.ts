@@ -1,9 +1,8 @@
 import { isObject } from "../core/fields.ts";
 import { decoded, lineProblem, readByteLines } from "../text/read-lines.ts";
-import type { FoundFile } from "./found-file.ts";
+import { type FoundFile, plainBytes } from "./found-file.ts";
 import type { ImportNotes } from "./imported.ts";
 import { parsedJson } from "./json-fields.ts";
-import { plainBytes } from "./plain-bytes.ts";
 
 /** A line of a file of JSON Lines. */
 export interface FileRecord {

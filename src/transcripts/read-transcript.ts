@@ -6,8 +6,8 @@ import { messageSchema } from "../core/message-schema.ts";
 import { type Chunks, type Line, lineProblem, readLines } from "../text/read-lines.ts";
 import { chatFormat } from "./chat-format.ts";
 import type { FoundFile } from "./found-file.ts";
+import type { RecordedMessage, Recording, TranscriptFormat } from "./imported.ts";
 import { listOf, objectOf, parsedJson, textOf } from "./json-fields.ts";
-import type { RecordedMessage, Recording, TranscriptFormat } from "./recording.ts";
 import { eventsFormat } from "./rkat-format.ts";
 
 const FORMATS: readonly TranscriptFormat[] = [chatFormat, eventsFormat];

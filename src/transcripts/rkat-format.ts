@@ -8,10 +8,9 @@ import { MessageAssembler } from "../core/message-assembler.ts";
 import { contentSchema, messageSchema } from "../core/message-schema.ts";
 import { origin } from "../core/operations/request-fields.ts";
 import type { FoundFile } from "./found-file.ts";
-import type { ImportedMessage, ImportFormat, ImportNotes } from "./imported.ts";
+import type { ImportedMessage, ImportFormat, ImportNotes, TranscriptFormat } from "./imported.ts";
 import { nameOf, objectOf, textOf, timeOf, titleOf } from "./json-fields.ts";
 import { readRecords } from "./read-records.ts";
-import type { TranscriptFormat } from "./recording.ts";
 
 /** The log of a session of rkat, as it is exported. Only a path that names it is read: rkat knows its own sessions. */
 export const rkatFormat: ImportFormat = {

@@ -13,7 +13,7 @@ import { expect, test } from "vitest";
 import { openMemory } from "../../src/app/open-memory.ts";
 import { openService } from "../../src/app/open-service.ts";
 import { useOpened } from "../../src/app/opened.ts";
-import { checkoutAround } from "../../src/config/git-checkout.ts";
+import { checkoutAround } from "../../src/config/config-places.ts";
 import { trust } from "../../src/config/trust.ts";
 import { folderForImport, openWorkspace } from "../../src/config/workspace.ts";
 import { allowWarning } from "../support/expect-warning.ts";

@@ -19,7 +19,7 @@ import {
   wordBytes,
 } from "../../src/indexing/segments/word-block.ts";
 import { blockWords } from "../../src/indexing/segments/word-blocks.ts";
-import { KnownVectors } from "../../src/indexing/vectors/known-vectors.ts";
+import { KnownVectors } from "../../src/indexing/vectors/code-table.ts";
 import {
   changedCodes,
   codeBytes,

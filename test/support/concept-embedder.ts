@@ -1,5 +1,5 @@
 import type { Embedder } from "../../src/core/embedder.ts";
-import { CALIBRATION_PAIRS } from "../../src/indexing/vectors/calibration.ts";
+import { CALIBRATION_PAIRS } from "../../src/indexing/vectors/store-vectors.ts";
 
 /**
  * An embedder that has learned a few words: those of one line mean the same to it. It does what a

@@ -1,5 +1,8 @@
-import type { AsyncIndexStore, TransactionMode } from "../../src/indexing/port/asking.ts";
-import { stillKnown } from "../../src/indexing/port/head.ts";
+import {
+  type AsyncIndexStore,
+  stillKnown,
+  type TransactionMode,
+} from "../../src/indexing/port/asking.ts";
 import {
   type Changes,
   type Counts,

@@ -1,6 +1,6 @@
 /**
  * Finds the one-bit codes that differ least from a query's. AssemblyScript: it looks
- * like TypeScript and becomes WebAssembly (`npm run kernels`). `src/indexing/vectors/plain-scan.ts` says
+ * like TypeScript and becomes WebAssembly (`npm run kernels`). `src/indexing/vectors/code-scan.ts` says
  * the same in plain TypeScript, and a test holds the two together.
  *
  *     start(best, words) ─► scan(chunk) … scan(chunk) ─► finish()

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { checkoutAround } from "../../config/git-checkout.ts";
+import { checkoutAround } from "../../config/config-places.ts";
 import type { SearchScope } from "../../config/settings.ts";
 import type { Workspace } from "../../config/workspace.ts";
 import { SessionError } from "../../core/errors.ts";

@@ -1,6 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
-import { systemHome } from "../../files/system-home.ts";
+import { systemHome } from "../../files/make-folders.ts";
 import type { DiskFile } from "../../import/disk-file.ts";
 import { findTranscripts } from "../../import/find-transcripts.ts";
 import { type FoundSession, findSessions } from "../../import/read-sessions.ts";

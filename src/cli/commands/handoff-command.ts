@@ -16,7 +16,7 @@ import { NO_TASK, type TaskRecord } from "../../core/task.ts";
 import type { HandoffMessage, HandoffSource } from "../../handoff/handoff-source.ts";
 import { type Handoff, type HandoffReport, writeHandoff } from "../../handoff/write-handoff.ts";
 import { readSession } from "../../import/read-sessions.ts";
-import { shellWord } from "../../text/shell-word.ts";
+import { shellWord } from "../../text/quoting.ts";
 import type { CliContext } from "../cli-context.ts";
 import { plural, thousands } from "../render/amounts.ts";
 import { printable } from "../render/printable.ts";

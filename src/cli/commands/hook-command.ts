@@ -4,8 +4,7 @@ import type { Command } from "commander";
 import { openService } from "../../app/open-service.ts";
 import { type StoreAccess, useOpened } from "../../app/opened.ts";
 import { noteTask, readLatest, readRules } from "../../app/read-stored.ts";
-import { type HookInput, readHookInput } from "../../coding-agents/hook-input.ts";
-import { oneAtATime } from "../../coding-agents/one-at-a-time.ts";
+import { type HookInput, oneAtATime, readHookInput } from "../../coding-agents/hook-input.ts";
 import { rulesOf } from "../../coding-agents/rules-of.ts";
 import { isHome, ownFolder, requireHome } from "../../config/config-places.ts";
 import {

@@ -3,8 +3,8 @@ import { join, relative, resolve } from "node:path";
 import type { Command } from "commander";
 import type { EffectiveSetting } from "../../config/config.ts";
 import { keepingProblem, SET_HOME } from "../../config/config-places.ts";
+import { TRUST_VARIABLE } from "../../config/config-source.ts";
 import { configTemplate } from "../../config/config-template.ts";
-import { TRUST_VARIABLE } from "../../config/read-variables.ts";
 import { distrust, settingsFile, trust, trustIn } from "../../config/trust.ts";
 import {
   examineWorkspace,

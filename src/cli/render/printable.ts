@@ -1,6 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { NOTHING, unicodePattern } from "../../text/character-codes.ts";
-import { CharacterKinds, sizeAt } from "../../text/character-kinds.ts";
+import { CharacterKinds, NOTHING, sizeAt, unicodePattern } from "../../text/character-kinds.ts";
 import { controlTable, visibleText, withoutControls } from "../../text/visible-text.ts";
 
 /**

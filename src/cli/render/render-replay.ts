@@ -1,6 +1,9 @@
 import type { AnchorReport } from "../../core/event.ts";
-import type { RecordedCompaction } from "../../replay/recorded-compactions.ts";
-import type { ReplayedCompaction, ReplayReport } from "../../replay/replayed-session.ts";
+import type {
+  RecordedCompaction,
+  ReplayedCompaction,
+  ReplayReport,
+} from "../../replay/replayed-session.ts";
 import { plural, thousands } from "./amounts.ts";
 import { printable } from "./printable.ts";
 import type { Style } from "./style.ts";

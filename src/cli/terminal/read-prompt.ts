@@ -1,7 +1,7 @@
 import { SessionError } from "../../core/errors.ts";
 import type { Origin } from "../../core/event.ts";
 import type { StartTurn } from "../../core/operations/turns.ts";
-import { unclosable } from "../../text/unclosable.ts";
+import { unclosable } from "../../text/quoting.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The largest prompt in UTF-8 bytes. A larger one is most likely a file piped by mistake. */

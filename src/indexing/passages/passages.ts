@@ -1,5 +1,5 @@
 import { sizeIn } from "../../text/character-kinds.ts";
-import { newRoom, unitsOf } from "../words/text-units.ts";
+import { newRoom, unitsOf } from "../words/vocabulary.ts";
 
 /** The most words of a passage: about a paragraph. */
 export const PASSAGE_WORDS_MAX = 60;

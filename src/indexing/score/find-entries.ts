@@ -14,7 +14,6 @@ import {
   placeOf,
   SAID_MASK,
 } from "../passages/passage-index.ts";
-import { BestEntries } from "./best-entries.ts";
 import { type Likelihood, likelihoodOf } from "./likelihood.ts";
 import { readQuestion } from "./question.ts";
 import {
@@ -28,7 +27,7 @@ import {
   scratchOf,
 } from "./question-evidence.ts";
 import { RANKING, type RankingWeights } from "./ranking-weights.ts";
-import { completeRelevance, confidenceOf, floorOf, scoreOf } from "./score.ts";
+import { BestEntries, completeRelevance, confidenceOf, floorOf, scoreOf } from "./score.ts";
 import { BLOCK, blockOf, REACH, saturated } from "./word-amounts.ts";
 
 export interface EntryQuery extends MemoryFilter {

@@ -1,9 +1,8 @@
 import type { PassageIndex } from "../passages/passage-index.ts";
-import { BestEntries } from "./best-entries.ts";
 import { type EntryQuery, type FoundEntry, findEntries } from "./find-entries.ts";
 import { likelihoodOf } from "./likelihood.ts";
 import { readQuestion } from "./question.ts";
-import { floorOf } from "./score.ts";
+import { BestEntries, floorOf } from "./score.ts";
 
 /** The likeness of passages and a question to an embedder, from 0 (unrelated) to 1 (an answer). */
 export interface Likenesses {

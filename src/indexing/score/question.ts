@@ -1,7 +1,7 @@
 import { CharacterKinds, sizeIn } from "../../text/character-kinds.ts";
 import { STOP_WORDS } from "../words/english.ts";
 import { monthIn, type NamedTime, namedTime } from "../words/named-time.ts";
-import { newRoom, unitsOf } from "../words/text-units.ts";
+import { newRoom, unitsOf } from "../words/vocabulary.ts";
 import { askedWords, isBeginning, stem } from "../words/words.ts";
 
 /** The words, names and times of a query. */

@@ -1,6 +1,6 @@
 import type { IndexedPassage } from "../passages/indexed-passages.ts";
 import type { DetailColumns, PassageColumns } from "../passages/passage-index.ts";
-import { damagedIndex } from "../port/head.ts";
+import { damagedIndex } from "../port/asking.ts";
 import type { ColumnBlockRow } from "../port/index-store.ts";
 import type { Link } from "./runs.ts";
 

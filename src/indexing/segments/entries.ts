@@ -9,11 +9,10 @@ import {
   textsOf,
 } from "../passages/indexed-passages.ts";
 import { SAID_MASK } from "../passages/passage-index.ts";
-import type { Draft } from "../port/head.ts";
+import type { Draft } from "../port/asking.ts";
 import type { EntryRow, LabelRow, NewEntry } from "../port/index-store.ts";
 import { foldText } from "../words/fold-text.ts";
-import { hashOfKey } from "../words/text-units.ts";
-import { ROW, STAMP } from "../words/vocabulary.ts";
+import { hashOfKey, ROW, STAMP } from "../words/vocabulary.ts";
 import { wordReader } from "../words/word-reader.ts";
 import { stemmedWords } from "../words/words.ts";
 import type { EntryColumns } from "./columns.ts";

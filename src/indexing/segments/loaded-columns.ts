@@ -1,5 +1,5 @@
 import type { DetailColumns, LinkChanges, PassageColumns } from "../passages/passage-index.ts";
-import { damagedIndex } from "../port/head.ts";
+import { damagedIndex } from "../port/asking.ts";
 import {
   BLOCK_SLOTS,
   copySlots,

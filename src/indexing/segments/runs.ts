@@ -1,5 +1,5 @@
 import type { PassageColumns } from "../passages/passage-index.ts";
-import type { Draft } from "../port/head.ts";
+import type { Draft } from "../port/asking.ts";
 import type { FreeRun, Head, Run, SessionRow } from "../port/index-store.ts";
 
 /**

@@ -1,5 +1,4 @@
-import { type Asking, ask } from "../port/asking.ts";
-import type { Draft } from "../port/head.ts";
+import { type Asking, ask, type Draft } from "../port/asking.ts";
 import type { Segment, SmallSegment } from "../port/index-store.ts";
 import {
   blocksOf,

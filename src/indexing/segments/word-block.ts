@@ -1,5 +1,5 @@
 import type { Postings } from "../passages/passage-index.ts";
-import { damagedIndex } from "../port/head.ts";
+import { damagedIndex } from "../port/asking.ts";
 import type { WordBlockRow } from "../port/index-store.ts";
 import type { WordPlaces } from "./sorted-words.ts";
 

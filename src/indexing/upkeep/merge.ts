@@ -1,6 +1,13 @@
 import { type Postings, unitePostings } from "../passages/passage-index.ts";
-import { type Asking, ask, question, together, transaction } from "../port/asking.ts";
-import { Draft, openHead } from "../port/head.ts";
+import {
+  type Asking,
+  ask,
+  Draft,
+  openHead,
+  question,
+  together,
+  transaction,
+} from "../port/asking.ts";
 import type { Head, Segment, WantedBlocks } from "../port/index-store.ts";
 import {
   bytesOf,

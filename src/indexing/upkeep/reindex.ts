@@ -1,12 +1,13 @@
 import {
   type Asking,
   ask,
+  Draft,
+  INDEX_VERSION,
   type Progress,
   question,
   together,
   transaction,
 } from "../port/asking.ts";
-import { Draft, INDEX_VERSION } from "../port/head.ts";
 import type { Counts, Head } from "../port/index-store.ts";
 import { recordsOf } from "../segments/columns.ts";
 import { columnsOf, placedEntry, wordsOf } from "../segments/entries.ts";

@@ -1,8 +1,17 @@
 import { SessionError } from "../../core/errors.ts";
 import type { MemoryCheck } from "../../core/memory-store.ts";
 import type { PassageIndex, Postings } from "../passages/passage-index.ts";
-import { type Asking, ask, question, report, together, transaction } from "../port/asking.ts";
-import { checked, Draft, searchedOf } from "../port/head.ts";
+import {
+  type Asking,
+  ask,
+  checked,
+  Draft,
+  question,
+  report,
+  searchedOf,
+  together,
+  transaction,
+} from "../port/asking.ts";
 import type {
   CodeBlockRow,
   Counts,
@@ -18,7 +27,7 @@ import { compareWords, pairsOf } from "../segments/sorted-words.ts";
 import { wordBytes } from "../segments/word-block.ts";
 import { BlockPage, WordBlocks } from "../segments/word-blocks.ts";
 import { changedCodes, codeBytes, codedSlots, emptyBlock } from "../vectors/vector-codes.ts";
-import { hashOfKey } from "../words/text-units.ts";
+import { hashOfKey } from "../words/vocabulary.ts";
 
 const PROBLEMS_MAX = 100;
 /** Entries, and blocks of words, that one step reads. */

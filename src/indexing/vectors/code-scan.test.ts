@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { trials } from "../../../test/support/trials.ts";
-import { BEST_CODES_MAX, type CodeScan, DOT_QUERY_MAX, WasmScan } from "./code-scan.ts";
-import { PlainScan } from "./plain-scan.ts";
+import { BEST_CODES_MAX, type CodeScan, DOT_QUERY_MAX, PlainScan, WasmScan } from "./code-scan.ts";
 
 interface Given {
   /** 64-bit words of a code. */

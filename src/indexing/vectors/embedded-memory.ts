@@ -2,9 +2,16 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { Embedder } from "../../core/embedder.ts";
 import { joinSignals } from "../../core/join-signals.ts";
 import type { MemoryStats } from "../../core/memory-store.ts";
-import { CALIBRATION_PAIRS, type Calibration, calibrate } from "./calibration.ts";
 import type { EmbeddedSearch } from "./search-vectors.ts";
-import type { OpenedSpace, PassageVector, PendingPage, PendingPassage } from "./store-vectors.ts";
+import {
+  CALIBRATION_PAIRS,
+  type Calibration,
+  calibrate,
+  type OpenedSpace,
+  type PassageVector,
+  type PendingPage,
+  type PendingPassage,
+} from "./store-vectors.ts";
 import { vectorProblem } from "./vector-codes.ts";
 
 /** A process that searches once and ends starts no work in the background. */

@@ -7,10 +7,8 @@ import {
 } from "../score/find-entries.ts";
 import { fuseLikeness } from "../score/fuse-likeness.ts";
 import { saysNothing } from "../score/question.ts";
-import { likeness } from "./calibration.ts";
-import type { SimilarSlot, SlotBitmap, VectorQuestion } from "./code-table.ts";
-import type { KnownVectors } from "./known-vectors.ts";
-import { calibrationOf } from "./store-vectors.ts";
+import type { KnownVectors, SimilarSlot, SlotBitmap, VectorQuestion } from "./code-table.ts";
+import { calibrationOf, likeness } from "./store-vectors.ts";
 
 /** The vectors of questions in their order, or why there are none. Only vectors of the same embedder are compared. */
 export type EmbeddedSearch = { readonly embedder: string } & (

@@ -1,4 +1,4 @@
-import { damagedIndex } from "../port/head.ts";
+import { damagedIndex } from "../port/asking.ts";
 import type { CodeBlockRow } from "../port/index-store.ts";
 import { DIMENSIONS_MAX, DOT_QUERY_MAX } from "./code-scan.ts";
 

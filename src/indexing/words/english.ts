@@ -1,5 +1,5 @@
 import { stem as stemEnglish } from "porter2";
-import { textOf } from "../../text/character-codes.ts";
+import { textOf } from "../../text/character-kinds.ts";
 import { ROW, STEM, Vocabulary } from "./vocabulary.ts";
 import { KIND, LOWER } from "./word-breaks.ts";
 

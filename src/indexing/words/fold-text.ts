@@ -1,8 +1,13 @@
-import { isAscii, textOf, unicodePattern } from "../../text/character-codes.ts";
-import { CharacterKinds, sizeAt, sizeIn } from "../../text/character-kinds.ts";
+import {
+  CharacterKinds,
+  isAscii,
+  sizeAt,
+  sizeIn,
+  textOf,
+  unicodePattern,
+} from "../../text/character-kinds.ts";
 import { baseIn } from "./english.ts";
-import { hashOf, newRoom, unitsOf } from "./text-units.ts";
-import type { Vocabulary } from "./vocabulary.ts";
+import { hashOf, newRoom, unitsOf, type Vocabulary } from "./vocabulary.ts";
 import {
   BETWEEN_PIECES,
   COMMA_UNIT,

@@ -1,5 +1,4 @@
-import { isAscii } from "../../text/character-codes.ts";
-import { CharacterKinds, sizeIn } from "../../text/character-kinds.ts";
+import { CharacterKinds, isAscii, sizeIn } from "../../text/character-kinds.ts";
 
 /** The kinds of UTF-16 units. Those that are not ASCII are `FOREIGN`. */
 export const OTHER = 0;

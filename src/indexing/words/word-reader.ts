@@ -1,8 +1,7 @@
 import { sizeIn } from "../../text/character-kinds.ts";
 import { newVocabulary, stemIn } from "./english.ts";
 import { FoldedParts, LEFT_OUT } from "./fold-text.ts";
-import { hashOf, hashWith } from "./text-units.ts";
-import { MEANING, ROW, STAMP, type Vocabulary } from "./vocabulary.ts";
+import { hashOf, hashWith, MEANING, ROW, STAMP, type Vocabulary } from "./vocabulary.ts";
 import {
   APOSTROPHE,
   BETWEEN_PIECES,

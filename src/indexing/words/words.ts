@@ -1,7 +1,7 @@
 import { sizeAt } from "../../text/character-kinds.ts";
 import { stemIn } from "./english.ts";
 import { foldText } from "./fold-text.ts";
-import { newRoom, unitsOf } from "./text-units.ts";
+import { newRoom, unitsOf } from "./vocabulary.ts";
 import { isUnspacedAt } from "./word-breaks.ts";
 import { wordReader as reader } from "./word-reader.ts";
 

@@ -1,4 +1,7 @@
+import type { ApprovalAnswer, PendingApproval } from "../../core/approval.ts";
+import type { ApprovalStore } from "../../core/approval-store.ts";
 import { SessionError } from "../../core/errors.ts";
+import type { EventStore } from "../../core/event-store.ts";
 import {
   type ForgottenMarks,
   type ForgottenTexts,
@@ -7,11 +10,18 @@ import {
   marksOfEach,
   newForgettingKey,
 } from "../../core/forgotten-texts.ts";
+import {
+  type ImportBatch,
+  type ImportedFile,
+  type ImportKeys,
+  type ImportStore,
+  importKey,
+} from "../../core/import-store.ts";
+import type { SessionStore } from "../../core/session-store.ts";
 import type { Stores } from "../../core/stores.ts";
 import { requireUserName } from "../../core/user-name.ts";
-import { EphemeralApprovalStore } from "./ephemeral-approval-store.ts";
+import { WorkQueue } from "../../core/work-queue.ts";
 import { EphemeralEventStore } from "./ephemeral-event-store.ts";
-import { EphemeralImportStore } from "./ephemeral-import-store.ts";
 import { EphemeralKnowledgeStore } from "./ephemeral-knowledge-store.ts";
 import { EphemeralSessionStore } from "./ephemeral-session-store.ts";
 import { SimpleMemoryStore } from "./simple-memory-store.ts";
@@ -65,7 +75,7 @@ function newStores(): Omit<Stores, "forUser" | "users"> {
 }
 
 /** Keeps the marks of forgotten texts in this process only. */
-export class EphemeralForgottenTexts implements ForgottenTexts, ForgottenMarks {
+class EphemeralForgottenTexts implements ForgottenTexts, ForgottenMarks {
   readonly #key = newForgettingKey();
   readonly #marks = new Set<string>();
 
@@ -88,4 +98,121 @@ export class EphemeralForgottenTexts implements ForgottenTexts, ForgottenMarks {
   async restore(copy: readonly string[]): Promise<void> {
     for (const mark of copy) this.#marks.add(mark);
   }
+}
+
+/** Keeps what waits for approval in this process only. */
+export class EphemeralApprovalStore implements ApprovalStore {
+  readonly #approvals = new Map<string, { approval: PendingApproval; answer?: ApprovalAnswer }>();
+
+  async add(approvals: readonly PendingApproval[]): Promise<void> {
+    for (const approval of approvals) {
+      if (!this.#approvals.has(approval.approvalId)) {
+        this.#approvals.set(approval.approvalId, { approval });
+      }
+    }
+  }
+
+  async replace(approvals: readonly PendingApproval[]): Promise<void> {
+    for (const approval of approvals) {
+      const before = this.#approvals.get(approval.approvalId);
+      if (before) this.#approvals.set(approval.approvalId, { ...before, approval });
+    }
+  }
+
+  async list({ sessionId }: { readonly sessionId?: string }): Promise<readonly PendingApproval[]> {
+    return [...this.#approvals.values()]
+      .filter(({ answer }) => answer === undefined)
+      .map(({ approval }) => approval)
+      .filter((approval) => sessionId === undefined || approval.sessionId === sessionId);
+  }
+
+  async answer(approvalId: string, sessionId: string, answer: ApprovalAnswer): Promise<boolean> {
+    const found = this.#approvals.get(approvalId);
+    if (!found || found.answer || found.approval.sessionId !== sessionId) return false;
+    found.answer = answer;
+    return true;
+  }
+
+  async answers(approvalIds: readonly string[]): Promise<ReadonlyMap<string, ApprovalAnswer>> {
+    return new Map(
+      approvalIds.flatMap((id) => {
+        const answer = this.#approvals.get(id)?.answer;
+        return answer ? [[id, answer]] : [];
+      }),
+    );
+  }
+
+  async remove(
+    which: { readonly approvalIds: readonly string[] } | { readonly sessionId: string },
+  ): Promise<void> {
+    for (const [id, { approval }] of this.#approvals) {
+      const goes =
+        "sessionId" in which
+          ? approval.sessionId === which.sessionId
+          : which.approvalIds.includes(id);
+      if (goes) this.#approvals.delete(id);
+    }
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** Keeps what was imported in this process only. */
+class EphemeralImportStore implements ImportStore, ImportKeys {
+  readonly #events: EventStore;
+  readonly #sessions: SessionStore;
+  readonly #keys = new Set<string>();
+  readonly #files = new Map<string, ImportedFile>();
+  readonly #commits = new WorkQueue();
+
+  constructor(events: EventStore, sessions: SessionStore) {
+    this.#events = events;
+    this.#sessions = sessions;
+  }
+
+  async known(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set(ids.filter((id) => this.#keys.has(importKey(id))));
+  }
+
+  commit(
+    batches: readonly ImportBatch[],
+    files: ReadonlyMap<string, ImportedFile> = new Map(),
+  ): Promise<undefined> {
+    return this.#commits.run(() => this.#commit(batches, files));
+  }
+
+  async #commit(
+    batches: readonly ImportBatch[],
+    files: ReadonlyMap<string, ImportedFile>,
+  ): Promise<undefined> {
+    for (const { sessionId, lastSeq, ids } of batches) {
+      if (ids.some((id) => this.#keys.has(importKey(id)))) throw conflict("A message");
+      if ((await this.#events.lastSeq(sessionId)) !== lastSeq) throw conflict("The session");
+    }
+    for (const { sessionId, lastSeq, events, snapshot, ids } of batches) {
+      await this.#events.append(sessionId, lastSeq, events);
+      for (const id of ids) this.#keys.add(importKey(id));
+      await this.#sessions.save(snapshot);
+    }
+    for (const [path, file] of files) this.#files.set(path, file);
+  }
+
+  async files(): Promise<ReadonlyMap<string, ImportedFile>> {
+    return new Map(this.#files);
+  }
+
+  async keys(after: string, limit: number): Promise<readonly string[]> {
+    return [...this.#keys]
+      .filter((key) => key > after)
+      .sort()
+      .slice(0, limit);
+  }
+
+  async restore(keys: readonly string[]): Promise<void> {
+    for (const key of keys) this.#keys.add(key);
+  }
+}
+
+function conflict(what: string): SessionError {
+  return new SessionError("SESSION_CONFLICT", { detail: `${what} was imported meanwhile.` });
 }

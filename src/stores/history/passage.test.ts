@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { passage } from "./passage.ts";
+import { passage } from "./search-history.ts";
 import { searchWords } from "./search-words.ts";
 
 const filler = (words: number) => "some filler text ".repeat(words);

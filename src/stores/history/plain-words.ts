@@ -1,6 +1,5 @@
-import { hashWith } from "../../indexing/words/text-units.ts";
-import { asciiTable, isAscii } from "../../text/character-codes.ts";
-import { CharacterKinds } from "../../text/character-kinds.ts";
+import { hashWith } from "../../indexing/words/vocabulary.ts";
+import { asciiTable, CharacterKinds, isAscii } from "../../text/character-kinds.ts";
 
 /**
  * The words of a text whose letters and digits are ASCII, in one pass over its characters; nothing for other texts.

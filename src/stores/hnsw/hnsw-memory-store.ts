@@ -29,13 +29,16 @@ import { BagOfWordsEmbedder } from "../../embedders/word-embedders.ts";
 import { hasOnlyStopWords } from "../../indexing/score/question.ts";
 import { STOP_WORDS } from "../../indexing/words/english.ts";
 import { words } from "../../indexing/words/words.ts";
-import { type Embed, type FillOptions, fillIndex, textHash } from "./fill-index.ts";
 import {
   CONNECTIVITY,
+  type Embed,
   EXPANSION_ADD,
+  type FillOptions,
+  fillIndex,
   HnswIndex,
   type IndexMake,
   loadUsearch,
+  textHash,
 } from "./hnsw-index.ts";
 import type { IndexPlace } from "./index-file.ts";
 import { byScore, mergedHits, nearestEntries, withNeighbours } from "./nearest-entries.ts";

@@ -19,10 +19,9 @@ import {
   readableEvents,
   storedEvent,
 } from "../history/stored-event.ts";
-import { appendEvents, lastSeqOf, refuseAppend } from "./append-events.ts";
+import { appendEvents, GroupedAppends, lastSeqOf, refuseAppend } from "./append-events.ts";
 import type { EventNotices } from "./event-notices.ts";
 import { EVENTS_PER_NUMBER, furtherPositions, HORIZON } from "./event-positions.ts";
-import { GroupedAppends } from "./grouped-appends.ts";
 import { EventPartitions } from "./partitions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { eventWords, SEARCH, searchEvents } from "./search-events.ts";

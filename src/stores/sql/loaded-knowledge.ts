@@ -9,17 +9,20 @@ import {
   storedEntry,
   storedSignature,
 } from "../stored-json.ts";
-import { changed, row, rows, type Sql } from "./sql.ts";
 import {
   type Columns,
+  changed,
   insertAll,
   isIn,
   joined,
+  row,
+  rows,
+  type Sql,
   type Statement,
   sql,
   table,
   words,
-} from "./statement.ts";
+} from "./sql.ts";
 
 /** The part of a namespace's knowledge that a change may need. */
 export interface Wanted {

@@ -1,8 +1,18 @@
 import type { ApprovalAnswer, PendingApproval } from "../../core/approval.ts";
 import type { ApprovalStore } from "../../core/approval-store.ts";
 import { storedAnswer, storedApproval } from "../stored-json.ts";
-import { type Asking, change, changed, clean, rows, type Sql } from "./sql.ts";
-import { insertAll, isIn, sql, table } from "./statement.ts";
+import {
+  type Asking,
+  change,
+  changed,
+  clean,
+  insertAll,
+  isIn,
+  rows,
+  type Sql,
+  sql,
+  table,
+} from "./sql.ts";
 
 /** Keeps what waits for approval, where every process may answer. */
 export class SqlApprovalStore implements Asking<ApprovalStore> {

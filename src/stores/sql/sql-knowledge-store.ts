@@ -26,8 +26,20 @@ import {
   stateOf,
   type Wanted,
 } from "./loaded-knowledge.ts";
-import { type Asking, changed, clean, type Mode, row, rows, type Sql, transaction } from "./sql.ts";
-import { isIn, sql, table, words } from "./statement.ts";
+import {
+  type Asking,
+  changed,
+  clean,
+  isIn,
+  type Mode,
+  row,
+  rows,
+  type Sql,
+  sql,
+  table,
+  transaction,
+  words,
+} from "./sql.ts";
 
 const CHECKED = words(CHECKED_COLUMNS);
 

@@ -5,10 +5,22 @@ import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import type { LoggedSource, SourceConditions, SourceFilter } from "../../core/session-source.ts";
 import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
 import { fields, isFlag, isNumber, isText, orNull } from "../../core/shape.ts";
-import { hashOfKey } from "../../indexing/words/text-units.ts";
+import { hashOfKey } from "../../indexing/words/vocabulary.ts";
 import { storedSource } from "../stored-json.ts";
-import { type Asking, change, clean, row, rows, type Sql } from "./sql.ts";
-import { type Dialect, isIn, joined, type Statement, sql, words } from "./statement.ts";
+import {
+  type Asking,
+  change,
+  clean,
+  type Dialect,
+  isIn,
+  joined,
+  row,
+  rows,
+  type Sql,
+  type Statement,
+  sql,
+  words,
+} from "./sql.ts";
 
 /** How often a release deletes the leases of long ago. */
 const CLEANS_UP = 0.01;

@@ -1,13 +1,168 @@
+import type { DurableEvent } from "../../core/event.ts";
+import type { HistoryHit, HistoryQuery } from "../../core/event-store.ts";
+import { eventText, shownText } from "../history/event-text.ts";
+import { hasWord, passage, timeRange } from "../history/search-history.ts";
+import { type SearchWord, searchWords } from "../history/search-words.ts";
+import { eventIn, ifReadable, storedEvent } from "../history/stored-event.ts";
 import { runSync } from "../sql/sql.ts";
 import { codeOf, namespacesBelow, type Task } from "../sql/sql-stores.ts";
-import type { Connection } from "./connection.ts";
-import { deletionCommands } from "./deletion-commands.ts";
-import { eventCommands } from "./event-commands.ts";
-import { historyCommands } from "./history-commands.ts";
+import { type Connection, rewriteSmallFile } from "./connection.ts";
+import { deleteWordsAtOnce, eventCommands, page, unindexWhatIsKnown } from "./event-commands.ts";
 import { indexCommands } from "./index-commands.ts";
 import { openConnection } from "./open-connection.ts";
 import { sqliteTables } from "./sqlite-tables.ts";
 import { isBusy, storeFailure } from "./store-failure.ts";
+
+/** Pages of the word index that one step rewrites. */
+const MERGE_PAGES = 200;
+
+/**
+ * The deletion of a session's events: hidden at once, then deleted
+ * little by little, so that no other writer waits long.
+ */
+const deletionCommands = {
+  /** Hides a session's log from all readers, in one step however long it is; returns whether there was one. */
+  hideEvents(db: Connection, namespace: string, sessionId: string): boolean {
+    return db.write(
+      () =>
+        db.run(
+          "UPDATE log SET namespace = NULL, session_id = '' WHERE namespace = ? AND session_id = ?",
+          namespace,
+          sessionId,
+        ) > 0,
+    );
+  },
+
+  /**
+   * Deletes some of what is hidden, be it from a deletion that was killed;
+   * returns whether there is more.
+   */
+  purgeEvents(db: Connection): boolean {
+    return db.write(() => {
+      const hidden = db.get<{ key: number }>("SELECT key FROM log WHERE namespace IS NULL LIMIT 1");
+      if (!hidden) return false;
+      deleteWordsAtOnce(db);
+      const { events, more } = page(
+        db.iterate<{ position: number; event: string }>(
+          "SELECT position, event FROM event WHERE log = ? ORDER BY seq",
+          hidden.key,
+        ),
+      );
+      for (const { position, event } of events) {
+        unindexWhatIsKnown(db, position, event);
+        db.run("DELETE FROM event WHERE position = ?", position);
+      }
+      if (!more) db.run("DELETE FROM log WHERE key = ?", hidden.key);
+      return true;
+    });
+  },
+
+  /**
+   * Rewrites some of the word index, so that words leave it that are deleted;
+   * returns whether there is more. The first of several steps begins with all of it.
+   */
+  mergeEventText(db: Connection, first: boolean): boolean {
+    const before = db.totalChanges();
+    db.write(() =>
+      db.run(
+        "INSERT INTO event_text (event_text, rank) VALUES ('merge', ?)",
+        first ? -MERGE_PAGES : MERGE_PAGES,
+      ),
+    );
+    // So SQLite says that there was nothing left to merge.
+    return db.totalChanges() - before >= 2;
+  },
+
+  rewriteSmallFile,
+
+  /** Empties the write-ahead log, where deleted text can still be read. Returns false when another connection was reading it. */
+  forgetDeleted(db: Connection): boolean {
+    return db.emptyLog();
+  },
+};
+
+/** The search of the log. */
+const historyCommands = {
+  searchEvents(db: Connection, namespace: string, query: HistoryQuery): readonly HistoryHit[] {
+    const words = searchWords(query.query);
+    if (words.length === 0 || query.limit <= 0) return [];
+    const { sinceMs, untilMs } = timeRange(query);
+    const { only, except } = { only: undefined, except: undefined, ...query.sessions };
+    return db.read(() => {
+      const found = db.iterate<{ position: number }>(
+        `SELECT position FROM event_text
+         CROSS JOIN event ON position = event_text.rowid
+         CROSS JOIN log ON key = log
+         WHERE event_text MATCH ?1 AND namespace = ?2 AND (?3 IS NULL OR session_id = ?3)
+           AND max(turns - 1, 0) BETWEEN ?4 AND ?5 AND timestamp_ms BETWEEN ?6 AND ?7
+           AND (?8 IS NULL OR session_id IN (SELECT value FROM json_each(?8)))
+           AND (?9 IS NULL OR session_id NOT IN (SELECT value FROM json_each(?9)))
+         ORDER BY rank`,
+        matchExpression(words),
+        namespace,
+        query.sessionId ?? null,
+        query.fromTurn ?? 0,
+        query.toTurn ?? Number.MAX_SAFE_INTEGER,
+        sinceMs,
+        untilMs,
+        only ? JSON.stringify(only) : null,
+        except ? JSON.stringify(except) : null,
+      );
+      const hits: HistoryHit[] = [];
+      for (const { position } of found) {
+        hits.push(...(ifReadable(() => hitAt(db, position, words)) ?? []));
+        if (hits.length >= query.limit) break;
+      }
+      return hits;
+    });
+  },
+};
+
+/** Any of the words, each as a string: nothing in it is an operator. */
+function matchExpression(words: readonly SearchWord[]): string {
+  return words.map(({ word, whole }) => `"${word}"${whole ? "" : "*"}`).join(" OR ");
+}
+
+function hitAt(db: Connection, position: number, words: readonly SearchWord[]): HistoryHit[] {
+  const row = db.get<{
+    log: number;
+    session_id: string;
+    seq: number;
+    turns: number;
+    timestamp_ms: number;
+    event_id: string;
+    event: string;
+  }>(
+    `SELECT log, session_id, seq, turns, timestamp_ms, event_id, event
+     FROM event JOIN log ON key = log WHERE position = ?`,
+    position,
+  );
+  if (!row) return [];
+  const { event } = storedEvent(row);
+  const said = shownText(event, () => eventAt(db, row.log, row.seq - 1));
+  // The words that were found may be those of a search that the message also calls.
+  if (!said || (said.text !== eventText(event)?.text && !hasWord(said.text, words))) return [];
+  return [
+    {
+      sessionId: row.session_id,
+      seq: row.seq,
+      turn: Math.max(0, row.turns - 1),
+      role: said.role,
+      ...(said.speaker === undefined ? {} : { speaker: said.speaker }),
+      time: new Date(row.timestamp_ms).toISOString(),
+      content: passage(said.text, words),
+    },
+  ];
+}
+
+function eventAt(db: Connection, log: number, seq: number): DurableEvent | undefined {
+  const row = db.get<{ event: string }>(
+    "SELECT event FROM event WHERE log = ? AND seq = ?",
+    log,
+    seq,
+  );
+  return row && eventIn(row.event, seq);
+}
 
 /**
  * Every command that the database runs, by name.

@@ -10,7 +10,7 @@ import {
   type MemoryTask,
   type TaskResult,
   type TaskValues,
-} from "../memory-tasks.ts";
+} from "../indexed-memory.ts";
 import type { Connection } from "./connection.ts";
 import { SqliteIndexStore } from "./sqlite-index-store.ts";
 

@@ -4,9 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import { SessionError } from "../../core/errors.ts";
 import { makeFolders } from "../../files/make-folders.ts";
 import { checksumOf } from "../stored-json.ts";
-import { Connection } from "./connection.ts";
+import { Connection, OpenFiles } from "./connection.ts";
 import { indexSchema } from "./index-schema.ts";
-import { OpenFiles } from "./open-files.ts";
 import {
   CHECKSUM_OF_KNOWLEDGE,
   forgottenSchema,

@@ -3,9 +3,10 @@ import {
   finish,
   type Progress,
   type SyncIndexStore,
+  searchedOf,
+  stillKnown,
   type TransactionMode,
 } from "../../indexing/port/asking.ts";
-import { searchedOf, stillKnown } from "../../indexing/port/head.ts";
 import type {
   Changes,
   ColumnBlockRow,

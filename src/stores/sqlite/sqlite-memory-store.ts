@@ -8,9 +8,9 @@ import {
   type IndexedMemoryOptions,
   IndexedMemoryStore,
   type MemoryDatabase,
+  type MemoryTask,
   type RunTask,
 } from "../indexed-memory.ts";
-import type { MemoryTask } from "../memory-tasks.ts";
 import { sqlStore } from "../sql/sql-stores.ts";
 import { BackgroundMerger } from "./background-merger.ts";
 import { type Database, openDatabase, tasksOf, wipe } from "./database.ts";

@@ -11,8 +11,7 @@ import {
 } from "../../core/options.ts";
 import type { Stores } from "../../core/stores.ts";
 import type { IndexedMemory, IndexedMemoryOptions } from "../indexed-memory.ts";
-import { requireNamespace, trashOf, withUsers } from "../namespaces.ts";
-import { sqlStore, sqlStores } from "../sql/sql-stores.ts";
+import { requireNamespace, sqlStore, sqlStores, trashOf, withUsers } from "../sql/sql-stores.ts";
 import { type Database, type DatabaseOptions, openDatabase, tasksOf } from "./database.ts";
 import { SqliteEventStore } from "./sqlite-event-store.ts";
 import { SqliteMemoryStore } from "./sqlite-memory-store.ts";

@@ -1,14 +1,16 @@
 import type { SQLInputValue } from "node:sqlite";
-import type { Changed, Mode, SyncTables } from "../sql/sql.ts";
 import {
+  type Changed,
   type Dialect,
   isReturning,
+  type Mode,
   type Statement,
+  type SyncTables,
   sql,
   type Value,
   words,
   written,
-} from "../sql/statement.ts";
+} from "../sql/sql.ts";
 import type { Connection } from "./connection.ts";
 import { appendImported } from "./event-commands.ts";
 

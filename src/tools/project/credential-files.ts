@@ -1,4 +1,4 @@
-import { findSecrets } from "../../secrets/find-secrets.ts";
+import { findSecrets } from "../../secrets/redact-secrets.ts";
 import { withoutEnd } from "./project-folder.ts";
 
 /**

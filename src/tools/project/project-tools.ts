@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { headWithin, utf8Bytes } from "../../core/tokens.ts";
 import { defineTool, type Tool, ToolError } from "../../core/tool.ts";
-import { systemHome } from "../../files/system-home.ts";
+import { systemHome } from "../../files/make-folders.ts";
 import { TextFinder } from "../../text/find-text.ts";
 import { commandEnvironment } from "./command-environment.ts";
 import { hasCredentials, mayHoldCredentials } from "./credential-files.ts";

@@ -1,4 +1,4 @@
-import { withoutBlocks } from "../without-blocks.ts";
+import { withoutBlocks } from "../../text/quoting.ts";
 
 /** The text that a person typed. */
 export interface PromptText {

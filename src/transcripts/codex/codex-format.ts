@@ -19,9 +19,10 @@ import {
   type KeyPlace,
   MessageKeys,
   openLine,
+  Prompts,
+  type PromptsState,
 } from "./codex-lines.ts";
 import { type Part, partOf, unknownName } from "./codex-message-parts.ts";
-import { Prompts, type PromptsState } from "./typed-prompts.ts";
 
 /**
  * The rollouts of Codex, one file a session:

@@ -1,8 +1,8 @@
 import { isObject } from "../../core/fields.ts";
 import { type Message, summaryMessage } from "../../core/message.ts";
 import { refusalIn } from "../../core/refusal.ts";
+import { answerText, answerThinking, toolCall, toolResult } from "../imported.ts";
 import { contentText, type Json, nameOf, objectOf, textOf } from "../json-fields.ts";
-import { answerText, answerThinking, toolCall, toolResult } from "../one-block-messages.ts";
 import { ENVELOPES } from "./codex-lines.ts";
 
 /** A message before it has an id. */

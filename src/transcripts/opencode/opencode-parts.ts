@@ -1,6 +1,13 @@
 import { given } from "../../core/fields.ts";
 import { type Message, summaryMessage } from "../../core/message.ts";
-import type { ImportedMessage, ImportNotes } from "../imported.ts";
+import {
+  answerText,
+  answerThinking,
+  type ImportedMessage,
+  type ImportNotes,
+  toolCall,
+  toolResult,
+} from "../imported.ts";
 import {
   contentText,
   type Json,
@@ -10,7 +17,6 @@ import {
   textOf,
   timeOf,
 } from "../json-fields.ts";
-import { answerText, answerThinking, toolCall, toolResult } from "../one-block-messages.ts";
 
 /** Parts without text of their own: the steps, and the program's bookkeeping. */
 const SILENT_PARTS = new Set(

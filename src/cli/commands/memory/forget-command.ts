@@ -7,7 +7,7 @@ import type { MemoryForgotten } from "../../../core/operations/memory.ts";
 import { memoryForgotten } from "../../../core/operations/memory.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import { toWire } from "../../../core/wire.ts";
-import { shellWord } from "../../../text/shell-word.ts";
+import { shellWord } from "../../../text/quoting.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural, thousands } from "../../render/amounts.ts";
 import { oneLine, printable } from "../../render/printable.ts";

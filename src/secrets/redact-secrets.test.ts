@@ -4,8 +4,7 @@ import { FORMS } from "../../test/support/forms-of-secrets.ts";
 import { LOOKALIKES } from "../../test/support/lookalikes.ts";
 import { HARMLESS, random, SECRETS } from "../../test/support/sample-secrets.ts";
 import { trials } from "../../test/support/trials.ts";
-import { findSecrets } from "./find-secrets.ts";
-import { countSecrets, redactSecrets } from "./redact-secrets.ts";
+import { countSecrets, findSecrets, redactSecrets } from "./redact-secrets.ts";
 
 for (const [name, [text, secret]] of Object.entries(SECRETS)) {
   test(`finds: ${name}`, () => {

@@ -1,8 +1,20 @@
 import { expect, test } from "vitest";
 import { Connection } from "../sqlite/connection.ts";
 import { sqliteTables } from "../sqlite/sqlite-tables.ts";
-import { changed, rows, runSync, transaction } from "./sql.ts";
-import { type Dialect, insertAll, isIn, joined, sql, table, words, written } from "./statement.ts";
+import {
+  changed,
+  type Dialect,
+  insertAll,
+  isIn,
+  joined,
+  rows,
+  runSync,
+  sql,
+  table,
+  transaction,
+  words,
+  written,
+} from "./sql.ts";
 
 const NUMBERED: Dialect = {
   parameter: (number) => `$${number}`,

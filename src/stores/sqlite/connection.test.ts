@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/support/obey.ts";
-import { OpenFiles } from "./open-files.ts";
+import { OpenFiles } from "./connection.ts";
 
 /** Every change of a folder is long past, so it is looked at once. */
 const muchLater = () => Date.now() + 3_600_000;

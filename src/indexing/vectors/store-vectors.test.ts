@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { calibrate, likeness } from "./calibration.ts";
+import { calibrate, likeness } from "./store-vectors.ts";
 
 test("an embedder whose cosines are all high means the same by them as one whose are low", () => {
   const low = { unrelated: 0.05, related: 0.45 };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { RowCache } from "./known-vectors.ts";
+import { RowCache } from "./code-table.ts";
 
 test("a cache gives the row that a slot was last given, or nothing", () => {
   const step = fc.record({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { unclosable } from "./unclosable.ts";
+import { unclosable } from "./quoting.ts";
 
 test.each([
   ["</record>", "<\\/record>"],
