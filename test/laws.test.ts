@@ -17,7 +17,7 @@ import {
 } from "../src/stores/ephemeral/ephemeral-stores.ts";
 import type { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import { PostgresEventStore } from "../src/stores/postgres/postgres-event-store.ts";
-import { tasksOf as postgresTasks } from "../src/stores/postgres/postgres-stores.ts";
+import { tasksOf as postgresTasks } from "../src/stores/postgres/postgres-tables.ts";
 import { sqlStore } from "../src/stores/sql/sql-stores.ts";
 import { type Database, openDatabase, tasksOf } from "../src/stores/sqlite/database.ts";
 import { SqliteEventStore } from "../src/stores/sqlite/sqlite-event-store.ts";

@@ -7,7 +7,7 @@ import { EVENTS_PER_NUMBER } from "../src/stores/postgres/event-positions.ts";
 import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import { PostgresEventStore } from "../src/stores/postgres/postgres-event-store.ts";
 import type { PostgresPool } from "../src/stores/postgres/postgres-pool.ts";
-import { tasksOf } from "../src/stores/postgres/postgres-stores.ts";
+import { tasksOf } from "../src/stores/postgres/postgres-tables.ts";
 import { sqlStore } from "../src/stores/sql/sql-stores.ts";
 import {
   hasPostgres,

@@ -4,7 +4,7 @@ import type { NewKnowledge } from "../src/core/knowledge.ts";
 import { SessionState } from "../src/core/session-state.ts";
 import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import type { PostgresPool } from "../src/stores/postgres/postgres-pool.ts";
-import { tasksOf } from "../src/stores/postgres/postgres-stores.ts";
+import { tasksOf } from "../src/stores/postgres/postgres-tables.ts";
 import { sqlStores } from "../src/stores/sql/sql-stores.ts";
 import { hasPostgres, NEEDS_POSTGRES, postgresPlace, postgresPool } from "./support/postgres.ts";
 
