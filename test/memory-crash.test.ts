@@ -9,12 +9,12 @@ import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
 import { builtProgram } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { type ChildProcess, spawn } from "./support/start-process.ts";
-import { trials } from "./support/trials.ts";
+import { LONG, trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("remember-until-killed");
-const TRIALS = trials(2, 40);
-const WRITERS = trials(2, 4);
-const SEARCHERS = trials(2, 4);
+const TRIALS = trials(1, 40, "crash points");
+const WRITERS = LONG ? 4 : 2;
+const SEARCHERS = LONG ? 4 : 2;
 /** A store is begun anew after so many trials: checking it takes as long as it is large. */
 const TRIALS_OF_A_STORE = 10;
 
@@ -57,7 +57,7 @@ async function killAll(path: string, trial: number, told: Told): Promise<void> {
     start(path, role, name, (trial + index) % 2 === 0 ? "main" : "worker", told),
   );
   await Promise.all(all.map(({ works }) => works));
-  await sleep(Math.random() * trials(700, 1500));
+  await sleep(Math.random() * (LONG ? 1500 : 700));
   for (const { child } of all) {
     await sleep(Math.random() * 60);
     child.kill("SIGKILL");

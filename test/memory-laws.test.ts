@@ -66,6 +66,7 @@ const STORES: readonly {
   {
     name: "hnsw over sqlite",
     durable: true,
+    part: { of: 2, at: 0 },
     open: async (folder) =>
       new HnswMemoryStore({
         entries: await sqlite("main")(folder),

@@ -20,7 +20,7 @@ import { spawn } from "./support/start-process.ts";
 import { sampled, trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("embed-until-killed");
-const TRIALS = trials(2, 40);
+const TRIALS = trials(1, 40, "crash points");
 
 let folder: string;
 let opened: { close(): Promise<void> }[];
@@ -489,7 +489,7 @@ test(
 
 // Without an embedder the store keeps all of them, in test/memory-laws.test.ts.
 describe("a memory store with a trained embedder keeps the laws", () => {
-  test.each(sampled(memoryStoreLaws, { of: 2, at: 1 }).map((law) => [law.name, law] as const))(
+  test.each(sampled(memoryStoreLaws, { of: 4, at: 1 }).map((law) => [law.name, law] as const))(
     "%s",
     async (_, law) => {
       await law.holds(async () => {

@@ -9,11 +9,11 @@ import { scriptedModel } from "../src/testing.ts";
 import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
-import { trials } from "./support/trials.ts";
+import { LONG, trials } from "./support/trials.ts";
 
-const TRIALS = trials(2, 40);
-const KILLS = 4;
-const SESSIONS = trials(40, 200);
+const TRIALS = trials(1, 40, "crash points");
+const KILLS = LONG ? 4 : 2;
+const SESSIONS = LONG ? 200 : 25;
 const USER = "ada";
 
 type Engine = "SQLite" | "PostgreSQL";
@@ -27,7 +27,7 @@ const WAYS: readonly (readonly [Engine, Engine])[] = [
     : []),
 ];
 
-// Each takes over two seconds: it starts ten processes, and kills eight of them.
+// Each takes over two seconds: it starts processes, and kills most of them.
 describe.each(WAYS)("a move from %s to %s", (source, target) => {
   test(
     `arrives whole after ${KILLS} kills, ${TRIALS} times`,

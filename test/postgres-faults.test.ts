@@ -23,12 +23,12 @@ import { execFileSync } from "./support/start-process.ts";
 import { swallowingProxy } from "./support/swallowing-proxy.ts";
 import { LONG, trials } from "./support/trials.ts";
 
-const KILLS = trials(4, 1000);
-const CRASHES = trials(2, 50);
-const TERMINATIONS = trials(10, 200);
-const CUTS = trials(10, 300);
-const FULL_DISKS = trials(1, 10);
-const WRITERS = trials(3, 8);
+const KILLS = trials(2, 1000, "crash points");
+const CRASHES = trials(1, 50, "crash points");
+const TERMINATIONS = trials(4, 200, "crash points");
+const CUTS = trials(4, 300, "crash points");
+const FULL_DISKS = trials(1, 10, "crash points");
+const WRITERS = LONG ? 8 : 2;
 /** Kills between two checks of the logs. */
 const KILLS_OF_A_CHECK = 50;
 

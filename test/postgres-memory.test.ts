@@ -193,7 +193,7 @@ describe.skipIf(!hasPostgres)("memory in PostgreSQL", NEEDS_POSTGRES, () => {
     const writers = await Promise.all([1, 2].map(() => openMemory(schema, { url })));
     // A server that has never answered is not asked again.
     for (const store of writers) await store.stats();
-    const batches = trials(12, 200);
+    const batches = trials(6, 200);
     let cuts = 0;
     let isDone = false;
     const cutting = (async () => {

@@ -23,8 +23,8 @@ const CONVERSATION = fileURLToPath(new URL("../demo/conversation.jsonl", import.
 const TRIALS_PER_STORE = 4;
 
 for (const [replays, count] of [
-  [1, trials(2, 40)],
-  [4, trials(1, 40)],
+  [1, trials(1, 40, "crash points")],
+  [4, trials(1, 40, "crash points")],
 ] as const) {
   test(
     `${replays} at once, killed at any moment: what was told is in the log, and memory misses nothing`,

@@ -12,7 +12,7 @@ import { type ChildProcess, spawn } from "./support/start-process.ts";
 import { trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("append-until-killed");
-const TRIALS = trials(4, 100);
+const TRIALS = trials(2, 100, "crash points");
 const WRITERS = ["ann", "ben", "cleo"];
 
 test(

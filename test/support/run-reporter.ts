@@ -11,11 +11,11 @@ import { orderSeed, runFailures } from "./run-failures.ts";
 import {
   renderFailure,
   renderProgress,
-  renderSample,
+  renderSamples,
   renderSkipped,
   renderSlowest,
 } from "./run-report.ts";
-import type { Sample } from "./running-test.ts";
+import type { Samples } from "./running-test.ts";
 
 declare module "vitest" {
   interface TaskMeta {
@@ -23,8 +23,8 @@ declare module "vitest" {
     skipReason?: string;
     /** What a file says to the person who runs it. */
     notes?: readonly string[];
-    /** Its tests that repeat a law on another subject: how many run, and how many there are. */
-    sample?: Sample;
+    /** What it runs a part of: how many, and how many there are. */
+    samples?: Samples;
   }
 }
 
@@ -80,7 +80,7 @@ export default class RunReporter implements Reporter {
     const failures = this.#vitest ? runFailures(this.#vitest, modules, errors) : [];
     for (const line of [
       ...notes,
-      ...renderSample(modules.flatMap((module) => module.meta().sample ?? [])),
+      ...renderSamples(modules.flatMap((module) => module.meta().samples ?? [])),
       ...renderSkipped(skipped.map((test) => ({ name: test.name, reason: this.#reason(test) }))),
       ...renderSlowest(timed.filter(({ ms }) => ms > 0)),
       "",

@@ -13,17 +13,27 @@ interface Shared {
   /** The file whose tests run in this process, and the test: what starts counts for both. */
   readonly now: { file?: Running; test?: Running };
   readonly notes: string[];
-  /** Tests that repeat a law on another subject: how many run, and how many there are. */
-  readonly sample: Sample;
+  readonly samples: Samples;
 }
 
+/** What the short form of the tests runs a part of, in the words that the run prints. */
+export type Sampled =
+  | "laws repeated on another store or surface"
+  | "attacks"
+  | "crash points"
+  | "cases"
+  | "random trials";
+
+/** How many of a kind this form of the run has, and how many the long form has. */
 export interface Sample {
-  run: number;
-  all: number;
+  readonly run: number;
+  readonly all: number;
 }
+
+export type Samples = { [Kind in Sampled]?: Sample };
 
 /** One for the process: a test may reset its modules, and what watches the output began with the first. */
-const { storage, now, notes, sample } = sharedByProcess();
+const { storage, now, notes, samples } = sharedByProcess();
 
 function sharedByProcess(): Shared {
   const KEY = Symbol.for("rkat tests know which test runs");
@@ -32,7 +42,7 @@ function sharedByProcess(): Shared {
     storage: new AsyncLocalStorage(),
     now: {},
     notes: [],
-    sample: { run: 0, all: 0 },
+    samples: {},
   };
   Reflect.set(globalThis, KEY, shared);
   return shared;
@@ -63,16 +73,16 @@ export function takeNotes(): string[] {
   return notes.splice(0);
 }
 
-/** Of tests that repeat a law on another subject, `run` of `all` are in this form of the run. */
-export function countSample(run: number, all: number): void {
-  sample.run += run;
-  sample.all += all;
+/** This form of the run has `run` of the `all` that there are of a kind. */
+export function countSample(kind: Sampled, run: number, all: number): void {
+  const counted = samples[kind] ?? { run: 0, all: 0 };
+  samples[kind] = { run: counted.run + run, all: counted.all + all };
 }
 
 /** What was counted since the last call. */
-export function takeSample(): Sample {
-  const taken = { ...sample };
-  Object.assign(sample, { run: 0, all: 0 });
+export function takeSamples(): Samples {
+  const taken = { ...samples };
+  for (const kind of Object.keys(samples)) Reflect.deleteProperty(samples, kind);
   return taken;
 }
 
