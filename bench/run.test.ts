@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { IMPORTS_BUILT_PACKAGE } from "../test/support/built-package.ts";
 import { temporaryFolder } from "../test/support/obey.ts";
 import { type ChildProcess, spawn } from "../test/support/start-process.ts";
-import { trials } from "../test/support/trials.ts";
+import { sampled } from "../test/support/trials.ts";
 
 interface Run {
   readonly child: ChildProcess;
@@ -82,7 +82,7 @@ test("`coherence` asks about a talk of your own, in a window of any size", async
   expect(left()).toEqual([]);
 });
 
-/** `npm test` runs the quickest of them: what they share then works in all. */
+/** The short form runs the quickest of them: what they share then works in all. */
 const SUITES = [
   { suite: "turns", figures: ["a turn after 10 000 messages"] },
   { suite: "memory", figures: ["search p50", "one add", "rkat memory search, whole"] },
@@ -90,10 +90,10 @@ const SUITES = [
   { suite: "surfaces", figures: ["a token, rest", "rkat --version, whole"] },
   { suite: "hostile", figures: ["anchors", "secrets"] },
   { suite: "import", figures: ["transcripts", "a second import"] },
-].slice(0, trials(1, 6));
+];
 
 // Takes over two seconds: the bench fills a store, in processes of its own.
-test.for(SUITES)(
+test.for(sampled(SUITES, { of: 6, at: 0 }, "cases"))(
   "$suite runs on a small store, and people get a table",
   async ({ suite, figures }) => {
     const { ended, left } = await bench(suite, "--quick", "--size", "1000");

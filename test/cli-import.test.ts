@@ -13,12 +13,18 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { ERRORS } from "../src/core/errors.ts";
+import { reasonOf } from "../src/import/find-transcripts.ts";
+import { importTranscripts } from "../src/index.ts";
+import { sqliteStores } from "../src/sqlite.ts";
+import { fileOfBytes } from "../src/transcripts/found-file.ts";
+import { readDatabase } from "../src/transcripts/opencode/opencode-database.ts";
 import { RKAT } from "./support/built-package.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { Project } from "./support/rkat-process.ts";
 import { type ChildProcess, spawn } from "./support/start-process.ts";
+import { IN_LONG_FORM, LONG } from "./support/trials.ts";
 
 const idOf = (number: number) => `${number}f3c2b1a-1111-4222-8333-444455556666`;
 
@@ -335,45 +341,93 @@ test.runIf(isLinux)(
   },
 );
 
-// Takes ten seconds: so long a command waits for a store that is locked.
-test("a store that another process keeps locked is named, and the next import goes on", async () => {
-  const { project, home, say } = await openHome();
-  const first = say(1, "/home/ada/app", "Why is the build slow?");
-  await project.rkat(["import", "-y"]);
-  appendFileSync(first, "\n");
-  say(2, "/home/ada/app", "Which port has staging?");
-  const file = join(home, ".rkat", "rkat.db");
-  const other = new DatabaseSync(file);
+// Takes ten seconds: so long a command waits for a store that is locked. The next test is its sample.
+test.skipIf(!LONG)(
+  "a store that another process keeps locked is named, and the next import goes on",
+  { ...IN_LONG_FORM, timeout: 60_000 },
+  async () => {
+    const { project, home, say } = await openHome();
+    const first = say(1, "/home/ada/app", "Why is the build slow?");
+    await project.rkat(["import", "-y"]);
+    appendFileSync(first, "\n");
+    say(2, "/home/ada/app", "Which port has staging?");
+    const file = join(home, ".rkat", "rkat.db");
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN EXCLUSIVE");
+    const { code, stderr } = await project.rkat(["import", "-y"]);
+    other.exec("ROLLBACK");
+    other.close();
+    expect([code, stderr]).toEqual([
+      ERRORS.SESSION_STORE_ERROR.exitCode,
+      expect.stringMatching(/^error: .*rkat\.db is busy: .*\nhint: Try again.*\n$/),
+    ]);
+    expect((await project.rkat(["import", "-y"])).stdout).toContain(
+      "Added 2 messages of 2 sessions.",
+    );
+  },
+);
+
+test("an import into a locked store ends when its wait does, and the next one goes on", async () => {
+  const { home, say } = await openHome();
+  const transcript = say(1, "/home/ada/app", "Why is the build slow?");
+  const path = join(home, "rkat.db");
+  const stores = sqliteStores({ path, busyTimeoutMs: 50 });
+  onTestFinished(() => stores.close());
+  await stores.sessions.list({});
+  const other = new DatabaseSync(path);
   other.exec("BEGIN EXCLUSIVE");
-  const { code, stderr } = await project.rkat(["import", "-y"]);
+  const refused = importTranscripts({ stores, path: transcript });
+  await expect(refused).rejects.toMatchObject({
+    code: "SESSION_STORE_ERROR",
+    message: expect.stringContaining("rkat.db is busy: "),
+    hint: expect.stringContaining("Try again"),
+  });
   other.exec("ROLLBACK");
   other.close();
-  expect([code, stderr]).toEqual([
-    ERRORS.SESSION_STORE_ERROR.exitCode,
-    expect.stringMatching(/^error: .*rkat\.db is busy: .*\nhint: Try again.*\n$/),
-  ]);
-  expect((await project.rkat(["import", "-y"])).stdout).toContain(
-    "Added 2 messages of 2 sessions.",
-  );
-}, 60_000);
+  expect(await importTranscripts({ stores, path: transcript })).toMatchObject({ added: 2 });
+});
 
-// Takes five seconds: so long an import waits for another program's database.
-test("a database of opencode that is locked is one sentence, and the next import gets it", async () => {
-  const { project, home } = await openHome();
-  const file = join(home, "opencode.db");
-  const db = new DatabaseSync(file);
+// Takes five seconds: so long an import waits for another program's database. The next test is its sample.
+test.skipIf(!LONG)(
+  "a database of opencode that is locked is one sentence, and the next import gets it",
+  { ...IN_LONG_FORM, timeout: 60_000 },
+  async () => {
+    const { project, home } = await openHome();
+    const file = join(home, "opencode.db");
+    const db = new DatabaseSync(file);
+    db.exec("CREATE TABLE session (id TEXT); BEGIN EXCLUSIVE");
+    const { code, stderr } = await project.rkat(["import", "opencode", file, "-y"]);
+    expect([code, stderr]).toEqual([
+      ERRORS.INVALID_PARAMS.exitCode,
+      expect.stringContaining(
+        `${file}: it cannot be read: another program keeps it locked. Close that program, or import again later.\n`,
+      ),
+    ]);
+    db.exec("ROLLBACK");
+    db.close();
+    expect((await project.rkat(["import", "opencode", file, "-y"])).stdout).not.toContain(
+      "Skipped",
+    );
+  },
+);
+
+test("a database of opencode that stays locked is given up with the reason", async () => {
+  const { home } = await openHome();
+  const path = join(home, "opencode.db");
+  const db = new DatabaseSync(path);
   db.exec("CREATE TABLE session (id TEXT); BEGIN EXCLUSIVE");
-  const { code, stderr } = await project.rkat(["import", "opencode", file, "-y"]);
-  expect([code, stderr]).toEqual([
-    ERRORS.INVALID_PARAMS.exitCode,
-    expect.stringContaining(
-      `${file}: it cannot be read: another program keeps it locked. Close that program, or import again later.\n`,
-    ),
-  ]);
+  const nothing = () => {};
+  const notes = { skip: nothing, unknown: nothing, otherBranch: nothing, unfinished: nothing };
+  const read = () =>
+    Array.fromAsync(
+      readDatabase(fileOfBytes(path, new Uint8Array()), { ...notes, readOn: nothing }, 20),
+    );
+  const error = await read().catch((error) => error);
+  expect(reasonOf(error)).toContain("another program keeps it locked");
   db.exec("ROLLBACK");
   db.close();
-  expect((await project.rkat(["import", "opencode", file, "-y"])).stdout).not.toContain("Skipped");
-}, 60_000);
+  expect(await read()).toEqual([]);
+});
 
 test("a named file that cannot be used is an error with the reason, and a link to a transcript is read", async () => {
   const { project, home, say } = await openHome();

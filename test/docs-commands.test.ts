@@ -21,7 +21,7 @@ import { startProviderServer } from "./support/provider-server/provider-server.t
 import type { ProviderReply } from "./support/provider-server/reply.ts";
 import { Project } from "./support/rkat-process.ts";
 import { spawn } from "./support/start-process.ts";
-import { LONG } from "./support/trials.ts";
+import { LONG, sampled } from "./support/trials.ts";
 import { startWarm } from "./support/warm-commands.ts";
 
 /** An index, a map, and a generated table: they have no task to show. */
@@ -150,11 +150,17 @@ test.each(DOCS_PAGES.filter((page) => !NO_GUIDES.includes(page)))(
   },
 );
 
-test.each(
-  DOCS_PAGES.filter(
-    (page) => scriptOf(page).trim() !== "" && (page !== ON_POSTGRES || hasPostgres),
-  ),
-)("the commands and the first program of %s run", async (page) => {
+const WITH_COMMANDS = DOCS_PAGES.filter(
+  (page) => scriptOf(page).trim() !== "" && (page !== ON_POSTGRES || hasPostgres),
+);
+const REST = WITH_COMMANDS.filter((page) => !FROM_NOTHING.includes(page));
+
+// Each takes over two seconds: it starts servers, programs and a shell as a reader does. In the short form, what a
+// newcomer reads first and a part of the rest.
+test.each([
+  ...WITH_COMMANDS.filter((page) => FROM_NOTHING.includes(page)),
+  ...sampled(REST, { of: 4, at: 1 }, "cases"),
+])("the commands and the first program of %s run", async (page) => {
   const replies = FROM_NOTHING.includes(page) ? [] : EARLIER.flatMap(({ replies }) => replies);
   const server = await startProviderServer((_request, index) => replies[index] ?? ANSWER);
   onTestFinished(() => server.close());

@@ -25,7 +25,7 @@ import { SqliteIndexStore } from "../src/stores/sqlite/sqlite-index-store.ts";
 import { EphemeralIndexStore } from "./support/ephemeral-index-store.ts";
 import { trials } from "./support/trials.ts";
 
-const RUNS = trials(4, 200);
+const RUNS = trials(2, 200);
 
 /** One of several that read and write the same index. */
 interface Reader {

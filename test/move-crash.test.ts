@@ -56,7 +56,7 @@ describe.each(WAYS)("a move from %s to %s", (source, target) => {
       }
       await stores.close();
     },
-    120_000 * TRIALS,
+    120_000 + 120_000 * TRIALS,
   );
 });
 

@@ -21,12 +21,10 @@ import {
   postgresPlace,
   postgresUrl,
 } from "./support/postgres.ts";
-import type { Part } from "./support/trials.ts";
+import { LONG, type Part } from "./support/trials.ts";
 
-const TURNS = 20;
-
-/** A half of each kind's laws in the short form: a pool of one keeps the other half than a pooler. */
-const PARTS = { one: { of: 2, at: 1 }, pooler: { of: 2, at: 0 } } as const;
+/** A part of each kind's laws in the short form: a pool of one keeps others than a pooler. */
+const PARTS = { one: { of: 6, at: 1 }, pooler: { of: 6, at: 4 } } as const;
 
 /** Opens stores of their own for each place. */
 type Open = (place: string) => Promise<Stores>;
@@ -91,9 +89,9 @@ describe.skipIf(!hasPostgres).each(PREPARED_STATEMENTS)(
         url: await postgresUrl(),
         writersUrl: await pooler(),
         schema: await freshSchema(),
-        writers: 4,
+        writers: LONG ? 4 : 2,
       });
-      await crowd.seesMore(TURNS * 5);
+      await crowd.seesMore(LONG ? 100 : 40);
       expect(crowd.failures).toEqual([]);
       await crowd.assertWhole();
     });

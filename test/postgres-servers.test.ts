@@ -5,6 +5,7 @@ import { connectRest } from "../src/rest.ts";
 import { freshSchema, hasPostgres, NEEDS_POSTGRES, postgresUrl } from "./support/postgres.ts";
 import { type RestProcess, startProgram } from "./support/rest-process.ts";
 import { type RoundRobin, roundRobin } from "./support/round-robin.ts";
+import { sampled } from "./support/trials.ts";
 
 describe.skipIf(!hasPostgres)(
   "three servers on one PostgreSQL, behind a load balancer",
@@ -50,8 +51,15 @@ describe.skipIf(!hasPostgres)(
       expect(balancer.serversOf("POST", `/approvals/${approvalId}`)).not.toContain(asked);
     });
 
-    test("what a killed one was doing goes on at another, within its lease", async () => {
-      const { service, balancer, servers } = await threeServers();
+    // Over two seconds: three servers start, and between machines a lease of fifteen seconds has to end. What a lease
+    // is keeps its own laws, so the short form has the kill on one machine, where the lease is taken at once.
+    const MACHINES = [
+      ["one machine goes on at another at once", ["ant", "ant", "ant"]],
+      ["several machines goes on at another, within its lease", ["ant", "bee", "cat"]],
+    ] as const;
+    const some = sampled(MACHINES, { of: 2, at: 0 }, "crash points");
+    test.each(some)("what a killed one was doing on %s", async (_, machines) => {
+      const { service, balancer, servers } = await threeServers(machines);
       const made = await Promise.all([service.createSession({}), service.createSession({})]);
       const [waits, asks] = made.map(({ sessionId }) => sessionId) as [string, string];
       const events = watch(service, waits);
@@ -85,12 +93,10 @@ interface Servers {
   readonly servers: readonly RestProcess[];
 }
 
-async function threeServers(): Promise<Servers> {
+async function threeServers(machines: readonly string[] = ["ant", "bee", "cat"]): Promise<Servers> {
   const place = [await postgresUrl(), await freshSchema()];
   const servers = await Promise.all(
-    ["ant", "bee", "cat"].map((machine) =>
-      startProgram("serve-postgres-rest", place, otherMachine(machine)),
-    ),
+    machines.map((machine) => startProgram("serve-postgres-rest", place, otherMachine(machine))),
   );
   const balancer = await roundRobin(servers.map(({ url }) => url));
   return { service: connectRest({ url: balancer.url }), balancer, servers };

@@ -7,16 +7,14 @@ import { heldInMemory, inOrder, owedToMemory } from "./support/memory-account.ts
 import { messagesOf } from "./support/messages-of.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { replayChat } from "./support/replay-chat.ts";
-import { trials } from "./support/trials.ts";
-
-/** All 29 take minutes on a slow disk. */
-const PER_SET = trials(2, Number.POSITIVE_INFINITY);
+import { sampled } from "./support/trials.ts";
 
 if (NO_CONVERSATIONS) {
   test("real conversations replay", (context) => context.skip(NO_CONVERSATIONS));
 }
 
-for (const { name, chat, texts } of benchConversations(PER_SET)) {
+// Each takes over two seconds: hundreds of messages are replayed, and all 29 take minutes on a slow disk.
+for (const { name, chat, texts } of sampled(benchConversations(), { of: 10, at: 0 }, "cases")) {
   test(`${name} replays word for word, and memory has exactly its messages`, async () => {
     const path = join(await temporaryFolder(), "rkat.db");
     const stores = sqliteStores({ path });

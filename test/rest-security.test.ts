@@ -17,7 +17,7 @@ import { scriptedService } from "./support/scripted-service.ts";
 import { LONG, trials } from "./support/trials.ts";
 
 const TOKEN = "correct-horse-battery-staple";
-const HOSTILE_REQUESTS = trials(60, 10_000);
+const HOSTILE_REQUESTS = trials(30, 10_000, "attacks");
 const SEED = GIVEN_SEED ?? 20_260_101;
 
 describe("who may ask", () => {

@@ -11,6 +11,7 @@ import {
 import { contractTests } from "./support/contract-tests.ts";
 import { eventsOf } from "./support/eventful-conversation.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
+import { countSample } from "./support/running-test.ts";
 import {
   expectSameCodes,
   expectSameEvents,
@@ -19,13 +20,16 @@ import {
   failureOf,
 } from "./support/same-as-sdk.ts";
 import { overHttp, overStdio, startHttp } from "./support/scripted-mcp.ts";
-import { LONG, PART_OF_SURFACE } from "./support/trials.ts";
+import { LONG, PART_OF_SURFACE, REPEATED } from "./support/trials.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 
 /** All laws run over HTTP. Over the others only what that transport could break, unless all are asked for. */
-const lawsOf = (names: RegExp): readonly Law<OpenService>[] =>
-  LONG ? sessionServiceLaws : sessionServiceLaws.filter(({ name }) => names.test(name));
+function lawsOf(names: RegExp): readonly Law<OpenService>[] {
+  const chosen = sessionServiceLaws.filter(({ name }) => LONG || names.test(name));
+  countSample(REPEATED, chosen.length, sessionServiceLaws.length);
+  return chosen;
+}
 
 const A_MODEL =
   "a model calls the tools, so what it adds or denies makes no rule; test/attack/teach-over-mcp.test.ts says what it does";
@@ -46,17 +50,14 @@ describe("SessionService over MCP", () => {
       open: async (place) => (setup) => overHttp(place, setup, "modern"),
     },
   ]);
-  obey<OpenService>(
-    lawsOf(/^build [AF]|everything was closed|SESSION_BUSY|INTERRUPTED|any of them/),
-    [
-      {
-        name: "stdio",
-        durable: true,
-        cannot: LONG ? CANNOT : {},
-        open: async (place) => (setup) => overStdio(place, setup),
-      },
-    ],
-  );
+  obey<OpenService>(lawsOf(/^build F|everything was closed|INTERRUPTED|any of them/), [
+    {
+      name: "stdio",
+      durable: true,
+      cannot: LONG ? CANNOT : {},
+      open: async (place) => (setup) => overStdio(place, setup),
+    },
+  ]);
   obey<OpenService>(lawsOf(/^build F|TURN_INTERRUPTED/), [
     {
       name: "http, revision 2025-11-25",

@@ -11,7 +11,7 @@ import { ephemeralStores } from "../../src/stores/ephemeral/ephemeral-stores.ts"
 import { type ScriptedReply, scriptedModel } from "../../src/testing.ts";
 import { askEverything, everythingOf, type Known } from "../support/ask-everything.ts";
 import { temporaryFolder } from "../support/obey.ts";
-import { trials } from "../support/trials.ts";
+import { sampled, trials } from "../support/trials.ts";
 
 /** Words that Ada's secrets stand beside. Others may guess them, and search for them. */
 const WORDS = "vault code garden";
@@ -197,7 +197,10 @@ async function overMcp(service: SessionService, as: { token: string; era?: "lega
   return client;
 }
 
-describe.each(Object.entries(SURFACES))("over %s", (_, { isBound, open }) => {
+/** The short form has a way into each wire. */
+const WAYS = sampled(Object.entries(SURFACES), { of: 2, at: 0 }, "attacks");
+
+describe.each(WAYS)("over %s", (_, { isBound, open }) => {
   test("Bob asks everything about Ada's session, and is told nothing", async () => {
     const { service, model } = await openService();
     const ada = service.forUser("ada");
@@ -387,7 +390,7 @@ test("whatever users do in one service, none is told a word of another", async (
         expect(words.filter((word) => !word.startsWith(wordOf(user)))).toEqual([]);
       }
     }),
-    { numRuns: trials(6, 200) },
+    { numRuns: trials(3, 200) },
   );
 });
 

@@ -24,16 +24,15 @@ interface Said {
   readonly time: string;
 }
 
-/** Up to `perSet` conversations of each set. */
-export function benchConversations(perSet: number): readonly BenchConversation[] {
+/** The conversations of each set. */
+export function benchConversations(): readonly BenchConversation[] {
   if (NO_CONVERSATIONS) return [];
   return SETS.flatMap((set) => {
     const lines = readFileSync(new URL(`${set}/docs.jsonl`, DATA), "utf8")
       .trimEnd()
       .split("\n");
     const said = lines.map((line): Said => JSON.parse(line));
-    const conversations = [...Map.groupBy(said, ({ conv }) => conv)].slice(0, perSet);
-    return conversations.map(([name, messages]) => ({
+    return [...Map.groupBy(said, ({ conv }) => conv)].map(([name, messages]) => ({
       name,
       chat: asChat(messages),
       texts: messages.map(({ text }) => text),

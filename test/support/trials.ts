@@ -11,6 +11,8 @@ export function trials(short: number, long: number, kind: Sampled = "random tria
   return count;
 }
 
+export const REPEATED = "laws repeated on another store or surface";
+
 /** For a test that only the long form has, because another one keeps a sample of its promise. */
 export const IN_LONG_FORM = { meta: { skipReason: "only in the long form" } };
 
@@ -28,7 +30,7 @@ export interface Part {
 export function sampled<Case>(
   cases: readonly Case[],
   part: Part,
-  kind: Sampled = "laws repeated on another store or surface",
+  kind: Sampled = REPEATED,
 ): readonly Case[] {
   // Of very few, each says something that the others do not.
   const isWhole = LONG || cases.length < part.of;

@@ -19,10 +19,11 @@ import type { StoredMessage, StoredSession } from "./opencode-stores.ts";
 export async function* readDatabase(
   file: FoundFile,
   notes: ImportNotes,
+  lockTimeoutMs = 5000,
 ): AsyncGenerator<StoredSession> {
   // Loaded late: only imports from opencode need SQLite here.
   const { DatabaseSync } = await import("node:sqlite");
-  const db = new DatabaseSync(file.path, { readOnly: true, timeout: LOCK_TIMEOUT_MS });
+  const db = new DatabaseSync(file.path, { readOnly: true, timeout: lockTimeoutMs });
   try {
     // One state of the file, from the first row to the last.
     db.exec("PRAGMA trusted_schema = OFF; BEGIN");
@@ -55,7 +56,6 @@ const SESSION = [
   ...["id", "project_id", "parent_id", "directory", "title"],
   ...["revert", "model", "time_created", "time_updated"],
 ];
-const LOCK_TIMEOUT_MS = 5000;
 
 /** The bytes of the database, and of its log of changes that are not in it yet. */
 function bytesOf(path: string): number {
