@@ -5,6 +5,7 @@ import { type ClaudeEntry, rkatMcp, rkatSessionStore } from "../src/claude.ts";
 import { createSessionService } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { trials } from "./support/trials.ts";
 
 async function open(file?: string) {
   const path = file ?? join(await temporaryFolder(), "rkat.db");
@@ -99,7 +100,7 @@ test("batches in any order and number, tried again at will, store every entry on
       }
       expect(await store.load(key)).toEqual(wanted.length === 0 ? null : wanted);
     }),
-    { numRuns: 15 },
+    { numRuns: trials(5, 15) },
   );
 });
 

@@ -8,6 +8,7 @@ import { createSessionService } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
+import { trials } from "./support/trials.ts";
 
 const ID = "0f3c2b1a-1111-4222-8333-444455556666";
 const OTHER = "1f3c2b1a-1111-4222-8333-444455556666";
@@ -67,6 +68,6 @@ test("what was forgotten is found nowhere after it is imported again, also from 
         rmSync(folder, { recursive: true, force: true });
       }
     }),
-    { numRuns: 15 },
+    { numRuns: trials(5, 15) },
   );
 });

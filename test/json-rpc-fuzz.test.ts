@@ -12,7 +12,7 @@ import { type ChildProcessByStdio, spawn } from "./support/start-process.ts";
 import { trials } from "./support/trials.ts";
 
 const SERVER = builtProgram("serve-scripted-json-rpc");
-const FRAMES = trials(300, 30_000);
+const FRAMES = trials(100, 30_000);
 const SEED = Number(process.env.RKAT_FUZZ_SEED ?? 20_251);
 const BLOCK = 500;
 const LINE_BYTES_MAX = 32 * 1024;

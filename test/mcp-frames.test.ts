@@ -11,7 +11,7 @@ import { scriptedMcpArgs } from "./support/scripted-mcp.ts";
 import { spawn } from "./support/start-process.ts";
 import { LONG, trials } from "./support/trials.ts";
 
-const FRAMES = trials(200, 20_000);
+const FRAMES = trials(100, 20_000);
 const AT_ONCE = 100;
 
 const json = fc.json({ maxDepth: 3 });

@@ -222,7 +222,7 @@ describe.each(KINDS)("moving to and from %s stores", (_, open) => {
           expect(await account(there)).toEqual(before);
         },
       ),
-      { numRuns: trials(4, 100) },
+      { numRuns: trials(2, 100) },
     );
   }, 60_000);
 

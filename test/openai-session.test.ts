@@ -5,6 +5,7 @@ import { createSessionService } from "../src/index.ts";
 import { type OpenAIItem, type RkatSessionOptions, rkatSession } from "../src/openai-agents.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { trials } from "./support/trials.ts";
 
 type Session = ReturnType<typeof rkatSession>;
 
@@ -133,7 +134,7 @@ test("a session is like a list of items, whatever is done with it and by whichev
         expect(await (first ? two : one).getItems()).toEqual(list);
       }
     }),
-    { numRuns: 15 },
+    { numRuns: trials(5, 15) },
   );
 });
 

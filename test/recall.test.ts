@@ -216,6 +216,6 @@ test("a record stays one line, whatever it says, and the records stay within the
         }
       },
     ),
-    { numRuns: trials(6, 200) },
+    { numRuns: trials(3, 200) },
   );
 });

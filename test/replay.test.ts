@@ -205,6 +205,6 @@ test("whatever a recording looks like, it replays, and each text is a message of
         if (said.content) expect(log).toContain(JSON.stringify(said.content));
       }
     }),
-    { numRuns: trials(8, 500) },
+    { numRuns: trials(3, 500) },
   );
 });

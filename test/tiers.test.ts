@@ -14,7 +14,7 @@ import { GIVEN_SEED } from "./support/given-seed.ts";
 import { note } from "./support/running-test.ts";
 import { LONG, trials } from "./support/trials.ts";
 
-const RUNS = trials(8, 100);
+const RUNS = trials(4, 100);
 
 const WORDS = "the quick brown fox considers the merits of jumping over a lazy dog ";
 

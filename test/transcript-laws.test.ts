@@ -10,6 +10,7 @@ import type { ImportedMessage } from "../src/transcripts/imported.ts";
 import { damagedBytes, damagedJson, fuzz } from "./support/fuzz.ts";
 import { type ReadImport, readImport } from "./support/read-import.ts";
 import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
+import { trials } from "./support/trials.ts";
 
 const messagesIn = ({ sessions }: ReadImport) => sessions.flatMap(({ messages }) => messages);
 const idsIn = (read: ReadImport) => messagesIn(read).map(({ sourceId }) => sourceId);
@@ -95,7 +96,7 @@ for (const sample of TRANSCRIPT_SAMPLES) {
         expect([complete.sessions, ended.sessions]).toContainEqual(found.sessions);
         expect(found.skipped).toEqual([]);
       });
-      await fc.assert(property, { numRuns: 30 });
+      await fc.assert(property, { numRuns: trials(10, 30) });
     });
 
     const damaged = fc.oneof(

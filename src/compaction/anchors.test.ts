@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ANCHOR_FORMS, ANCHOR_KINDS } from "./anchor-forms.ts";
 import { anchorsIn } from "./anchors.ts";
+import { trials } from "../../test/support/trials.ts";
 
 /** All forms tried at every place where a word begins: what `anchorsIn` finds, without its shortcuts. */
 const EVERY_FORM = new RegExp(
@@ -71,7 +72,7 @@ test("finds the same anchors as trying every form at every place", () => {
       const found = anchorsIn(text).map((anchor) => `${anchor.kind} ${anchor.text}`);
       expect(found).toEqual(foundByEveryForm(text));
     }),
-    { numRuns: 500 },
+    { numRuns: trials(120, 500) },
   );
 });
 

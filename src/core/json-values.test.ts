@@ -10,6 +10,7 @@ import {
   textsIn,
   withinNesting,
 } from "./json-values.ts";
+import { trials } from "../../test/support/trials.ts";
 
 /** A value inside `levels` lists and objects, as `pick` mixes them. */
 function nested(levels: number, pick: number, inner: unknown): unknown {
@@ -36,7 +37,7 @@ test("a value of any depth is written, walked and cut, and loses nothing", () =>
       expect(within === value).toBe(!isDeeperThan(max, value));
       expect(withinNesting(within, max)).toBe(within);
     }),
-    { numRuns: 12, ...(GIVEN_SEED === undefined ? {} : { seed: GIVEN_SEED }) },
+    { numRuns: trials(4, 12), ...(GIVEN_SEED === undefined ? {} : { seed: GIVEN_SEED }) },
   );
 });
 
@@ -49,7 +50,7 @@ test("a shallow value is written as JSON.stringify writes it, by both ways", () 
       if (end !== "}") expect(text.endsWith(end)).toBe(true);
       expect(canonicalJson(json)).toBe(canonicalJson(JSON.parse(canonicalJson(json))));
     }),
-    { numRuns: 40, ...(GIVEN_SEED === undefined ? {} : { seed: GIVEN_SEED }) },
+    { numRuns: trials(12, 40), ...(GIVEN_SEED === undefined ? {} : { seed: GIVEN_SEED }) },
   );
 });
 

@@ -172,7 +172,7 @@ test("a session restored from its snapshot and its log is the session", async ()
         expect(restored.history).toEqual(state.history);
       },
     ),
-    { numRuns: trials(100, 500) },
+    { numRuns: trials(30, 500) },
   );
 });
 

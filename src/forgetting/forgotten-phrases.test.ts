@@ -80,7 +80,7 @@ test("the words are those that one pattern finds", () => {
       }));
       expect(wordsOf(text)).toEqual(plainly.filter(({ word }) => !word.startsWith("\\")));
     }),
-    { numRuns: trials(200, 1000) },
+    { numRuns: trials(60, 1000) },
   );
 });
 
@@ -99,7 +99,7 @@ test("the removed text is the text that a comparison of words finds", () => {
         );
       }
     }),
-    { numRuns: trials(200, 1000) },
+    { numRuns: trials(60, 1000) },
   );
 });
 

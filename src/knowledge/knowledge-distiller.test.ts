@@ -4,6 +4,7 @@ import type { KnowledgeEntry } from "../core/knowledge.ts";
 import { knowledgeAddendum } from "./knowledge-addendum.ts";
 import { type Evidence, KnowledgeDistiller } from "./knowledge-distiller.ts";
 import { correctionOf } from "./learned-entries.ts";
+import { trials } from "../../test/support/trials.ts";
 
 const distill = (evidence: Evidence, options = {}) =>
   new KnowledgeDistiller(options).distill(evidence);
@@ -159,6 +160,6 @@ test("whatever the evidence, rules and addendum keep their bounds and do not dep
         expect(Buffer.byteLength(addendum)).toBeLessThanOrEqual(6000);
       },
     ),
-    { numRuns: 50 },
+    { numRuns: trials(20, 50) },
   );
 });

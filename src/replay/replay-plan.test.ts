@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { indexableText, type Message, toolResults, toolUses } from "../core/message.ts";
 import { readTranscript } from "../transcripts/read-transcript.ts";
 import { planReplay, type ReplayPlan } from "./replay-plan.ts";
+import { trials } from "../../test/support/trials.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -174,6 +175,6 @@ test("whatever the order of lines, each text is there once, alone, and each call
         .map((call) => call.id);
       expect(new Set(ids).size).toBe(ids.length);
     }),
-    { numRuns: 1000 },
+    { numRuns: trials(200, 1000) },
   );
 });

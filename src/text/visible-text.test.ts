@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { controlTable, visibleCode, visibleText, withoutControls } from "./visible-text.ts";
+import { trials } from "../../test/support/trials.ts";
 
 test("each character that a pattern of Unicode calls hidden is shown, unless it joins or styles its neighbours", () => {
   const inEmoji = String.raw`(?<=^|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)\u200D(?=\p{Extended_Pictographic}|$)|(?<=\p{Extended_Pictographic}|[0-9#*])[\uFE0E\uFE0F]`;
@@ -21,7 +22,7 @@ test("each character that a pattern of Unicode calls hidden is shown, unless it 
       const text = parts.join("");
       expect(visibleText(text)).toBe(text.replace(hidden, visibleCode));
     }),
-    { numRuns: 3000 },
+    { numRuns: trials(500, 3000) },
   );
 });
 
@@ -41,6 +42,6 @@ test("breaks become line feeds, and control characters except tabs and line feed
         text.replace(/\r\n?|[\u2028\f]/g, "\n").replace(control, "\u{FFFD}"),
       );
     }),
-    { numRuns: 1000 },
+    { numRuns: trials(200, 1000) },
   );
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readJsonValues } from "./read-objects.ts";
+import { trials } from "../../test/support/trials.ts";
 
 async function textsOf(text: string, { parts = 7, bytesMax = 1000 } = {}) {
   const bytes = new TextEncoder().encode(text);
@@ -25,7 +26,7 @@ test("the values of a list come one by one, however the bytes are cut", async ()
       expect(read.map((text) => JSON.parse(text))).toEqual(JSON.parse(JSON.stringify(list)));
     },
   );
-  await fc.assert(property, { numRuns: 300 });
+  await fc.assert(property, { numRuns: trials(80, 300) });
 });
 
 test("brackets and quotes in a string do not count", async () => {
@@ -51,5 +52,5 @@ test("any bytes are read to their end", async () => {
   const property = fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
     for await (const value of readJsonValues([bytes], 50)) expect(value.number).toBeGreaterThan(0);
   });
-  await fc.assert(property, { numRuns: 500 });
+  await fc.assert(property, { numRuns: trials(120, 500) });
 });

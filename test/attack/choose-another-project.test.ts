@@ -108,7 +108,7 @@ test("the project is never above the repository that one is in, and no other pro
         rmSync(HOME, { recursive: true, force: true });
       },
     ),
-    { numRuns: trials(60, 3_000) },
+    { numRuns: trials(20, 3_000) },
   );
 }, 600_000);
 

@@ -92,7 +92,7 @@ test("whatever bytes are changed and checksums made to fit, the process lives an
       expect(await best(store)).toEqual(["16"]);
       await store.close();
     }),
-    { numRuns: trials(40, 1000) },
+    { numRuns: trials(15, 1000) },
   );
 });
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { summaryRequest } from "../../src/compaction/summary-request.ts";
 import { contentText } from "../../src/core/message.ts";
+import { trials } from "../support/trials.ts";
 
 /** As a reader sees it who is generous about letters, spaces and hidden characters. */
 const read = (text: string) =>
@@ -47,6 +48,6 @@ test("no text of a conversation can end the record that is to be summarised", ()
       expect(said.split("</record").length - 1).toBe(1);
       expect(said.endsWith("</record>")).toBe(true);
     }),
-    { numRuns: 500 },
+    { numRuns: trials(120, 500) },
   );
 });

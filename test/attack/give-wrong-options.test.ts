@@ -19,6 +19,7 @@ import * as rest from "../../src/rest.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { allowWarning } from "../support/expect-warning.ts";
+import { trials } from "../support/trials.ts";
 
 const ran: unknown[] = [];
 const refund = rkat.defineTool({
@@ -344,7 +345,7 @@ test.each(Object.entries(DOORS))(
         }
         expect(ran).toEqual([]);
       }),
-      { numRuns: 60 },
+      { numRuns: trials(20, 60) },
     );
   },
 );

@@ -117,7 +117,7 @@ test.each(["plain", "bare"] as const)(
           }
         },
       ),
-      { numRuns: trials(3, 100) },
+      { numRuns: trials(2, 100) },
     );
   },
   600_000,
@@ -210,7 +210,7 @@ test("no file of git, whatever it says, leads to a store that the repository doe
       writeFileSync(file, texts[at] as string);
       expect(checkoutAround(tree)).toMatchObject({ main: one.main, isLinked: true });
     }),
-    { numRuns: trials(200, 20_000) },
+    { numRuns: trials(60, 20_000) },
   );
 });
 

@@ -40,7 +40,7 @@ const levels = fc.oneof(
   fc.integer({ min: 5_000, max: 60_000 }),
 );
 const pick = fc.nat(2 ** 30);
-const RUNS = { numRuns: trials(6, 200) };
+const RUNS = { numRuns: trials(3, 200) };
 
 const SECRET = "The heron's code is tangerine-941703625.";
 
@@ -280,7 +280,7 @@ for (const sample of TRANSCRIPT_SAMPLES) {
         const kept = sample.typed.filter((typed) => JSON.stringify(log).includes(typed));
         expect(kept.length).toBeGreaterThanOrEqual(sample.typed.length - 1);
       }),
-      { numRuns: trials(3, 100) },
+      { numRuns: trials(2, 100) },
     );
   });
 }

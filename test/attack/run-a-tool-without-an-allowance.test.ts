@@ -12,6 +12,7 @@ import {
   type Tool,
 } from "../../src/index.ts";
 import { scriptedModel } from "../../src/testing.ts";
+import { trials } from "../support/trials.ts";
 
 const CALL = { toolCalls: [{ id: "a", name: "refund", args: { cents: 5 } }] };
 
@@ -123,7 +124,7 @@ test("whatever a callback answers, only exactly an allowance runs the tool", asy
         Object.keys(others).length === 0;
       expect(refunds).toEqual(isExact ? [5] : []);
     }),
-    { numRuns: 60 },
+    { numRuns: trials(20, 60) },
   );
 });
 

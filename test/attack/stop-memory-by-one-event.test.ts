@@ -17,6 +17,7 @@ import { scriptedModel } from "../../src/testing.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { Project } from "../support/rkat-process.ts";
 import { scriptedProvider } from "../support/scripted-provider.ts";
+import { trials } from "../support/trials.ts";
 
 const OTTER = "The otter sleeps in the harbour.";
 
@@ -66,7 +67,7 @@ test("a model cannot stop memory with odd counts of tokens", async () => {
       await expectMemoryWorks(service);
       await service.close();
     }),
-    { numRuns: 40 },
+    { numRuns: trials(12, 40) },
   );
 });
 
@@ -103,7 +104,7 @@ test("whatever a model sends, the turn ends, and memory goes on", async () => {
       await expectMemoryWorks(service);
       await service.close();
     }),
-    { numRuns: 60 },
+    { numRuns: trials(20, 60) },
   );
 });
 

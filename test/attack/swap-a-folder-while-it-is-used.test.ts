@@ -8,7 +8,7 @@ import { makeFolder, readText, remove, replaceFile, writeAt } from "../../src/fi
 import { temporaryFolder } from "../support/obey.ts";
 import { trials } from "../support/trials.ts";
 
-const TRIES = trials(1_000, 20_000);
+const TRIES = trials(300, 20_000);
 const VICTIM = "# mine\n";
 
 /** Swaps a folder with a link to another one, again and again. */

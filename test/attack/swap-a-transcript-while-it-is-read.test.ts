@@ -18,7 +18,7 @@ import { temporaryFolder } from "../support/obey.ts";
 import { execFileSync } from "../support/start-process.ts";
 import { trials } from "../support/trials.ts";
 
-const TRIES = trials(300, 20_000);
+const TRIES = trials(100, 20_000);
 const CANARY = "-----BEGIN OPENSSH PRIVATE KEY-----";
 const LINE = `${JSON.stringify({ type: "user", message: { role: "user", content: "hi" } })}\n`;
 

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { oneLine, printable, textWidth } from "./printable.ts";
+import { trials } from "../../../test/support/trials.ts";
 
 test("control sequences in a text do not reach the terminal", () => {
   expect(printable("a\u001b[2Jb\u0007\u009bc\td\r\ne\rf")).toBe("a�[2Jb��c\td\ne�f");
@@ -31,7 +32,7 @@ test("a text is as wide as its letters together, with any joiner between them", 
       const widths = Array.from(letters.segment(text), ({ segment }) => textWidth(segment));
       expect(textWidth(text)).toBe(widths.reduce((sum, width) => sum + width, 0));
     }),
-    { numRuns: 2000 },
+    { numRuns: trials(400, 2000) },
   );
 });
 

@@ -5,6 +5,7 @@ import { stemmedWords } from "../words/words.ts";
 import { indexedPassages } from "./indexed-passages.ts";
 import { BY_SPEAKER, ENTRY_SAYS_WHEN, ON_DATE, PASSAGE_ASKS } from "./passage-index.ts";
 import { passages } from "./passages.ts";
+import { trials } from "../../../test/support/trials.ts";
 
 test("a passage has its words with how often it says them, the speaker and the date", () => {
   const [passage] = indexedPassages({
@@ -49,7 +50,7 @@ test("the words of passages are those of their texts", () => {
       }
       expect(found).toHaveLength(Math.max(1, texts.length));
     }),
-    { numRuns: 300 },
+    { numRuns: trials(80, 300) },
   );
 });
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { PASSAGE_WORDS_MAX, passages } from "./passages.ts";
+import { trials } from "../../../test/support/trials.ts";
 
 const text = fc
   .array(
@@ -76,7 +77,7 @@ test("the passages are those of the text split into sentences and words", () => 
     fc.property(texts, (text) => {
       expect(passages(text)).toEqual(passagesPlainly(text));
     }),
-    { numRuns: 500 },
+    { numRuns: trials(120, 500) },
   );
 });
 

@@ -328,7 +328,7 @@ describe("whatever is stored and asked", () => {
         const few = search(entries, { ...options, limit: rivals.length });
         expect(few.map(({ id }) => Number(id))).toContain(entry);
       }),
-      { numRuns: trials(100, 500) },
+      { numRuns: trials(30, 500) },
     );
   });
 
@@ -380,7 +380,7 @@ describe("whatever is stored and asked", () => {
         const all = search(stored, { texts: [query], limit: 9999 });
         expect(search(stored, { texts: [query], limit })).toEqual(all.slice(0, limit));
       }),
-      { numRuns: trials(15, 40) },
+      { numRuns: trials(6, 40) },
     );
   });
 

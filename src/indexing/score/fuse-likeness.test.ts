@@ -70,7 +70,7 @@ describe("words and likeness together", () => {
           expect(fuse(index, query).found).toEqual(fuse(index, query, Infinity).found);
         },
       ),
-      { numRuns: trials(100, 500) },
+      { numRuns: trials(30, 500) },
     );
   });
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { askedWords } from "../words/words.ts";
 import { hasOnlyStopWords, readQuestion, saysNothing } from "./question.ts";
+import { trials } from "../../../test/support/trials.ts";
 
 describe("a question", () => {
   test("is asked without stop words, each word once", () => {
@@ -80,6 +81,6 @@ test("the names are those that one pattern finds", () => {
       const found = (text.match(pattern) ?? []).join(" ");
       expect(readQuestion(text).names).toEqual(new Set(askedWords(found)));
     }),
-    { numRuns: 1000 },
+    { numRuns: trials(250, 1000) },
   );
 });

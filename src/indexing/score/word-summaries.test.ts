@@ -5,6 +5,7 @@ import type { PassageIndex, Postings } from "../passages/passage-index.ts";
 import { RANKING } from "./ranking-weights.ts";
 import { BLOCK, halvesAt, WordAmounts } from "./word-amounts.ts";
 import { BOUND_MAX, passOnSummary, wordSummary } from "./word-summaries.ts";
+import { trials } from "../../../test/support/trials.ts";
 
 const WORDS = "oak elm ash fir".split(" ");
 
@@ -83,7 +84,7 @@ test("a word adds no more to a passage than the upper bound of its block, also w
         expect(countsOf(grown)).toEqual(countsOf(made));
       }
     }),
-    { numRuns: 200 },
+    { numRuns: trials(60, 200) },
   );
 });
 

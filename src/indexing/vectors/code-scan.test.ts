@@ -85,7 +85,7 @@ describe.each([
         expect([...found.slots]).toEqual(expected.map(({ slot }) => slot));
         expect([...found.distances]).toEqual(expected.map(({ distance }) => distance));
       }),
-      { numRuns: trials(15, 60) },
+      { numRuns: trials(6, 60) },
     );
   });
 
@@ -122,7 +122,7 @@ test("both ways of multiplying agree to the bit, up to the largest numbers", () 
         expect(wasm.dots(query, rows)).toEqual(plain.dots(query, rows));
       },
     ),
-    { numRuns: trials(10, 30) },
+    { numRuns: trials(4, 30) },
   );
   const most = new Int16Array(4096).fill(DOT_QUERY_MAX);
   const rows = [new Int8Array(4096).fill(127), new Int8Array(4096).fill(-127)];
@@ -150,7 +150,7 @@ test("both ways of judging codes agree to the bit", () => {
       });
       expect(wasm).toEqual(plain);
     }),
-    { numRuns: trials(10, 30) },
+    { numRuns: trials(4, 30) },
   );
 });
 

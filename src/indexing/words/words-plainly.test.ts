@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { BASE_FORMS } from "./english.ts";
 import { foldText, foldUnit } from "./fold-text.ts";
 import { askedWords, stemmedWords, words } from "./words.ts";
+import { trials } from "../../../test/support/trials.ts";
 
 test("the words are those that one pattern finds in the whole text", () => {
   const telling = fc.constantFrom(
@@ -25,7 +26,7 @@ test("the words are those that one pattern finds in the whole text", () => {
       expect(askedWords(text)).toEqual([...new Set(wordsPlainly(text, false))]);
       expect(stemmedWords(text)).toEqual(wordsPlainly(text, true).map(stemPlainly));
     }),
-    { numRuns: 1000 },
+    { numRuns: trials(250, 1000) },
   );
 });
 
@@ -47,7 +48,7 @@ test("a text is folded as the whole of it is", () => {
       const letters = text.toLowerCase().normalize("NFKD").replace(marks, "");
       expect(foldText(text)).toBe(letters.normalize("NFKC").toLowerCase());
     }),
-    { numRuns: 2000 },
+    { numRuns: trials(400, 2000) },
   );
 });
 
@@ -62,7 +63,7 @@ test("letters that fold alone fold the same beside others", () => {
         foldText(String.fromCharCode(...some)),
       );
     }),
-    { numRuns: 3000 },
+    { numRuns: trials(600, 3000) },
   );
 });
 

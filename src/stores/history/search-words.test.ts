@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { indexedText, searchWords, spacedText, wordsOf } from "./search-words.ts";
+import { trials } from "../../../test/support/trials.ts";
 
 test("a text is found by its words, by the parts of its names, by pairs of characters", () => {
   expect(wordsOf("Where is src/turn_log.ts?")).toEqual(["where", "is", "src", "turn", "log", "ts"]);
@@ -60,7 +61,7 @@ test("a letter that is not ASCII changes nothing for the words beside it", () =>
       // The ß keeps the text from being read as one whose letters are ASCII.
       expect(wordsOf(`${text} ß`)).toEqual([...wordsOf(text), "ß"]);
     }),
-    { numRuns: 1000 },
+    { numRuns: trials(250, 1000) },
   );
 });
 
@@ -124,6 +125,6 @@ test("a text of any script has the words that the patterns of Unicode find", () 
       const once = [...new Set(spaced.split(/\s+/))].join(" ");
       expect(wordsIn(indexedText(text))).toBe(wordsIn(once));
     }),
-    { numRuns: 300 },
+    { numRuns: trials(80, 300) },
   );
 });

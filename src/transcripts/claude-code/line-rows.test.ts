@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { PackedTexts, RowsById } from "./line-rows.ts";
+import { trials } from "../../../test/support/trials.ts";
 
 const ids = fc.array(fc.oneof(fc.uuid(), fc.string({ unit: "grapheme" })), { maxLength: 2000 });
 
@@ -15,7 +16,7 @@ test("an id has the row that was set last", () => {
       });
       for (const id of [...some, ...others]) expect(rows.get(id)).toBe(expected.get(id));
     }),
-    { numRuns: 50 },
+    { numRuns: trials(15, 50) },
   );
 });
 
@@ -27,6 +28,6 @@ test("a text has the number that it was given", () => {
       expect(given.map((_, number) => texts.get(number))).toEqual(given);
       expect([texts.get(-1), texts.get(given.length)]).toEqual([undefined, undefined]);
     }),
-    { numRuns: 50 },
+    { numRuns: trials(15, 50) },
   );
 });
