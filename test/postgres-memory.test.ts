@@ -106,6 +106,9 @@ const QUERIES = [
   { query: "w344", limit: 20, minScore: 0 },
 ] as const;
 
+/** Steps of each seed. */
+const STEPS = trials(12, 24);
+
 describe.skipIf(!hasPostgres)("memory in PostgreSQL", NEEDS_POSTGRES, () => {
   test.each([
     ["words", false],
@@ -127,7 +130,7 @@ describe.skipIf(!hasPostgres)("memory in PostgreSQL", NEEDS_POSTGRES, () => {
         const random = randomFrom(seed);
         let stored = 0;
         let found = 0;
-        for (let step = 0; step < 24; step += 1) {
+        for (let step = 0; step < STEPS; step += 1) {
           const one = processes[step % 2] as PostgresMemoryStore;
           const kind = below(6, random);
           if (kind < 4 || stored === 0) {

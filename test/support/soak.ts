@@ -89,11 +89,12 @@ const KINDS: Readonly<Record<string, (round: number) => Promise<unknown>>> = {
   },
 };
 
+/** Without ends of sentences: what is read of each of them takes time, and leaves nothing. */
 function historyOf(round: number): Message[] {
   return Array.from({ length: 24 }, (_, index) =>
     index % 2 === 0
-      ? { role: "user", content: `Question ${round}.${index}: ${"what about it? ".repeat(40)}` }
-      : { role: "assistant", content: `Answer ${round}.${index}: ${"nothing. ".repeat(60)}` },
+      ? { role: "user", content: `Question ${round}.${index}: ${"what about it ".repeat(43)}` }
+      : { role: "assistant", content: `Answer ${round}.${index}: ${"nothing ".repeat(68)}` },
   );
 }
 
