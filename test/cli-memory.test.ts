@@ -55,6 +55,7 @@ test("adding says how many were added; adding again adds nothing", async () => {
   });
 });
 
+// Takes over two seconds: each command is a process.
 test("card numbers and IBANs are kept out of memory and the log when the settings say so", async () => {
   const said =
     "Book it on 4111 1111 1111 1111 or DE89 3704 0044 0532 0130 00, order 4111111111111112.";

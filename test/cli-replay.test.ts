@@ -113,6 +113,7 @@ function claudeTalk(): string {
   return lines.toString();
 }
 
+// Takes over two seconds: a talk with its own compactions is replayed four times.
 test("rkat replay shows a transcript's own compactions beside rkat's, and stores nothing", async () => {
   const project = await Project.open();
   const file = project.write("talk/session.jsonl", claudeTalk());

@@ -24,6 +24,7 @@ async function shownTo(project: Project, user: string | undefined): Promise<stri
   return JSON.stringify(shown);
 }
 
+// Takes over two seconds: three users ask for all that the command shows.
 test("what one user says to the command is shown to no other, nor without a user", async () => {
   const provider = await providerForTest();
   const project = await Project.open({ provider });

@@ -6,6 +6,7 @@ import { RKAT } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { execFile } from "./support/start-process.ts";
 
+// Takes over two seconds: it is the demo, a long conversation in a process of its own.
 test("npm start compacts a conversation at least three times and finds what left, and keeps what a person typed", async () => {
   const folder = await temporaryFolder();
   const run = (...args: string[]) =>

@@ -73,6 +73,7 @@ test("a store of your own keeps the laws, and the page about it shows that code"
   ]);
 });
 
+// Takes over two seconds: the example starts a database and three servers.
 test.skipIf(!hasPostgres)(
   "three servers on one PostgreSQL share a turn",
   NEEDS_POSTGRES,

@@ -30,6 +30,7 @@ async function modelServer(status = 200) {
   return { asked, url: `http://127.0.0.1:${port}/v1` };
 }
 
+// Takes over two seconds: a server that does not answer is tried again, with pauses.
 test("an address that cannot be reached is named, with what to check and where it is set", async () => {
   const project = await Project.open();
   const closed = await closedAddress();
@@ -104,6 +105,7 @@ test("a variable means the name that the user's file has, with its hyphen", asyn
   expect(stdout).not.toMatch(/my_server|openai_compatible/);
 });
 
+// Takes over two seconds: two dozen commands, some of which look for a database that is not there.
 test("whatever a command says to type next has every flag that stood before it", async () => {
   const provider = await providerForTest();
   const project = await Project.open({ provider });

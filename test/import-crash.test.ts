@@ -12,10 +12,11 @@ import { spawn } from "./support/start-process.ts";
 import { trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("import-until-killed");
-const TRIALS = trials(4, 60);
+const TRIALS = trials(2, 60, "crash points");
 /** More messages than one commit has. */
 const SESSIONS = 80;
 
+// Takes over two seconds: an import is a process, which is killed and started again.
 test(
   `an import that is killed ${TRIALS} times, and then goes on, stores each message once`,
   async () => {

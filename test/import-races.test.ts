@@ -98,6 +98,7 @@ describe.each(STORES)("imports into a store $name", ({ isHere, place }) => {
     return stores;
   };
 
+  // Takes over two seconds: each race imports a long session several times.
   test.skipIf(!isHere)(
     "of imports of one long session at the same time, each message is stored once, in its order",
     { timeout: 60_000 * RACES },

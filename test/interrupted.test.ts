@@ -56,6 +56,7 @@ function rangeOf(text: string): readonly [from: number, to: number] {
   return [from, from + trials(some, to - from, "crash points")];
 }
 
+// Each takes over two seconds: every piece of work is a process, once to count its writes, and once to interrupt it.
 describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (engine) => {
   const isThere = engine === "SQLite" || hasPostgres;
   const [start, end] = engine === "SQLite" ? [0, 0.7] : [0.7, 1];

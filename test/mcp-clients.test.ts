@@ -403,6 +403,7 @@ test("what a model adds is found as the model's words, and makes no rule", async
   expect(JSON.stringify(read.structuredContent)).not.toContain("release branch");
 });
 
+// Takes over two seconds: each choice of tools is a process.
 test("`rkat mcp --tools` takes names and refuses others, and so does the setting", async () => {
   const project = await Project.open({
     config: '[mcp]\ntools = ["memory_search", "session_list"]',

@@ -25,6 +25,7 @@ interface Told {
   readonly complaints: string[];
 }
 
+// Takes over two seconds: writers and searchers are processes, which start, work and are killed.
 test(
   `memory survives ${TRIALS} times that all who write and search it are killed`,
   async () => {

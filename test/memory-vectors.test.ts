@@ -458,6 +458,7 @@ describe("several at once", () => {
   });
 });
 
+// Takes over two seconds: a process embeds until it is killed, and the next one goes on.
 test(
   `what was embedded survives ${TRIALS} times that the process is killed, and the next goes on there`,
   async () => {

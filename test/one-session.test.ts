@@ -44,6 +44,7 @@ const PLACES = {
 describe.each(["sqlite", ...(hasPostgres ? (["postgres"] as const) : [])] as const)(
   "one session on %s",
   (name) => {
+    // Takes over two seconds: the command and its servers are processes.
     test("goes on over each of the five surfaces, and all of them show the same log", async () => {
       const folder = await temporaryFolder();
       const place = await PLACES[name](folder);

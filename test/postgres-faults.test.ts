@@ -36,6 +36,7 @@ const KILLS_OF_A_CHECK = 50;
 const SAFE = ["fsync=on", "full_page_writes=on", "synchronous_commit=on"];
 
 describe.skipIf(!hasPostgres)("sessions on PostgreSQL", NEEDS_POSTGRES, () => {
+  // Each takes over two seconds: the writers are processes, and some have a database server of their own.
   test(`survive ${KILLS} times that one of ${WRITERS} writers is killed`, {
     timeout: 60_000 + KILLS * 3000,
   }, async () => {

@@ -110,6 +110,7 @@ const QUERIES = [
 const STEPS = trials(12, 24);
 
 describe.skipIf(!hasPostgres)("memory in PostgreSQL", NEEDS_POSTGRES, () => {
+  // Each takes over two seconds: three stores take the same entries, and answer the same questions.
   test.each([
     ["words", false],
     ["words and meaning", true],

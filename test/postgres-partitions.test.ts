@@ -94,6 +94,7 @@ function entries(namespace: string, count: number): MemoryEntry[] {
 }
 
 describe.skipIf(!hasPostgres)("a PostgreSQL store with partitions", NEEDS_POSTGRES, () => {
+  // Over two seconds: each statement is explained and run again, in tables that are made for it.
   test("statements about a namespace touch one partition of each table", async () => {
     const schema = await freshSchema();
     const { watched, sent } = await watchedPool();
@@ -139,6 +140,7 @@ describe.skipIf(!hasPostgres)("a PostgreSQL store with partitions", NEEDS_POSTGR
     expect(opened).toHaveLength(1);
   });
 
+  // Over two seconds: three stores take the same entries, and their vectors.
   test("each namespace is whole in one partition, and finds what it finds in SQLite", async () => {
     const schema = await freshSchema();
     const connectionString = await postgresUrl();

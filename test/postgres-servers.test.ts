@@ -11,6 +11,7 @@ describe.skipIf(!hasPostgres)(
   "three servers on one PostgreSQL, behind a load balancer",
   NEEDS_POSTGRES,
   () => {
+    // Each takes over two seconds: it starts three servers.
     test("a turn of one is watched at another, and interrupted and continued at others", async () => {
       const { service, balancer } = await threeServers();
       const { sessionId } = await service.createSession({});

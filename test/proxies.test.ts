@@ -36,6 +36,7 @@ async function openProxy() {
 
 const run = promisify(execFile);
 
+// Takes over two seconds: what a proxy refuses is tried again, with pauses.
 test("a model on this machine is asked without the proxy, and one elsewhere through it", async () => {
   const { asked, env } = await openProxy();
   const provider = await startProviderServer(["It listens on port 4310."]);

@@ -26,6 +26,7 @@ for (const [replays, count] of [
   [1, trials(1, 40, "crash points")],
   [4, trials(1, 40, "crash points")],
 ] as const) {
+  // Takes over two seconds: replays are processes, which are killed and started again.
   test(
     `${replays} at once, killed at any moment: what was told is in the log, and memory misses nothing`,
     async () => {

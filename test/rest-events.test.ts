@@ -225,6 +225,7 @@ describe("a turn that is streamed", () => {
   });
 });
 
+// Takes over two seconds: forty sessions and their subscribers run at once.
 test("a crowd of sessions runs at once, loses and repeats no event, and leaves nothing behind", async () => {
   const deltas = 20;
   const args = [await temporaryFolder(), String(CROWD), String(deltas)];

@@ -147,6 +147,7 @@ test("a later word that contradicts an instruction replaces it, and the event sa
   expect(texts).not.toContain("Always deploy with Terraform.");
 });
 
+// Takes over two seconds: a thousand instructions are said, and a compaction looks at all of them.
 test("of a thousand instructions the newest are kept within a budget, and the report names the messages of others", async () => {
   const session = await Session.open(4000);
   for (let turn = 0; turn < 20; turn += 1) {

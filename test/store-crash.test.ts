@@ -15,6 +15,7 @@ const PROGRAM = builtProgram("append-until-killed");
 const TRIALS = trials(2, 100, "crash points");
 const WRITERS = ["ann", "ben", "cleo"];
 
+// Takes over two seconds: the writers are processes, which are killed and started again.
 test(
   `what was acknowledged survives ${TRIALS} times that all its writers are killed`,
   async () => {

@@ -135,6 +135,7 @@ test.each(ways)(
   },
 );
 
+// Each takes over two seconds: the servers are processes, and one is killed.
 test.each(["modern", "legacy"] as const)(
   "when the server is killed in a turn, the next one has everything that was told, and goes on (%s)",
   async (era) => {

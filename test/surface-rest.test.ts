@@ -62,6 +62,7 @@ test("a cancelled turn is interrupted, and only then has its promise ended", asy
   expect((await service.startTurn({ sessionId, prompt: "go on" })).text).toBe("back");
 });
 
+// Takes over two seconds: the servers are processes.
 test("a turn at one server is watched, and interrupted, at another on the same store", async () => {
   const place = await temporaryFolder();
   const replies = [{ text: "never", delayMs: 60_000 }];
@@ -81,6 +82,7 @@ test("a turn at one server is watched, and interrupted, at another on the same s
   expect((await watches.startTurn({ sessionId, prompt: "go on" })).text).toBe("back");
 });
 
+// Takes over two seconds: the servers are processes.
 test("when the server is killed in a turn and comes back, a subscriber has missed nothing and the session goes on", async () => {
   const place = await temporaryFolder();
   const call = { id: "c", name: "memory_search", args: { query: "fox" } };

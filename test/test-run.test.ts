@@ -14,6 +14,7 @@ async function shell(command: string): Promise<string> {
 const FILE = "test/support/failing-tests/failing.ts";
 const RUN = "npx vitest run --config test/support/failing-tests/vitest.config.ts";
 
+// Takes over two seconds: it is a run of Vitest.
 test("a red run ends with each failure and the command that repeats it, then the closing line", async () => {
   const printed = await shell(RUN);
   const blocks = printed.split(/\n(?=✗ )/);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { LONG } from "../../test/support/trials.ts";
 import type { CompactionConfig, Compactor, EngineCompactor } from "../core/compactor.ts";
 import { isSummary, type Message, summaryMessage } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
@@ -448,8 +449,11 @@ describe("a value that is not a history", () => {
   });
 });
 
-test("a history of ten thousand messages is brought below the threshold at once", async () => {
-  const messages = Array.from({ length: 2500 }, (_, index) => [
+/** Of four messages each. */
+const TURNS = LONG ? 2500 : 500;
+
+test(`a history of ${4 * TURNS} messages is brought below the threshold at once`, async () => {
+  const messages = Array.from({ length: TURNS }, (_, index) => [
     user(`u${index}`),
     ...round(`c${index}`, filler),
     assistant("a"),

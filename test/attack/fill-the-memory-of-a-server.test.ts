@@ -107,6 +107,7 @@ test("a body that arrives byte by byte takes little more memory than its bytes",
   expect(grown).toBeLessThan(5_000_000);
 }, 120_000);
 
+// Takes over two seconds: 20 MB are sent to 120 readers, behind full buffers of the system.
 test("readers of a session that read nothing share the events that they were sent", async () => {
   const readers = 120;
   const service = createSessionService({ model: scriptedModel(() => "") });

@@ -71,6 +71,7 @@ const readSession = async (url: string, sessionId: string) =>
     readonly history: readonly unknown[];
   };
 
+// Each takes over two seconds: readers have to stall behind full buffers of the system, before the server is told to end.
 test("SIGTERM ends `rkat serve` although 20 readers stall and their turns run, and nothing is lost", async () => {
   const code = await isEndedBy("SIGTERM", ["serve", "--port", "0"], async (url, prompt) => {
     const headers = { "content-type": "application/json", accept: "text/event-stream" };

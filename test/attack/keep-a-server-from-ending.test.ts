@@ -20,6 +20,7 @@ const endless: LanguageModel = {
   },
 };
 
+// Takes over two seconds: turns have to fill the buffers of clients that read nothing.
 test("a server over MCP ends while clients that read nothing have turns running, and nothing is lost", async () => {
   const path = join(await temporaryFolder(), "rkat.db");
   const stores = sqliteStores({ path });
