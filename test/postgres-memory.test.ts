@@ -154,7 +154,7 @@ describe.skipIf(!hasPostgres)("memory in PostgreSQL", NEEDS_POSTGRES, () => {
             for (const store of processes) expect(await store.search(query)).toEqual(expected);
           }
         }
-        expect(found).toBeGreaterThan(100);
+        expect(found).toBeGreaterThan(4 * STEPS);
         for (const store of processes) await store.finishMerging();
         await sqlite.finishMerging();
         const list = await sqlite.list({ limit: 10_000 });
