@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { trials } from "../../test/support/trials.ts";
 import { ANCHOR_FORMS, ANCHOR_KINDS } from "./anchor-forms.ts";
 import { anchorsIn } from "./anchors.ts";
-import { trials } from "../../test/support/trials.ts";
 
 /** All forms tried at every place where a word begins: what `anchorsIn` finds, without its shortcuts. */
 const EVERY_FORM = new RegExp(

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { GIVEN_SEED } from "../../test/support/given-seed.ts";
+import { trials } from "../../test/support/trials.ts";
 import {
   canonicalJson,
   changedJson,
@@ -10,7 +11,6 @@ import {
   textsIn,
   withinNesting,
 } from "./json-values.ts";
-import { trials } from "../../test/support/trials.ts";
 
 /** A value inside `levels` lists and objects, as `pick` mixes them. */
 function nested(levels: number, pick: number, inner: unknown): unknown {

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { trials } from "../../test/support/trials.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import { knowledgeAddendum } from "./knowledge-addendum.ts";
 import { type Evidence, KnowledgeDistiller } from "./knowledge-distiller.ts";
 import { correctionOf } from "./learned-entries.ts";
-import { trials } from "../../test/support/trials.ts";
 
 const distill = (evidence: Evidence, options = {}) =>
   new KnowledgeDistiller(options).distill(evidence);

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { trials } from "../../test/support/trials.ts";
 import { indexableText, type Message, toolResults, toolUses } from "../core/message.ts";
 import { readTranscript } from "../transcripts/read-transcript.ts";
 import { planReplay, type ReplayPlan } from "./replay-plan.ts";
-import { trials } from "../../test/support/trials.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 

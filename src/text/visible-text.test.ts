@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { controlTable, visibleCode, visibleText, withoutControls } from "./visible-text.ts";
 import { trials } from "../../test/support/trials.ts";
+import { controlTable, visibleCode, visibleText, withoutControls } from "./visible-text.ts";
 
 test("each character that a pattern of Unicode calls hidden is shown, unless it joins or styles its neighbours", () => {
   const inEmoji = String.raw`(?<=^|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)\u200D(?=\p{Extended_Pictographic}|$)|(?<=\p{Extended_Pictographic}|[0-9#*])[\uFE0E\uFE0F]`;

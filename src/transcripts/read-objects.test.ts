@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readJsonValues } from "./read-objects.ts";
 import { trials } from "../../test/support/trials.ts";
+import { readJsonValues } from "./read-objects.ts";
 
 async function textsOf(text: string, { parts = 7, bytesMax = 1000 } = {}) {
   const bytes = new TextEncoder().encode(text);

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { trials } from "../../test/support/trials.ts";
 import { zipOf } from "../../test/support/zip-of.ts";
 import { fileOfBytes } from "./found-file.ts";
 import { listZip, readZipEntry } from "./zip.ts";
-import { trials } from "../../test/support/trials.ts";
 
 async function filesIn(bytes: Buffer) {
   const source = fileOfBytes("export.zip", bytes);

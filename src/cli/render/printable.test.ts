@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { oneLine, printable, textWidth } from "./printable.ts";
 import { trials } from "../../../test/support/trials.ts";
+import { oneLine, printable, textWidth } from "./printable.ts";
 
 test("control sequences in a text do not reach the terminal", () => {
   expect(printable("a\u001b[2Jb\u0007\u009bc\td\r\ne\rf")).toBe("a�[2Jb��c\td\ne�f");

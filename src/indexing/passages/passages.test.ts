@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { PASSAGE_WORDS_MAX, passages } from "./passages.ts";
 import { trials } from "../../../test/support/trials.ts";
+import { PASSAGE_WORDS_MAX, passages } from "./passages.ts";
 
 const text = fc
   .array(

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { trials } from "../../../test/support/trials.ts";
 import { askedWords } from "../words/words.ts";
 import { hasOnlyStopWords, readQuestion, saysNothing } from "./question.ts";
-import { trials } from "../../../test/support/trials.ts";
 
 describe("a question", () => {
   test("is asked without stop words, each word once", () => {

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { indexedEntry, inMemoryIndex } from "../../../test/support/in-memory-index.ts";
+import { trials } from "../../../test/support/trials.ts";
 import type { PassageIndex, Postings } from "../passages/passage-index.ts";
 import { RANKING } from "./ranking-weights.ts";
 import { BLOCK, halvesAt, WordAmounts } from "./word-amounts.ts";
 import { BOUND_MAX, passOnSummary, wordSummary } from "./word-summaries.ts";
-import { trials } from "../../../test/support/trials.ts";
 
 const WORDS = "oak elm ash fir".split(" ");
 

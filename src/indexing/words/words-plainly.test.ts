@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { stem } from "porter2";
 import { expect, test } from "vitest";
+import { trials } from "../../../test/support/trials.ts";
 import { BASE_FORMS } from "./english.ts";
 import { foldText, foldUnit } from "./fold-text.ts";
 import { askedWords, stemmedWords, words } from "./words.ts";
-import { trials } from "../../../test/support/trials.ts";
 
 test("the words are those that one pattern finds in the whole text", () => {
   const telling = fc.constantFrom(

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { indexedText, searchWords, spacedText, wordsOf } from "./search-words.ts";
 import { trials } from "../../../test/support/trials.ts";
+import { indexedText, searchWords, spacedText, wordsOf } from "./search-words.ts";
 
 test("a text is found by its words, by the parts of its names, by pairs of characters", () => {
   expect(wordsOf("Where is src/turn_log.ts?")).toEqual(["where", "is", "src", "turn", "log", "ts"]);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { PackedTexts, RowsById } from "./line-rows.ts";
 import { trials } from "../../../test/support/trials.ts";
+import { PackedTexts, RowsById } from "./line-rows.ts";
 
 const ids = fc.array(fc.oneof(fc.uuid(), fc.string({ unit: "grapheme" })), { maxLength: 2000 });
 
