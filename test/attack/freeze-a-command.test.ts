@@ -168,6 +168,7 @@ const COMMANDS: Readonly<Record<string, readonly [line: string, stdin?: string]>
   "sessions delete": ["sessions delete last --yes"],
   "sessions restore": ["sessions restore last"],
   "sessions compact": ["sessions compact last"],
+  "sessions undo": ["sessions undo last"],
   "sessions events": ["sessions events last --follow"],
   "sessions project": ["sessions project"],
   "sessions repair": ["sessions repair"],
@@ -199,6 +200,7 @@ const COMMANDS: Readonly<Record<string, readonly [line: string, stdin?: string]>
   rpc: ["rpc", LIST],
   serve: ["serve --port 0"],
   mcp: ["mcp --http --port 0"],
+  inspect: ["inspect last --no-open"],
   move: ["move --to there.db"],
   doctor: ["doctor"],
 };
