@@ -227,3 +227,38 @@ test("the hook hands its work to another process and ends; many at once import o
   await expect.poll(() => readdirSync(folder), { timeout: 20_000 }).toEqual([]);
   expect(await prompts(project)).toHaveLength(1);
 });
+
+test("a prompt is told what other sessions said about it, once, and again after a compaction", async () => {
+  const { project, hook } = await claude(talk());
+  await project.rkat([
+    "memory",
+    "add",
+    "The spare key of the boathouse hangs behind the blue oilskin.",
+  ]);
+  const ask = (prompt: string, more: object = {}) => hook("UserPromptSubmit", { prompt, ...more });
+  const question = "Where does the spare key of the boathouse hang?";
+  const { stdout, code } = await ask(question);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /^<rkat-memory>\n\[Recalled from memory\].*blue oilskin.*\n<\/rkat-memory>\n$/s,
+  );
+  expect((await ask(question)).stdout).toBe("");
+  for (const prompt of ["ok", "How tall is a giraffe?", "/compact boathouse spare key"]) {
+    expect((await ask(prompt)).stdout).toBe("");
+  }
+  await hook("SessionStart", { source: "compact" });
+  expect((await ask(question, { source: "schedule_wakeup" })).stdout).toBe("");
+  expect((await ask(question)).stdout).toContain("blue oilskin");
+});
+
+test("a session is told its own words only when a compaction took them away", async () => {
+  const { hook } = await claude(talk());
+  await hook("import");
+  const ask = () =>
+    hook("UserPromptSubmit", { prompt: "Which port was the exporter moved to, 7443?" });
+  expect((await ask()).stdout).not.toContain("This session");
+  await hook("SessionStart", { source: "compact" });
+  const { stdout } = await ask();
+  expect(stdout).toContain("This session, ");
+  expect(stdout).toContain("Move the exporter to port 7443.");
+});

@@ -98,8 +98,9 @@ test.each([
       await service.startTurn(
         { sessionId, prompt: said(WISHES[turn], turn) },
         {
-          onEvent: ({ payload }) =>
-            void (compactions += Number(payload.type === "compaction_completed")),
+          onEvent: ({ payload }) => {
+            if (payload.type === "compaction_completed") compactions += 1;
+          },
         },
       );
     }

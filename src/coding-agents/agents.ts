@@ -173,7 +173,7 @@ function rootOf({ scope, folder, env }: Target): string {
 interface ClaudeHook {
   /** Claude Code's name of the event. */
   readonly event: string;
-  readonly does: "SessionStart" | "PreCompact" | "import";
+  readonly does: "SessionStart" | "UserPromptSubmit" | "PreCompact" | "import";
   /** Claude Code goes on meanwhile. A version that does not know this waits, which takes little time. */
   readonly async?: true;
 }
@@ -183,6 +183,7 @@ interface ClaudeHook {
  */
 const CLAUDE_HOOKS: readonly ClaudeHook[] = [
   { event: "SessionStart", does: "SessionStart" },
+  { event: "UserPromptSubmit", does: "UserPromptSubmit" },
   { event: "PreCompact", does: "PreCompact" },
   { event: "PreCompact", does: "import", async: true },
   { event: "PostCompact", does: "import", async: true },

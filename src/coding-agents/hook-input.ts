@@ -15,8 +15,9 @@ export interface HookInput {
   readonly cwd: string;
   /** The transcript, which is a regular file of yours in Claude Code's own folder. */
   readonly transcript: Transcript | undefined;
-  /** The start of the session: `startup`, `resume`, `clear`, `compact` or `fork`. */
+  /** The start of the session: `startup`, `resume`, `clear`, `compact` or `fork`. Of a prompt: who gave it. */
   readonly source: string;
+  readonly prompt: string;
   /** The summary of a compaction that has ended. */
   readonly summary: string | undefined;
 }
@@ -41,6 +42,7 @@ export function readHookInput(text: string, env: Environment): HookInput | undef
     cwd,
     transcript: transcriptAt(textIn(given.transcript_path), env),
     source: textIn(given.source),
+    prompt: textIn(given.prompt),
     summary: textIn(given.compact_summary) || undefined,
   };
 }

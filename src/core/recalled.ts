@@ -162,8 +162,14 @@ function renderRecords(records: readonly RecalledRecord[]): string {
     .join("\n");
 }
 
+/** What was said in no session (`NO_SESSION`). */
+const NAMES: Readonly<Record<string, string>> = {
+  added: "Added by hand",
+  project: "Learned in this project",
+};
+
 function headingOf({ session, time }: RecalledRecord): string {
-  const name = session === undefined ? "This session" : `Session ${session}`;
+  const name = session === undefined ? "This session" : (NAMES[session] ?? `Session ${session}`);
   return time === undefined ? `${name}:` : `${name}, ${time.slice(0, 10)}:`;
 }
 

@@ -23,7 +23,7 @@ export interface RecordChoice {
   /** The session that the records are for. Records of others name theirs. */
   readonly sessionId: string;
   /** Whether the window shows nothing of an entry, and a person did not refuse it. */
-  isNew(entry: Pick<MemoryEntry, "id" | "content">): boolean;
+  isNew(entry: MemoryEntry): boolean;
 }
 
 /**

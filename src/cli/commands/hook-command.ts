@@ -6,6 +6,7 @@ import { type StoreAccess, useOpened } from "../../app/opened.ts";
 import { noteTask, readLatest, readRules } from "../../app/read-stored.ts";
 import { type HookInput, oneAtATime, readHookInput } from "../../coding-agents/hook-input.ts";
 import { rulesOf } from "../../coding-agents/rules-of.ts";
+import { readTold, writeTold } from "../../coding-agents/told-records.ts";
 import { isHome, ownFolder, requireHome } from "../../config/config-places.ts";
 import {
   folderForImport,
@@ -16,6 +17,7 @@ import {
 import { causeTexts, errorText, SessionError } from "../../core/errors.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { makeFolders } from "../../files/make-folders.ts";
+import { unclosable } from "../../text/quoting.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 
@@ -63,7 +65,9 @@ export function failedFile(env: CliContext["terminal"]["env"]): string | undefin
   return folder && join(folder, "failed.txt");
 }
 
-function hooksFolder(env: CliContext["terminal"]["env"]): string | undefined {
+type Environment = CliContext["terminal"]["env"];
+
+function hooksFolder(env: Environment): string | undefined {
   const own = ownFolder(env);
   return own && join(own, "hooks");
 }
@@ -89,16 +93,21 @@ async function inputOf({ terminal: { stdin } }: CliContext): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
+const ANSWERED = new Set(["SessionStart", "UserPromptSubmit", "PreCompact"]);
+
 /** The text for the model, if the event has one. */
 async function answerTo(
   event: string,
   context: CliContext,
   input: HookInput,
 ): Promise<string | undefined> {
-  if (event !== "SessionStart" && event !== "PreCompact") return undefined;
+  if (!ANSWERED.has(event)) return undefined;
   const workspace = await workspaceFor(context, input);
   // Loading the service would only cost time.
   if (!hasStore(workspace)) return undefined;
+  const { env } = context.terminal;
+  if (event === "UserPromptSubmit") return await recordsFor(workspace, input, env);
+  if (event === "SessionStart" && input.source === "compact") windowLeft(input, env);
   if (event === "SessionStart" && input.source !== "compact") {
     return await rulesFor(workspace, input);
   }
@@ -130,6 +139,49 @@ async function rulesFor(workspace: Workspace, { cwd }: HookInput) {
   const isUserWide = isHome(folder, process.env) && folder !== cwd;
   const sessions = isUserWide ? new Set(stored.sessions) : undefined;
   return rulesOf(stored.rules, config.get("knowledge.max_rules"), sessions);
+}
+
+/**
+ * What memory has about a prompt: of other sessions, and of this one what its compactions took away. A prompt that no person
+ * gave, and a command of the agent, are about nothing.
+ */
+async function recordsFor(
+  workspace: Workspace,
+  { sessionId, importedId, cwd, prompt, source }: HookInput,
+  env: Environment,
+): Promise<string | undefined> {
+  const folder = hooksFolder(env);
+  if (!folder || prompt.startsWith("/") || !TYPED.has(source)) return undefined;
+  const known = readTold(folder, sessionId);
+  const told = new Set(known.told);
+  const { left = "" } = known;
+  const isUserWide = isHome(workspace.folder, env) && workspace.folder !== cwd;
+  const { recallForPrompt } = await import("../../app/recall-for-prompt.ts");
+  const found = await recallForPrompt(workspace, {
+    prompt,
+    sessionId: importedId,
+    ...(isUserWide ? { project: cwd } : {}),
+    bar: known.bar,
+    isNew: ({ id, sessionId: of, time = "" }) =>
+      !told.has(id) && (of !== importedId || (time !== "" && time < left)),
+  });
+  if (!found) return undefined;
+  const { text, ids, bar } = found;
+  writeTold(folder, sessionId, { ...known, told: [...known.told, ...ids], bar });
+  return text === "" ? undefined : `<${RECORDS}>\n${unclosable(RECORDS, text)}\n</${RECORDS}>\n`;
+}
+
+/** The tag around records. Texts in it are not imported again. */
+const RECORDS = "rkat-memory";
+
+/** Claude Code's names for a prompt that a person or a program gave. Older versions have none. */
+const TYPED = new Set(["", "user", "sdk"]);
+
+/** A compaction took the window of a session away: what it was told may come back. */
+function windowLeft({ sessionId }: HookInput, env: Environment): void {
+  const folder = hooksFolder(env);
+  if (!folder) return;
+  writeTold(folder, sessionId, { told: [], left: new Date().toISOString() });
 }
 
 /**

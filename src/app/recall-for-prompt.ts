@@ -1,0 +1,56 @@
+import { hasCapability, type Workspace } from "../config/workspace.ts";
+import type { MemoryEntry } from "../core/memory-store.ts";
+import { recalledText } from "../core/recalled.ts";
+import { chooseRecords, RECALL_SEARCH } from "../recall/choose-records.ts";
+import { BAR_LEAST, recallBar } from "../recall/recall-bar.ts";
+import { recallQuery } from "../recall/recall-query.ts";
+import { openMemoryOperations } from "../session/memory-operations.ts";
+import { memoryOptions } from "./open-memory.ts";
+import { actingFor, openStores } from "./open-stores.ts";
+
+export interface PromptElsewhere {
+  readonly prompt: string;
+  /** The session of another agent that it is given in. */
+  readonly sessionId: string;
+  /** Only sessions of this folder, in a store of many. */
+  readonly project?: string;
+  /** The bar of an earlier prompt, so that it is measured once. */
+  readonly bar?: number | undefined;
+  /** Whether the agent's window shows nothing of an entry. */
+  isNew(entry: MemoryEntry): boolean;
+}
+
+export interface FoundElsewhere {
+  readonly bar: number;
+  /** The records as a text, and their ids. */
+  readonly text: string;
+  readonly ids: readonly string[];
+}
+
+/** What a project's memory has about a prompt that another agent gets. It loads as little as a search does. */
+export async function recallForPrompt(
+  workspace: Workspace,
+  { prompt, sessionId, project, isNew, bar: known }: PromptElsewhere,
+): Promise<FoundElsewhere | undefined> {
+  const { config } = workspace;
+  const tokensMax = config.get("memory.recall_tokens");
+  const query = recallQuery({ prompt });
+  const recalls = hasCapability(config, "memory-store") && config.get("search.enabled");
+  if (!recalls || tokensMax === 0 || query === "") return undefined;
+  const stores = await openStores(workspace, "existing");
+  try {
+    const options = memoryOptions(workspace, actingFor(workspace, stores));
+    const hits = await openMemoryOperations(options).searchMemory({
+      ...RECALL_SEARCH,
+      query,
+      ...(project === undefined ? {} : { project }),
+    });
+    if (!options.memory || (hits[0]?.score ?? 0) < BAR_LEAST) return undefined;
+    const bar = known ?? (await recallBar(options.memory));
+    const found = chooseRecords(hits, { query, bar, tokensMax, sessionId, isNew });
+    const records = found?.records ?? [];
+    return { bar, text: recalledText(records), ids: records.map(({ id }) => id) };
+  } finally {
+    await stores.close();
+  }
+}
