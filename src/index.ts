@@ -100,13 +100,12 @@ export type {
   UpdateTask,
 } from "./core/operations/working-memory.ts";
 export type { ModelPrice, PriceTable } from "./core/prices.ts";
-export {
-  type LoggedSource,
-  type ParentSession,
-  passesSource,
-  type SessionSource,
-  type SourceFilter,
-  type SourceView,
+export type {
+  LoggedSource,
+  ParentSession,
+  SessionSource,
+  SourceFilter,
+  SourceView,
 } from "./core/session-source.ts";
 export type { SubTask, TaskRecord, TaskView } from "./core/task.ts";
 export type { TokenUsage, Usage } from "./core/usage.ts";
@@ -119,6 +118,14 @@ export type { Issue } from "./core/issues.ts";
 
 // Messages and events: the same in code, log and wires.
 
+export {
+  estimateTokens,
+  indexableText,
+  passesSource,
+  smartFallbackSummary,
+  splitTurns,
+  summaryMessage,
+} from "./app/plain-functions.ts";
 export type {
   AnchorReport,
   Author,
@@ -154,20 +161,17 @@ export {
   type AssistantMessage,
   type BlockAssistantMessage,
   type ContentBlock,
-  indexableText,
   type Message,
   type ProviderMeta,
   type StopReason,
   SUMMARY_PREFIX,
   type SystemMessage,
-  summaryMessage,
   type ToolResult,
   type ToolResultsMessage,
   type ToolUse,
   type UserMessage,
 } from "./core/message.ts";
-export { estimateTokens } from "./core/tokens.ts";
-export { splitTurns, type Turn } from "./core/turn.ts";
+export type { Turn } from "./core/turn.ts";
 
 // Models, tools and approvals.
 
@@ -224,7 +228,6 @@ export type {
 } from "./compaction/compact-history-result.ts";
 export { DefaultCompactor } from "./compaction/default-compactor.ts";
 export { type PruneOptions, pruneToolOutput } from "./compaction/prune-tool-output.ts";
-export { smartFallbackSummary } from "./compaction/smart-fallback-summary.ts";
 export { COMPACTION_PROMPT } from "./compaction/summary-request.ts";
 export {
   type CompactionConfig,

@@ -6,6 +6,7 @@ import {
   type RebuildResult,
 } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
+import { isMessage } from "../core/event-shape.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import {
   amount,
@@ -14,6 +15,7 @@ import {
   flag,
   group,
   is,
+  reading,
   requireOptions,
   someText,
   withFields,
@@ -171,7 +173,9 @@ export async function compactHistory(
 
   const superseded = new Set(options.superseded);
   const known = { ...(model ? { model } : {}), ...(opaqueTokens ? { opaqueTokens } : {}) };
-  const measured = measureHistory(messages, { superseded, ...known });
+  const measured = reading("compactHistory", () =>
+    measureHistory(messages, { superseded, ...known }),
+  );
   const count = providerCount(measured, options.lastInputTokens);
   const wanted = options.targetTokens ?? compactor.config.autoCompactThreshold;
   const targetTokens = Math.max(1, Math.floor(roomWithin(wanted, count)));
@@ -396,7 +400,7 @@ const FIELDS: Record<
 
 /**
  * Refuses a value that is not a history, such as messages in another library's shape.
- * It looks at each message's outside only; `messageSchema` looks deeper.
+ * `messageSchema` looks deeper.
  *
  * @throws SessionError `INVALID_PARAMS`
  */
@@ -412,7 +416,10 @@ export function requireHistory(messages: unknown): asserts messages is readonly 
       refuse(`messages[${index}].role is "${role}"; it may be ${Object.keys(FIELDS).join(", ")}.`);
     }
     const value: unknown = message[field.name];
-    if ((field.text && typeof value === "string") || (field.list && Array.isArray(value))) continue;
+    if ((field.text && typeof value === "string") || (field.list && Array.isArray(value))) {
+      if (isMessage(message)) continue;
+      refuse(`messages[${index}].${field.name} has a part that is none of such a message.`);
+    }
     const allowed = [field.text ? "a text" : "", field.list ? "an array" : ""].filter(Boolean);
     refuse(`messages[${index}].${field.name} has to be ${allowed.join(" or ")}.`);
   }

@@ -5,6 +5,7 @@ import {
   group,
   listOf,
   positions,
+  reading,
   record,
   requireArgument,
   requireOptions,
@@ -56,7 +57,7 @@ export function pruneToolOutput(
 ): readonly Shortened[] {
   requireArgument("the messages of pruneToolOutput", listOf(record), messages);
   requireOptions("pruneToolOutput", OPTIONS, options);
-  return pruneMeasured(measureHistory(messages), options);
+  return reading("pruneToolOutput", () => pruneMeasured(measureHistory(messages), options));
 }
 
 /** `pruneToolOutput` for a history that was measured before. */

@@ -1,6 +1,7 @@
 import { type BigIntStats, existsSync, lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { SessionError } from "../core/errors.ts";
+import { reading, record, requireArgument } from "../core/options.ts";
 import { systemHome, writingProblem } from "../files/make-folders.ts";
 import { readSmallFile } from "../files/plain-files.ts";
 import { type Environment, HOME_VARIABLE } from "./config-source.ts";
@@ -72,7 +73,8 @@ export function namedBy(env: Environment): string | undefined {
 export function userStoreFile(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
-  return storeFileIn(requireHome(env));
+  requireArgument("the environment of userStoreFile", record, env);
+  return reading("userStoreFile", () => storeFileIn(requireHome(env)));
 }
 
 /** Whether there is a user-wide store. */

@@ -275,6 +275,7 @@ export class SessionError extends Error {
       readonly cause?: unknown;
     } = {},
   ) {
+    requireArguments(code, options);
     const row = ERRORS[code];
     const message = options.message ?? row.message;
     const detail = options.issues ? issuesText(options.issues) : options.detail;
@@ -386,4 +387,22 @@ export function withoutPassword(address: string): string {
   return address
     .replace(/^(\w+:\/\/[^:@]*):.*@/s, "$1:***@")
     .replace(/([?&](?:ssl)?(?:password|key)=)[^&#]*/gi, "$1***");
+}
+
+/** Refuses what no failure can be made of. */
+function requireArguments(code: unknown, options: unknown): void {
+  const { message, detail, hint, issues = [] } = Object(options ?? "");
+  const isText = (value: unknown) => value === undefined || typeof value === "string";
+  const isRight =
+    typeof code === "string" &&
+    Object.hasOwn(ERRORS, code) &&
+    typeof options === "object" &&
+    options !== null &&
+    [message, detail, hint].every(isText) &&
+    Array.isArray(issues) &&
+    issues.every((issue) => Array.isArray(issue?.path) && typeof issue.message === "string");
+  if (isRight) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: "A SessionError has a code of ERRORS, and texts in its options.",
+  });
 }

@@ -158,6 +158,24 @@ export function requireArgument(name: string, check: Check, given: unknown): voi
   requireOptions(name, (value) => check(value), given);
 }
 
+/**
+ * Runs a function of values of your own, which look right. What it cannot read in them is refused as well.
+ *
+ * @throws SessionError `INVALID_PARAMS`
+ */
+export function reading<Result>(of: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (SessionError.is(error)) throw error;
+    throw new SessionError("INVALID_PARAMS", {
+      message: `The arguments of ${of} cannot be read.`,
+      cause: error,
+      hint: "Pass values of the types that the function declares.",
+    });
+  }
+}
+
 function wrong(message: string): readonly Issue[] {
   return [{ path: [], message }];
 }

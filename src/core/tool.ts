@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { AllowedCalls, ToolPolicy } from "./approval.ts";
+import { SessionError } from "./errors.ts";
 import { isObject } from "./fields.ts";
 import { issuesOf, issuesText } from "./issues.ts";
 import { jsonText } from "./json-values.ts";
@@ -73,6 +74,10 @@ export class ToolError extends Error {
   override readonly name = "ToolError";
   readonly code: ToolErrorCode;
   constructor(code: ToolErrorCode, message: string, options?: { readonly cause?: unknown }) {
+    if (typeof code !== "string" || typeof message !== "string") {
+      const detail = "A ToolError has a code and a message, which are texts.";
+      throw new SessionError("INVALID_PARAMS", { detail });
+    }
     super(message, options);
     this.code = code;
   }

@@ -8,6 +8,7 @@ import {
   type ToolUse,
   toolUses,
 } from "../core/message.ts";
+import { reading } from "../core/options.ts";
 import { familyOf, fromMeta, toMeta } from "./model-family.ts";
 
 /** The part of the AI SDK's `ModelMessage` that is used here. */
@@ -34,13 +35,15 @@ const made = new WeakMap<AiSdkMessage, readonly Message[]>();
  * along, whether given as bytes, base64 or addresses, and count by their pixels and pages.
  */
 export function fromModelMessages(messages: readonly AiSdkMessage[]): Message[] {
-  return together(messages).flatMap((group, place) => {
-    const known = made.get(group[0] as AiSdkMessage);
-    if (known) return known;
-    const message = fromGroup(group);
-    originals.set(message, { group, source: messages, place });
-    return [message];
-  });
+  return reading("fromModelMessages", () =>
+    together(messages).flatMap((group, place) => {
+      const known = made.get(group[0] as AiSdkMessage);
+      if (known) return known;
+      const message = fromGroup(group);
+      originals.set(message, { group, source: messages, place });
+      return [message];
+    }),
+  );
 }
 
 /**
@@ -57,11 +60,13 @@ export function toModelMessages<AiMessage extends AiSdkMessage = AiSdkMessage>(
   messages: readonly Message[],
 ): AiMessage[] {
   const toolNames = new Map<string, string>();
-  return runsOfUsers(messages).flatMap((run) => {
-    for (const { id, name } of run.flatMap(toolUses)) toolNames.set(id, name);
-    const each = run.map((message) => asModelMessages(message, toolNames));
-    return (run.length > 1 ? [joined(run, each.flat())] : each.flat()) as AiMessage[];
-  });
+  return reading("toModelMessages", () =>
+    runsOfUsers(messages).flatMap((run) => {
+      for (const { id, name } of run.flatMap(toolUses)) toolNames.set(id, name);
+      const each = run.map((message) => asModelMessages(message, toolNames));
+      return (run.length > 1 ? [joined(run, each.flat())] : each.flat()) as AiMessage[];
+    }),
+  );
 }
 
 function asModelMessages(

@@ -1,6 +1,16 @@
 import { type ErrorCode, SessionError } from "../core/errors.ts";
 import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
 import type { AssistantBlock, Message, StopReason, ToolUse } from "../core/message.ts";
+import {
+  type Check,
+  group,
+  is,
+  listOf,
+  positive,
+  requireArgument,
+  requireOptions,
+  text,
+} from "../core/options.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { NO_USAGE, type Usage } from "../core/usage.ts";
 
@@ -29,6 +39,12 @@ export interface ScriptedModel extends LanguageModel {
   readonly requests: { readonly messages: readonly Message[]; readonly maxTokens?: number }[];
 }
 
+const reply = is(
+  "a text, an Error or an object",
+  (value) => typeof value === "string" || (typeof value === "object" && value !== null),
+);
+const replies: Check = (value) => (typeof value === "function" ? [] : listOf(reply)(value));
+
 /**
  * A model for tests that gives scripted answers and records its requests. `next` is a list of replies,
  * or a function from a request to a reply. After the end of the list it answers "ok".
@@ -37,6 +53,8 @@ export function scriptedModel(
   next: readonly ScriptedReply[] | ((request: ModelRequest, call: number) => ScriptedReply),
   options: { readonly id?: string; readonly contextWindow?: number } = {},
 ): ScriptedModel {
+  requireArgument("the replies of scriptedModel", replies, next);
+  requireOptions("scriptedModel", group({ id: text, contextWindow: positive }), options);
   const requests: ScriptedModel["requests"] = [];
   return {
     id: options.id ?? "scripted/model",

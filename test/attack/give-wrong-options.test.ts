@@ -6,6 +6,7 @@ import { z } from "zod";
 import * as aiSdk from "../../src/ai-sdk.ts";
 import * as claude from "../../src/claude.ts";
 import { HnswMemoryStore } from "../../src/hnsw.ts";
+import type { Message } from "../../src/index.ts";
 import * as rkat from "../../src/index.ts";
 import * as jsonRpc from "../../src/json-rpc.ts";
 import * as langchain from "../../src/langchain.ts";
@@ -16,7 +17,7 @@ import { rkatPlugin } from "../../src/opencode.ts";
 import { rkatExtension } from "../../src/pi.ts";
 import { postgresStores } from "../../src/postgres.ts";
 import * as rest from "../../src/rest.ts";
-import { sqliteStores } from "../../src/sqlite.ts";
+import * as sqlite from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { allowWarning } from "../support/expect-warning.ts";
 import { trials } from "../support/trials.ts";
@@ -82,7 +83,7 @@ test.each<[object, string]>([
   [{ model, tools: [{ ...refund, needsApproval: true }] }, "tools[0].needsApproval"],
   [{ model, tools: [null] }, "tools[0]: it has to be an object, and is null"],
   [{ model, stores: {} }, "stores.events: it is missing"],
-  [{ model, stores: sqliteStores }, "stores"],
+  [{ model, stores: sqlite.sqliteStores }, "stores"],
   [{ model, memory: true }, "memory"],
   [{ model, redact: "logs" }, 'redact: it has to be one of "memory", "log"'],
   [{ model, memoryScope: "everything" }, "memoryScope"],
@@ -138,18 +139,106 @@ test("a tool is checked when it is defined, and one of the AI SDK becomes a tool
   await expect(tool?.execute({ cents: "5" }, context)).rejects.toThrow(/cents|number/);
 });
 
-/** Public functions and classes that take no options: values of the conversation, an error, a model of a test. */
-const WITHOUT_OPTIONS = ["SessionError", "ToolError", "SimpleMemoryStore", "ephemeralStores"]
-  .concat(["EphemeralApprovalStore", "EphemeralEventStore", "EphemeralKnowledgeStore"])
-  .concat([
-    "EphemeralSessionStore",
-    "estimateTokens",
-    "indexableText",
-    "passesSource",
-    "splitTurns",
-  ])
-  .concat(["summaryMessage", "fromModelMessages", "toModelMessages", "requireSqlite"])
-  .concat(["userStoreFile", "scriptedModel", "smartFallbackSummary"]);
+const ASKED: Message = { role: "user", content: "Where is the otter?" };
+const CALLED: Message = {
+  role: "block_assistant",
+  blocks: [{ block_type: "tool_use", data: { id: "a", name: "find", args: { what: "otter" } } }],
+  stop_reason: "tool_use",
+};
+const FOUND: Message = {
+  role: "tool_results",
+  results: [{ tool_use_id: "a", content: "In the river.", is_error: false }],
+};
+const HISTORY = [ASKED, CALLED, FOUND, { role: "assistant", content: "In the river." }];
+const AI_HISTORY = [
+  { role: "user", content: [{ type: "text", text: "Where?" }] },
+  {
+    role: "assistant",
+    content: [{ type: "tool-call", toolCallId: "a", toolName: "t", input: {} }],
+  },
+  {
+    role: "tool",
+    content: [
+      { type: "tool-result", toolCallId: "a", toolName: "t", output: { type: "text", value: "x" } },
+    ],
+  },
+];
+const SUMMARIZE = {
+  messages: HISTORY,
+  summarize: async () => "They look for an otter.",
+  recentTurnBudget: 1,
+};
+
+/** Public functions and classes that take values, with arguments that they take. */
+const OF_VALUES: Readonly<Record<string, readonly [of: unknown, taken: readonly unknown[]]>> = {
+  SessionError: [rkat.SessionError, ["INVALID_PARAMS", { message: "No." }]],
+  ToolError: [rkat.ToolError, ["denied", "No."]],
+  SimpleMemoryStore: [rkat.SimpleMemoryStore, []],
+  ephemeralStores: [rkat.ephemeralStores, []],
+  EphemeralApprovalStore: [rkat.EphemeralApprovalStore, []],
+  EphemeralEventStore: [rkat.EphemeralEventStore, []],
+  EphemeralKnowledgeStore: [rkat.EphemeralKnowledgeStore, []],
+  EphemeralSessionStore: [rkat.EphemeralSessionStore, [{ now: () => 0 }]],
+  estimateTokens: [rkat.estimateTokens, [HISTORY, "openai/gpt"]],
+  indexableText: [rkat.indexableText, [ASKED]],
+  passesSource: [rkat.passesSource, [{ agent: "codex", native_id: "1" }, { own: true }]],
+  splitTurns: [rkat.splitTurns, [HISTORY]],
+  summaryMessage: [rkat.summaryMessage, ["They look for an otter."]],
+  fromModelMessages: [aiSdk.fromModelMessages, [AI_HISTORY]],
+  toModelMessages: [aiSdk.toModelMessages, [HISTORY]],
+  requireSqlite: [sqlite.requireSqlite, ["99.1.0"]],
+  userStoreFile: [sqlite.userStoreFile, [{ HOME: "/home/ada" }]],
+  scriptedModel: [scriptedModel, [["Hello."], { id: "a/b", contextWindow: 5 }]],
+  smartFallbackSummary: [rkat.smartFallbackSummary, [HISTORY, 500]],
+  "compactHistory of messages": [rkat.compactHistory, [SUMMARIZE]],
+  "pruneToolOutput of a history": [rkat.pruneToolOutput, [HISTORY, { targetTokens: 1 }]],
+};
+const WITHOUT_OPTIONS = Object.keys(OF_VALUES);
+
+/** Calls a function, or makes an object of a class. */
+function called(of: unknown, args: readonly unknown[]): unknown {
+  const isClass = /^class\b/.test(Function.prototype.toString.call(of));
+  return isClass
+    ? Reflect.construct(of as never, args)
+    : Reflect.apply(of as never, undefined, args);
+}
+
+/** A value with one place in it changed: replaced, removed, or with something beside it. */
+function changed(value: unknown, path: readonly number[], other: unknown): unknown {
+  const [at, ...rest] = path;
+  if (typeof value !== "object" || value === null || at === undefined) return other;
+  const keys = Object.keys(value);
+  const key = keys[at % (keys.length + 1)];
+  if (key === undefined) return Array.isArray(value) ? [...value, other] : { ...value, other };
+  const inner = changed(Reflect.get(value, key), rest, other);
+  if (Array.isArray(value))
+    return value.map((each, index) => (String(index) === key ? inner : each));
+  return { ...value, [key]: inner };
+}
+
+test.each(Object.entries(OF_VALUES))(
+  "%s takes its arguments, and refuses what is not right in them with INVALID_PARAMS only",
+  async (_, [of, taken]) => {
+    await called(of, taken);
+    const path = fc.array(fc.nat(6), { maxLength: 6 });
+    const change = fc.oneof(shape, fc.constantFrom(undefined, null, [null], -1, "", Number.NaN));
+    await fc.assert(
+      fc.asyncProperty(path, change, async (path, other) => {
+        const args = changed(taken, path, other);
+        try {
+          await called(of, Array.isArray(args) ? args : [args]);
+        } catch (error) {
+          expect(error).toMatchObject({ code: expect.stringMatching(REFUSED) });
+        }
+        expect(ran).toEqual([]);
+      }),
+      { numRuns: trials(100, 5_000) },
+    );
+  },
+);
+
+/** A version that is too old, a home that is none: answers to arguments of the right shape. */
+const REFUSED = /^(?:INVALID_PARAMS|SESSION_STORE_ERROR|NOT_POSSIBLE)$/;
 
 test("every public function takes options that are refused by name, or takes none", async () => {
   const files = globSync("src/*.ts").filter((file) => !/cli\.ts$|\.test\.ts$/.test(file));
@@ -186,7 +275,7 @@ const DOORS: Readonly<Record<string, Door>> = {
   openEmbedder: rkat.openEmbedder,
   importTranscripts: rkat.importTranscripts,
   withLibrary: (value) => rkat.withLibrary(value, value, value),
-  sqliteStores,
+  sqliteStores: sqlite.sqliteStores,
   postgresStores,
   HnswMemoryStore: (value) => new HnswMemoryStore(value),
   fromAiSdk: aiSdk.fromAiSdk,

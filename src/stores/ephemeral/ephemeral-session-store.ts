@@ -1,3 +1,4 @@
+import { callback, group, requireOptions } from "../../core/options.ts";
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import { type LoggedSource, passesSource, type SourceFilter } from "../../core/session-source.ts";
 import {
@@ -14,6 +15,7 @@ export class EphemeralSessionStore implements SessionStore {
   readonly #now: () => number;
 
   constructor(options: { readonly now?: () => number } = {}) {
+    requireOptions("EphemeralSessionStore", group({ now: callback }), options);
     this.#now = options.now ?? Date.now;
   }
 

@@ -2,6 +2,7 @@ import { chmodSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { SessionError } from "../../core/errors.ts";
+import { is, requireArgument } from "../../core/options.ts";
 import { makeFolders } from "../../files/make-folders.ts";
 import { checksumOf } from "../stored-json.ts";
 import { Connection, OpenFiles } from "./connection.ts";
@@ -144,12 +145,18 @@ const OLDEST = "3.51.3";
  * @throws SessionError `SESSION_STORE_ERROR` when it is too old.
  */
 export function requireSqlite(version: string = sqliteVersion()): void {
+  requireArgument("the version of requireSqlite", VERSION, version);
   if (compareVersions(version, OLDEST) >= 0) return;
   throw new SessionError("SESSION_STORE_ERROR", {
     detail: `This Node brings SQLite ${version}, whose WAL reset bug corrupts stores that several processes use; install a Node that brings SQLite ${OLDEST} or newer, such as the latest 22, 24 or 26.`,
     hint: "Install the latest Node 22, 24 or 26.",
   });
 }
+
+const VERSION = is(
+  "a version, such as 3.51.3",
+  (value) => typeof value === "string" && /^\d+(?:\.\d+)*$/.test(value),
+);
 
 /** The version of Node's SQLite library. */
 export function sqliteVersion(): string {
