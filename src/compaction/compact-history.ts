@@ -17,6 +17,7 @@ import {
   is,
   reading,
   requireOptions,
+  shown,
   someText,
   withFields,
 } from "../core/options.ts";
@@ -364,7 +365,8 @@ function requireSense(options: CompactHistoryOptions, messageCount: number): voi
     refuse(`superseded names position ${wrongMessage}, where there is no system message.`);
   }
   for (const [name, value] of Object.entries({ contextWindow, targetTokens, summaryTimeoutMs })) {
-    if (!(value > 0)) refuse(`${name} is ${value}; it has to be above 0.`);
+    if (!(typeof value === "number" && value > 0))
+      refuse(`${name} is ${shown(value)}; it has to be above 0.`);
   }
   if (summarize !== undefined && typeof summarize !== "function") {
     refuse("summarize has to be a function.");

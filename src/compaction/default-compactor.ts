@@ -9,7 +9,7 @@ import {
 } from "../core/compactor.ts";
 import { SessionError } from "../core/errors.ts";
 import { isSummary, type Message } from "../core/message.ts";
-import { anything, recordOf, requireOptions } from "../core/options.ts";
+import { anything, recordOf, requireOptions, shown } from "../core/options.ts";
 import { startsTurn } from "../core/turn.ts";
 import { applyPlan } from "./apply-plan.ts";
 import { planRebuild } from "./plan-rebuild.ts";
@@ -81,7 +81,7 @@ function requireSettings(config: CompactionConfig): void {
     }
     if (Number.isSafeInteger(value) && value >= least) continue;
     throw new SessionError("INVALID_PARAMS", {
-      message: `${key} is ${value}; it has to be a whole number from ${least}.`,
+      message: `${key} is ${shown(value)}; it has to be a whole number from ${least}.`,
     });
   }
 }

@@ -194,7 +194,7 @@ function unknownName(name: string, names: readonly string[]): string {
 const SHOWN_MAX = 40;
 
 /** Short, and never the fields of an object: they may have a key. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (value === undefined || value === null || typeof value === "boolean") return String(value);
   if (typeof value === "number") return String(value);
   if (Array.isArray(value)) return "a list";

@@ -13,7 +13,7 @@ import { roomWithin } from "../compaction/measure-history.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import type { HostRecord } from "../core/host-record.ts";
-import { anything, group, requireOptions, someText, WINDOW } from "../core/options.ts";
+import { anything, group, requireOptions, shown, someText, WINDOW } from "../core/options.ts";
 import { WorkQueue } from "../core/work-queue.ts";
 import { recallRoom, reservedForRecords } from "../recall/recall-room.ts";
 import { CountedTokens } from "./counted-tokens.ts";
@@ -443,9 +443,9 @@ function missingSummarize(): SessionError {
 }
 
 function requirePositive(name: string, value: number | undefined): void {
-  if (value === undefined || value > 0) return;
+  if (value === undefined || (typeof value === "number" && value > 0)) return;
   throw new SessionError("INVALID_PARAMS", {
-    message: `${name} is ${value}; it has to be above 0.`,
+    message: `${name} is ${shown(value)}; it has to be above 0.`,
   });
 }
 
