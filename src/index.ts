@@ -125,7 +125,7 @@ export {
   smartFallbackSummary,
   splitTurns,
   summaryMessage,
-} from "./app/plain-functions.ts";
+} from "./compaction/plain-functions.ts";
 export type {
   AnchorReport,
   Author,

@@ -202,6 +202,9 @@ const WORDS: Readonly<Record<string, number>> = {
   // `net use` and `net user`
   "net us": PROGRAM,
   sig: SIGNATURE,
+  "az login": PROGRAM,
+  "oc login": PROGRAM,
+  "cf login": PROGRAM,
   authorization: AUTHORIZATION,
   bearer: BEARER,
   cookie: COOKIE,

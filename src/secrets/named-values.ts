@@ -221,8 +221,16 @@ function valueAt(
   if (braced !== undefined && isSecretValue(braced, true, "loose")) {
     return secretOf(name, start + 1, start + 1 + braced.length);
   }
+  const element = sign.endsWith(">") ? matchAt(ELEMENT, text, start)?.[0] : undefined;
+  if (element !== undefined && isSecretValue(element.replace(ENTITY, ""), true, "loose")) {
+    return secretOf(name, start, start + element.length);
+  }
   return bareValue(named, name, start, sign);
 }
+
+/** A value of XML with `&` in it, written right or not. Elsewhere, `&` ends a value. */
+const ELEMENT = /[^\s<>"'`&]{0,100}&[^\s<>"'`]{1,100}(?=<\/)/y;
+const ENTITY = /&(?:[a-z]{2,8}|#x?[0-9a-f]{1,6});/gi;
 
 const BRACE = "{".charCodeAt(0);
 
@@ -322,6 +330,8 @@ const FOREIGN_VALUE = /[!-~]{6,100}/y;
 
 function foreignValue(text: string, name: CredentialName, at: number): FoundSecret | undefined {
   const link = matchAt(FOREIGN, text, at)?.[0] ?? "";
+  // A paragraph of its own is not what the name announces.
+  if (/\n\s*\n/.test(link)) return undefined;
   const purpose = link.trim() === "" ? matchAt(FOREIGN_PURPOSE, text, at) : null;
   const start = at + (purpose?.[0].length ?? link.length);
   const run = matchAt(FOREIGN_VALUE, text, start)?.[0] ?? "";
@@ -335,7 +345,7 @@ function foreignValue(text: string, name: CredentialName, at: number): FoundSecr
 }
 
 const FOREIGN_PURPOSE =
-  /[^\n:=.;,!?|"'`(){}<>]{1,50}?\s{0,2}(?:[:：=—–]|\s(?:ist|lautet|est|es|è|é|är|jest|je|is))\s{1,3}["'`“„«「]?/y;
+  /[^\n:=.;,!?|"'`(){}<>]{1,50}?\s{0,2}(?:[:：=—–]|\s(?:ist|lautet|est|este|es|è|é|är|er|jest|je|to|on|là|adalah|is))\s{1,3}["'`“„«「]?/y;
 
 /** The end of a bare value. Text that the previous name has read is not read again. */
 function endOfBare(named: NamedText, start: number): number {

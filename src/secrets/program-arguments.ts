@@ -33,6 +33,7 @@ const PROGRAMS: readonly Arguments[] = [
       /(?:(?:docker|podman|nerdctl|helm(?: registry)?|oras|crane)(?: auth)? login|mongo(?:sh|dump|restore|export|import|stat|top)?|twine)\s/iy,
     passwords: [argument(SPACED)],
   },
+  { program: /(?:az|oc|cf) login\s/iy, passwords: [argument(SPACED)] },
   { program: /mosquitto_\w{3}\s/iy, passwords: [argument("-P[ =]")] },
   { program: /redis-cli\s/iy, passwords: [argument("-a ")] },
   { program: /smbclient\s/iy, passwords: [/\s-U[ =]{0,2}["']?[\w.\\/@-]{1,60}%([^\s"']{3,200})/] },

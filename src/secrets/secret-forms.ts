@@ -83,6 +83,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Mailgun key", form: "key-[a-f0-9]{32}\\b" },
   { kind: "Mailchimp key", mark: { text: "-us", at: 32 }, form: "[a-f0-9]{32}-us\\d{1,2}\\b" },
   { kind: "Twilio key", form: "SK[a-f0-9]{32}\\b" },
+  { kind: "Twilio token", form: "AC[a-f0-9]{32}:[a-f0-9]{32}\\b" },
   { kind: "Telegram token", form: "\\d{8,10}:AA[\\w-]{33}" },
   {
     kind: "Discord token",

@@ -221,6 +221,13 @@ const CODE = [
 
 /** Talk. */
 const PROSE = [
+  "<password>&nbsp;</password>",
+  "<password>R&amp;D</password>",
+  "hasło do serwera to tajemnica",
+  "salasana palvelimelle on väärä",
+  "parola serverului este gresita",
+  "mật khẩu máy chủ là bí mật",
+  "az login --tenant abc -p",
   "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore.",
   "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor",
   "the quick brown fox jumps over the lazy dog and then runs back into the forest",

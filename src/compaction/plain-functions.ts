@@ -1,5 +1,3 @@
-import { requireHistory } from "../compaction/compact-history.ts";
-import { smartFallbackSummary as fallbackSummary } from "../compaction/smart-fallback-summary.ts";
 import {
   indexableText as indexable,
   type Message,
@@ -21,6 +19,8 @@ import {
 } from "../core/session-source.ts";
 import { estimateTokens as estimated } from "../core/tokens.ts";
 import { splitTurns as split, type Turn } from "../core/turn.ts";
+import { requireHistory } from "./compact-history.ts";
+import { smartFallbackSummary as fallbackSummary } from "./smart-fallback-summary.ts";
 
 // Functions of values. Inside of rkat they are called with what was checked before; here, you may give them anything.
 
