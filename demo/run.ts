@@ -128,6 +128,7 @@ function sayWhatNext(): void {
       "ask it yourself",
     ],
     [`npx rkat sessions show last --dir ${folder}`, "what is in the window, and the summary"],
+    [`npx rkat inspect last --dir ${folder}`, "all of it in the browser"],
     ["npx rkat replay FILE --compact-threshold 4000", "a conversation of your own, as JSON Lines"],
     ["README.md", "an agent of your own in 15 lines"],
   ] as const;

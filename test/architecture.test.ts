@@ -153,6 +153,15 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "@modelcontextprotocol/client",
     "@modelcontextprotocol/client/stdio",
   ],
+  // What leaves this machine as a file is without credentials.
+  "surfaces/inspect": [
+    "core",
+    "secrets",
+    "surfaces/http",
+    "surfaces/rest",
+    "hono",
+    "hono/http-exception",
+  ],
   // The page runs in a browser. What it imports of the others is pure.
   "surfaces/inspect/page": [
     "core",

@@ -115,7 +115,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   rpc: ["rkat rpc", "rkat --dir ~/app rpc --scope all"],
   serve: ["rkat serve --port 8080", "RKAT_TOKEN=… rkat serve --host 0.0.0.0 --drain 10s"],
   mcp: ["rkat mcp", "rkat mcp --tools default,turn_start", "rkat mcp --http --port 8081"],
-  inspect: ["rkat inspect", "rkat inspect last --write", "rkat inspect --no-open --port 7070"],
+  inspect: ["rkat inspect", "rkat inspect last --write", "rkat inspect last --export session.html"],
   init: ["rkat init"],
   trust: ["rkat trust --show", "rkat trust"],
   move: [

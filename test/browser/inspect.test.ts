@@ -1,11 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Project } from "../support/rkat-process.ts";
 import { AXE, launch, MISSING } from "./browser.ts";
-import { EVENTS, fill, HOSTILE, type Inspected, inspect } from "./inspected-project.ts";
+import { EVENTS, fill, HOSTILE, type Inspected, inspect, SECRET } from "./inspected-project.ts";
 
 /** Everything is asked of one page for people; a browser and a server are started once. */
 describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}`, () => {
@@ -13,10 +14,11 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
   let reading: { readonly link: string; end(): void };
   let writing: { readonly link: string; end(): void };
   let made: Inspected;
+  let project: Project;
   const root = mkdtempSync(join(tmpdir(), "rkat-browser-"));
 
   beforeAll(async () => {
-    const project = await Project.open({ root });
+    project = await Project.open({ root });
     made = await fill(project);
     [browser, reading, writing] = await Promise.all([
       launch(),
@@ -111,6 +113,44 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     await page.getByRole("heading", { name: "The summary" }).waitFor();
   });
 
+  test("a compaction is taken back on the page, and so is that", async () => {
+    const { page } = await open(at(writing.link, made.talk));
+    await part(page, "Compactions");
+    await page.getByRole("button", { name: "Undo this compaction" }).click();
+    const leaveOut = page.getByRole("button", { name: /^Undo it, and leave \d+ messages out$/ });
+    const isBack = page.getByText(/messages are in the window again/);
+    await leaveOut.or(isBack).first().waitFor();
+    if ((await leaveOut.count()) > 0) await leaveOut.click();
+    await isBack.waitFor();
+    await page.getByText(/^undone by event \d+$/).waitFor();
+    await page.getByRole("button", { name: "Undo the undo" }).click();
+    await part(page, "Transcript");
+    const taken = async () => {
+      await page.getByRole("region", { name: "Transcript" }).press("End");
+      return await page.getByText(/^Took back what event \d+ did to the window$/).count();
+    };
+    await expect.poll(taken).toBe(2);
+  });
+
+  test("one session as a file shows it without a server, without credentials, and asks for nothing", async () => {
+    const file = join(root, "session.html");
+    const { code, stdout } = await project.rkat(["inspect", made.talk, "--export", file]);
+    expect({ code, stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("1 × GitHub token"),
+    });
+    expect(readFileSync(file, "utf8")).not.toContain(SECRET);
+    const { page, asked, said } = await open(pathToFileURL(file).href);
+    await row(page, "On which port does staging listen?").waitFor();
+    await page.getByText("Replaced before it was written: 1 × GitHub token").waitFor();
+    await part(page, "Compactions");
+    await row(page, "Left; ").waitFor();
+    await part(page, "Context");
+    await page.getByRole("row", { name: /Tool definitions/ }).waitFor();
+    expect(asked.filter((url) => !url.startsWith("file:"))).toEqual([]);
+    expect(said).toEqual([]);
+  });
+
   test("recall says why it found something, and what there is around it", async () => {
     const { page } = await open(reading.link);
     await views(page).getByRole("link", { name: "Recall" }).click();
@@ -118,7 +158,10 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     await page.keyboard.press("Enter");
     const best = page.getByRole("listitem").filter({ hasText: "Why it was found" }).first();
     await best.getByText("Why it was found").click();
-    await best.getByRole("row", { name: /^(word|same text)/ }).waitFor();
+    await best
+      .getByRole("row", { name: /^(word|same text)/ })
+      .first()
+      .waitFor();
     await best.getByRole("link", { name: "Where it was said" }).click();
     await page.locator(".row.marked").waitFor();
   });

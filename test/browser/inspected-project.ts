@@ -12,6 +12,9 @@ import { scriptedService } from "../support/scripted-service.ts";
 /** What somebody writes who wants the page to run it, to hide something, or to send something away. */
 export const HOSTILE = `<img src="https://evil.example/x.png" onerror="window.hacked=1"><script>window.hacked=2</script> [a](javascript:window.hacked=3) \u202Egnp.exe\u202C \u001b[31mred ${"<b>".repeat(50)}`;
 
+/** A made-up one. */
+export const SECRET = `ghp_${"aB3dE5gH7j".repeat(4).slice(0, 36)}`;
+
 export const EVENTS = 50_000;
 
 const TALK = "The quick brown fox considers the merits of jumping over the lazy dog. ".repeat(40);
@@ -56,7 +59,7 @@ export async function fill(project: Project): Promise<Inspected> {
   const { service, close } = scriptedService(project.folder, setup, stores);
   const talk = await say(service, [
     "On which port does staging listen? Never guess it.",
-    "Who owns the parcel index?",
+    `Who owns the parcel index? My token is ${SECRET}`,
     "Tell me of the fox.",
     "And which port was it?",
   ]);

@@ -19,6 +19,7 @@ trap failed ERR
 rkat() {
   case "$*" in
     serve* | "mcp --http"*) serve "$@" ;;
+    "inspect"*--export*) command_line "$@" ;;
     inspect*) serve "$@" --no-open ;;
     chat*) echo "Hello" | command_line "$@" ;;
     "sessions delete"*) echo y | at_a_terminal "$@" ;;

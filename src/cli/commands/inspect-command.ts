@@ -1,7 +1,10 @@
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { SearchScope } from "../../config/settings.ts";
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
+import type { SessionService } from "../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import { openInBrowser } from "../terminal/open-in-browser.ts";
@@ -14,6 +17,7 @@ interface InspectFlags {
   readonly port: number;
   readonly open: boolean;
   readonly write?: true;
+  readonly export?: string;
   readonly scope: SearchScope;
 }
 
@@ -26,6 +30,7 @@ export function inspectCommand(program: Command, context: CliContext): void {
     .argument("[session]", `the session to begin with: ${SESSION_ARGUMENT}`)
     .option("--port <n>", "the port to listen on; 0 takes a free one", countFlag(65_535), 0)
     .option("--no-open", "only print the link, and open no browser")
+    .option("--export <file>", "write the session as one HTML file, without credentials, instead")
     .option("--write", "let the page change something: forget, pin, answer approvals")
     .addOption(scopeFlag("show this project, the user-wide store ~/.rkat, or both").default("all"))
     .action(async (name: string | undefined, flags: InspectFlags) => {
@@ -35,6 +40,15 @@ export function inspectCommand(program: Command, context: CliContext): void {
         inspect,
         async (service, { folder }) => {
           const session = name === undefined ? undefined : await findSession(service, name);
+          if (flags.export !== undefined) {
+            await exportTo(
+              flags.export,
+              service,
+              session ?? (await findSession(service, "last")),
+              context,
+            );
+            return;
+          }
           const { serveInspect } = await import("../../surfaces/inspect/serve-inspect.ts");
           const token = newToken();
           await terminal.interruptible(async (signal) => {
@@ -61,6 +75,23 @@ export function inspectCommand(program: Command, context: CliContext): void {
         { access: write ? "serve" : "existing", scope },
       );
     });
+}
+
+async function exportTo(
+  file: string,
+  service: SessionService,
+  sessionId: string,
+  { terminal, version }: CliContext,
+): Promise<void> {
+  const { exportPage } = await import("../../surfaces/inspect/export-page.ts");
+  const { html, events, redacted } = await exportPage(service, sessionId, version);
+  await writeFile(resolve(terminal.cwd, file), html, { mode: 0o600 });
+  const kinds = Object.entries(redacted).map(([kind, count]) => `${count} × ${kind}`);
+  const replaced =
+    kinds.length > 0 ? `Replaced in it: ${kinds.join(", ")}.` : "No credential was found in it.";
+  await terminal.stdout.write(
+    `Wrote ${oneLine(file, 200)} with ${events} events. ${replaced} Read it before you pass it on.\n`,
+  );
 }
 
 /** Nobody can guess it. It ends with the command. */

@@ -54,6 +54,8 @@ export interface ToolRow {
 }
 
 type Recall = Extract<SessionEvent, { type: "memory_recalled" }>;
+type Undo = Extract<SessionEvent, { type: "compaction_undone" }>;
+type Pruning = Extract<SessionEvent, { type: "tool_output_pruned" }>;
 export type Compaction = Extract<SessionEvent, { type: "compaction_completed" }>;
 
 /** A moment of the context window. */
@@ -83,10 +85,15 @@ export class SessionLog {
     readonly event: Recall;
     readonly prompt: string;
   }[] = [];
+  /** By event: the event that undid it. */
+  readonly undone = new Map<number, number>();
   /** What the model has said of an answer that is not whole yet. */
   streaming = "";
   seq = 0;
   #window: LoggedMessage[] = [];
+  #messages: LoggedMessage[] = [];
+  /** The window before each change of it, to go back to. */
+  readonly #before = new Map<number, readonly LoggedMessage[]>();
   readonly #assembler = new MessageAssembler();
   readonly #tools = new Map<string, ToolRow>();
   #prompt = "";
@@ -106,7 +113,10 @@ export class SessionLog {
       event: payload,
     };
     const message = this.#assembler.push(stored);
-    if (message) this.#window.push(message);
+    if (message) {
+      this.#window.push(message);
+      this.#messages.push(message);
+    }
     const at = { seq, time };
     switch (payload.type) {
       case "run_started":
@@ -165,6 +175,13 @@ export class SessionLog {
       case "compaction_completed":
         this.#compact(payload, at);
         return;
+      case "tool_output_pruned":
+        this.#before.set(seq, this.#window.slice());
+        this.#note(at, "quiet", prunedText(payload));
+        return;
+      case "compaction_undone":
+        this.#undo(payload, at);
+        return;
       default: {
         const note = noteOf(payload);
         if (note) this.#note(at, ...note);
@@ -174,11 +191,23 @@ export class SessionLog {
 
   #compact(event: Compaction, at: { seq: number; time: number }): void {
     const before = this.#window;
+    this.#before.set(at.seq, before);
     const left = (id: number) => event.discarded.some(({ from, to }) => from <= id && id <= to);
     this.#window = before.filter(({ id }) => !left(id));
     this.changes.push({ ...at, event, before, after: new Set(this.#window.map(({ id }) => id)) });
     this.points.push({ seq: at.seq, kind: "compaction", tokens: event.tokens_after });
     this.rows.push({ kind: "compacted", ...at, event });
+  }
+
+  /** The window is what it was before that change, with what was said since. */
+  #undo({ undone, left_out = [] }: Undo, at: { seq: number; time: number }): void {
+    const now = this.#window;
+    this.#before.set(at.seq, now);
+    const since = this.#messages.filter(({ id }) => id > undone);
+    const back = [...(this.#before.get(undone) ?? now), ...since];
+    this.#window = back.filter(({ id }) => !left_out.includes(id));
+    this.undone.set(undone, at.seq);
+    this.#note(at, "quiet", `Took back what event ${undone} did to the window`);
   }
 
   /** The rows of a message that came whole, as those of imported sessions do. */
@@ -235,6 +264,10 @@ export class SessionLog {
   }
 }
 
+function prunedText({ pruned, tokens_before, tokens_after }: Pruning): string {
+  return `Shortened ${pruned.length} old tool outputs: ${tokens_before} → ${tokens_after} tokens`;
+}
+
 /** What an event without a row of its own says to people, if it does. */
 function noteOf(event: SessionEvent): readonly ["quiet" | "bad", string] | undefined {
   switch (event.type) {
@@ -246,11 +279,6 @@ function noteOf(event: SessionEvent): readonly ["quiet" | "bad", string] | undef
       return ["bad", `Tries again (${event.attempt} of ${event.max_attempts}): ${event.error}`];
     case "tool_execution_timed_out":
       return ["bad", `${event.name} took longer than ${event.timeout_ms} ms`];
-    case "tool_output_pruned":
-      return [
-        "quiet",
-        `Shortened ${event.pruned.length} old tool outputs: ${event.tokens_before} → ${event.tokens_after} tokens`,
-      ];
     case "text_forgotten":
       return ["quiet", `Forgot ${event.messages.length} messages`];
     case "run_paused":

@@ -1,5 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
-import { amount, Badge, Choice, clock, headOf, plain, Words } from "../parts.tsx";
+import type { UndoOutcome } from "../../../../core/operations/history.ts";
+import { amount, Badge, Choice, clock, Failure, headOf, plain, Words } from "../parts.tsx";
 import { hrefOf } from "../route.ts";
 import {
   type Fate,
@@ -12,6 +13,7 @@ import {
 } from "../session-log.ts";
 import type { ViewProps } from "../source.ts";
 import { VirtualList } from "../virtual-list.tsx";
+import type { Wire } from "../wire.ts";
 
 const FATES: Readonly<Record<Fate, string>> = {
   kept: "Kept word for word",
@@ -23,9 +25,12 @@ const FATES: Readonly<Record<Fate, string>> = {
 
 /** What each compaction kept and dropped. */
 export function CompactionsView({
+  source,
+  about,
   log,
   session,
   seq,
+  onChanged,
 }: ViewProps & {
   readonly log: SessionLog;
   readonly session: string;
@@ -53,7 +58,18 @@ export function CompactionsView({
       </nav>
       <div class="scroll">
         <Before key={chosen.seq} change={chosen} session={session} />
-        <After change={chosen} />
+        <div class="after">
+          <UndoBar
+            key={chosen.seq}
+            source={source}
+            about={about}
+            session={session}
+            seq={chosen.seq}
+            undoneBy={log.undone.get(chosen.seq)}
+            onChanged={onChanged}
+          />
+          <After change={chosen} />
+        </div>
       </div>
     </div>
   );
@@ -125,7 +141,7 @@ function After({ change: { event } }: { readonly change: WindowChange }) {
   const { report, usage } = event;
   const anchors = report?.anchors;
   return (
-    <section aria-labelledby="after" class="after">
+    <section aria-labelledby="after">
       <h2 id="after">After: {amount(event.tokens_after)} tokens</h2>
       <dl class="facts-list">
         <dt>Messages</dt>
@@ -190,4 +206,69 @@ function After({ change: { event } }: { readonly change: WindowChange }) {
       )}
     </section>
   );
+}
+
+/** Takes a compaction back, and all later ones. Where there is no room, it says what would have to stay out. */
+function UndoBar({
+  source,
+  about,
+  session,
+  seq,
+  undoneBy,
+  onChanged,
+}: ViewProps & {
+  readonly session: string;
+  readonly seq: number;
+  readonly undoneBy: number | undefined;
+  readonly onChanged: () => void;
+}) {
+  const [outcome, setOutcome] = useState<Wire<UndoOutcome>>();
+  const [error, setError] = useState<unknown>();
+  const undo = async (request: object) => {
+    try {
+      setOutcome(
+        await source.send("POST", `sessions/${encodeURIComponent(session)}/undo`, request),
+      );
+      setError(undefined);
+      onChanged();
+    } catch (failure) {
+      setError(failure);
+    }
+  };
+  return (
+    <div class="undo">
+      <div class="bar">
+        {about.writes && undoneBy === undefined && (
+          <button type="button" onClick={() => void undo({ event: seq })}>
+            Undo this compaction
+          </button>
+        )}
+        {undoneBy !== undefined && <Badge>undone by event {undoneBy}</Badge>}
+        {about.writes && undoneBy !== undefined && (
+          <button type="button" onClick={() => void undo({ event: undoneBy })}>
+            Undo the undo
+          </button>
+        )}
+        {!about.writes && !about.exported && (
+          <span class="quiet">To undo it here, open the page with --write.</span>
+        )}
+      </div>
+      <Failure error={error} />
+      <p role="status">{outcome ? outcomeText(outcome) : ""}</p>
+      {outcome?.undone === false && (
+        <button
+          type="button"
+          onClick={() => void undo({ event: seq, leave_out: outcome.leave_out })}
+        >
+          Undo it, and leave {amount(outcome.leave_out.length)} messages out
+        </button>
+      )}
+    </div>
+  );
+}
+
+function outcomeText(outcome: Wire<UndoOutcome>): string {
+  if (!outcome.undone)
+    return `${outcome.reason} ${amount(outcome.tokens_over)} tokens are too many.`;
+  return `${amount(outcome.returned.length)} messages are in the window again. The next request has ${amount(outcome.used_tokens)} tokens.`;
 }

@@ -1,3 +1,4 @@
+import type { SessionCost } from "../../../../core/operations/cost.ts";
 import type { ContextView } from "../../../../core/operations/working-memory.ts";
 import { amount, Failure, headOf, short, useLoaded } from "../parts.tsx";
 import { hrefOf } from "../route.ts";
@@ -39,6 +40,7 @@ export function ContextOverTime({
         <h2 id="over-time">Over time</h2>
         <Plot points={log.points} threshold={value?.threshold ?? null} session={session} />
       </section>
+      <CostOf source={source} session={session} calls={log.points.length} />
       <section aria-labelledby="recalled">
         <h2 id="recalled">What came back from memory</h2>
         {log.recalls.length === 0 && <p class="empty">Nothing came back by itself so far.</p>}
@@ -56,6 +58,59 @@ export function ContextOverTime({
         ))}
       </section>
     </div>
+  );
+}
+
+/** What the session cost, and what its compactions saved. */
+function CostOf({
+  source,
+  session,
+  calls,
+}: {
+  readonly source: Source;
+  readonly session: string;
+  readonly calls: number;
+}) {
+  const { value, error } = useLoaded(
+    () => source.get<Wire<SessionCost>>(`sessions/${encodeURIComponent(session)}/cost`),
+    [source, session, calls],
+  );
+  if (!value) return <Failure error={error} />;
+  const { usage, compacting, recalled } = value;
+  const money = (dollars: number | null) => (dollars === null ? "" : `, $${dollars.toFixed(4)}`);
+  return (
+    <section aria-labelledby="cost">
+      <h2 id="cost">Cost</h2>
+      <dl class="facts-list">
+        <dt>In all</dt>
+        <dd>
+          {amount(value.calls)} model calls: {amount(usage.input_tokens)} tokens in
+          {usage.cache_read_tokens === null
+            ? ""
+            : ` (${amount(usage.cache_read_tokens)} of them cached)`}
+          , {amount(usage.output_tokens)} out{money(value.cost_usd)}
+        </dd>
+        <dt>Summaries</dt>
+        <dd>
+          {amount(compacting.summaries.usage.input_tokens)} tokens in,{" "}
+          {amount(compacting.summaries.usage.output_tokens)} out
+          {money(compacting.summaries.cost_usd)}
+        </dd>
+        <dt>Compactions saved</dt>
+        <dd>
+          {amount(compacting.saved_tokens)} tokens{money(compacting.saved_usd)};{" "}
+          {amount(compacting.rewritten_tokens)} were read again
+        </dd>
+        <dt>Recalled records</dt>
+        <dd>{amount(recalled.tokens)} tokens of all requests together</dd>
+        {value.unpriced_models.length > 0 && (
+          <>
+            <dt>Without a price</dt>
+            <dd>{value.unpriced_models.map((model) => headOf(model, 60)).join(", ")}</dd>
+          </>
+        )}
+      </dl>
+    </section>
   );
 }
 
