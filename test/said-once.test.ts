@@ -150,6 +150,7 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   config: null,
   capabilities: null,
   doctor: [],
+  repair: [],
   help: null,
   completion: null,
   hook: ["SessionStart"],

@@ -125,6 +125,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   config: ["rkat config", "rkat --dir ~/app config --json"],
   capabilities: ["rkat capabilities"],
   doctor: ["rkat doctor", "rkat doctor --online"],
+  repair: ["rkat repair"],
   help: ["rkat help memory search"],
   completion: ["rkat completion zsh"],
 };

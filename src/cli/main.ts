@@ -159,6 +159,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   config: async () => (await settingsCommands()).configCommand,
   capabilities: async () => (await settingsCommands()).capabilitiesCommand,
   doctor: async () => (await import("./commands/doctor-command.ts")).doctorCommand,
+  repair: async () => (await import("./commands/repair-command.ts")).repairCommand,
 };
 
 /** The `rkat` command with the subcommands that the arguments need. */

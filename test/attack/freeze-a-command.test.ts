@@ -203,6 +203,7 @@ const COMMANDS: Readonly<Record<string, readonly [line: string, stdin?: string]>
   inspect: ["inspect last --no-open"],
   move: ["move --to there.db"],
   doctor: ["doctor"],
+  repair: ["repair"],
 };
 
 /**

@@ -1,3 +1,4 @@
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
@@ -198,6 +199,37 @@ test("doctor names an unreadable event, and a repair brings its session back int
   expect((await project.rkat(["sessions", "repair"])).stderr).toBe("Every event can be read.\n");
   expect((await project.rkat(["resume", session_id, "And now?"])).stdout).toBe("Again.\n");
   expect((await project.rkat(["memory", "search", "heron"])).stdout).toContain("fishes at dawn");
+});
+
+test("one command makes all again that comes from the log", async () => {
+  const provider = await scriptedProvider(["Yes."], async () => {});
+  const project = await Project.open({ provider });
+  const args = ["run", "--output=json", "The heron fishes at dawn."];
+  const { session_id } = (await project.json(args)) as { session_id: string };
+  await project.rkat(["memory", "search", "heron"]);
+  const file = join(project.folder, ".rkat", "rkat.db");
+  const events = readFileSync(
+    join(project.folder, ".rkat", "sessions", session_id, "events.jsonl"),
+  );
+  rmSync(join(project.folder, ".rkat", "sessions"), { recursive: true });
+  const stores = sqliteStores({ path: file });
+  await stores.memory.delete({ sessionId: session_id });
+  await stores.close();
+  expect((await project.rkat(["doctor"])).stdout).toContain("`rkat repair`");
+  spoil(file, "turn_completed", (event) => event.replace(/"usage":\{[^}]*\}/, '"usage":"many"'));
+  expect(await project.json(["repair", "--json"])).toMatchObject({
+    events: [{ session_id, type: "turn_completed" }],
+    memory: { entries: 2 },
+    sessions: 1,
+  });
+  const again = readFileSync(join(project.folder, ".rkat", "sessions", session_id, "events.jsonl"));
+  expect(String(again).split("\n").length).toBe(String(events).split("\n").length);
+  expect((await project.rkat(["memory", "search", "heron"])).stdout).toContain("fishes at dawn");
+  const { code, stdout } = await project.rkat(["repair"]);
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringContaining("Memory has what the log has: 2 entries."),
+  ]);
 });
 
 /** Two sessions in which the same was said. */
