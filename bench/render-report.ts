@@ -1,6 +1,5 @@
 import { oneLine } from "../src/cli/render/printable.ts";
-import type { Style } from "../src/cli/render/style.ts";
-import { renderTable } from "../src/cli/render/table.ts";
+import { renderTable, type Style } from "../src/cli/render/style.ts";
 import type { BenchReport, BenchTable, Figure, Machine } from "./report.ts";
 
 const BAR_COLUMNS = 20;

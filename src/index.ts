@@ -253,7 +253,7 @@ export { SimpleMemoryStore } from "./stores/ephemeral/simple-memory-store.ts";
 
 // What a store of your own implements.
 
-export type { ApprovalStore } from "./core/approval-store.ts";
+export type { ApprovalStore } from "./core/approval.ts";
 export type {
   EventStore,
   HistoryHit,

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { checkSurfaceOptions } from "./surfaces/check-options.ts";
 import { JsonRpcServer, type JsonRpcServerOptions } from "./surfaces/json-rpc/json-rpc-server.ts";
 
-export { connectJsonRpc, type ServerStreams } from "./surfaces/json-rpc/connect-json-rpc.ts";
-export type { ServerProgram } from "./surfaces/json-rpc/spawn-server.ts";
+export type { ServerProgram } from "./surfaces/json-rpc/json-rpc-connection.ts";
+export { connectJsonRpc, type ServerStreams } from "./surfaces/json-rpc/json-rpc-connection.ts";
 
 export interface ServeJsonRpcOptions extends Omit<JsonRpcServerOptions, "version"> {
   /** The version that `initialize` reports. Default: this package's. */

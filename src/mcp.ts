@@ -1,18 +1,18 @@
 import type { Server } from "@modelcontextprotocol/server";
 import type { SessionService } from "./core/session-service.ts";
 import { checkSurfaceOptions } from "./surfaces/check-options.ts";
-import { connectClient, type McpAddress, type McpProgram } from "./surfaces/mcp/connect-client.ts";
+import { connectClient, type McpAddress, type McpProgram } from "./surfaces/mcp/mcp-connection.ts";
 import { McpEndpoint, type McpServerOptions } from "./surfaces/mcp/mcp-endpoint.ts";
 import { serviceOver } from "./surfaces/service-client.ts";
 
-export type { McpAddress, McpProgram } from "./surfaces/mcp/connect-client.ts";
-export type { McpServerOptions } from "./surfaces/mcp/mcp-endpoint.ts";
 export {
   type McpHttpServer,
   type ServeMcpHttpOptions,
   serveMcpHttp,
-} from "./surfaces/mcp/serve-mcp-http.ts";
-export { type ServeMcpStdioOptions, serveMcpStdio } from "./surfaces/mcp/serve-mcp-stdio.ts";
+} from "./surfaces/mcp/http-app.ts";
+export type { McpAddress, McpProgram } from "./surfaces/mcp/mcp-connection.ts";
+export type { McpServerOptions } from "./surfaces/mcp/mcp-endpoint.ts";
+export { type ServeMcpStdioOptions, serveMcpStdio } from "./surfaces/mcp/stdio-lines.ts";
 
 /**
  * An MCP server for one connection. Connect it to any transport of the MCP SDK. The

@@ -14,8 +14,13 @@ import {
   toolResults,
   toolUses,
 } from "../src/core/message.ts";
-import { estimateTokens, jsonBytes, messageWeight, tokensOfWeight } from "../src/core/tokens.ts";
-import { withShortenedOutput } from "../src/core/tool-output.ts";
+import {
+  estimateTokens,
+  jsonBytes,
+  messageWeight,
+  tokensOfWeight,
+  withShortenedOutput,
+} from "../src/core/tokens.ts";
 import {
   arbitraryContinuation,
   arbitraryHistory,

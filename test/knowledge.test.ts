@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { newId } from "../src/core/ids.ts";
-import { Outages } from "../src/core/outages.ts";
+import { Outages } from "../src/core/warn.ts";
 import {
   createSessionService,
   defineTool,

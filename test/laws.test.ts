@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, onTestFinished } from "vitest";
 import { openHostService } from "../src/app/host-service.ts";
-import type { ApprovalStore } from "../src/core/approval-store.ts";
+import type { ApprovalStore } from "../src/core/approval.ts";
 import type { EventStore } from "../src/core/event-store.ts";
 import type { KnowledgeStore } from "../src/core/knowledge-store.ts";
 import type { SessionStore } from "../src/core/session-store.ts";

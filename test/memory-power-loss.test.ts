@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { newId } from "../src/core/ids.ts";
 import type { MemoryEntry } from "../src/core/memory-store.ts";
-import { Outages } from "../src/core/outages.ts";
+import { Outages } from "../src/core/warn.ts";
 import { createSessionService } from "../src/index.ts";
 import { MEMORY_INDEX } from "../src/projections/log-projection.ts";
 import { MemoryIndex } from "../src/projections/memory-index.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect } from "vitest";
 import { z } from "zod";
-import { issuesOfBatch } from "../src/core/whole-calls.ts";
+import { issuesOfBatch } from "../src/core/operations/turns.ts";
 import { createSessionService, type Message } from "../src/index.ts";
 import { createRestApp, type RestApp } from "../src/rest.ts";
 import { sqliteStores } from "../src/sqlite.ts";

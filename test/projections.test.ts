@@ -2,12 +2,11 @@ import { appendFile, cp, readdir, readFile, rm, truncate, writeFile } from "node
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import type { PositionedEvent } from "../src/core/event-store.ts";
+import type { PositionedEvent, Projection } from "../src/core/event-store.ts";
 import { newId } from "../src/core/ids.ts";
 import { indexableText, isSummary } from "../src/core/message.ts";
-import { Outages } from "../src/core/outages.ts";
-import type { Projection } from "../src/core/projection.ts";
 import { SessionState } from "../src/core/session-state.ts";
+import { Outages } from "../src/core/warn.ts";
 import { createSessionService } from "../src/index.ts";
 import { MemoryIndex } from "../src/projections/memory-index.ts";
 import { type ProjectionLease, ProjectionRunner } from "../src/projections/projection-runner.ts";

@@ -20,7 +20,7 @@ import { providerFailure } from "../../src/models/provider-failure.ts";
 import { findSecrets } from "../../src/secrets/redact-secrets.ts";
 import { passage } from "../../src/stores/history/search-history.ts";
 import { indexedText, searchWords, wordsOf } from "../../src/stores/history/search-words.ts";
-import { brokenLimit } from "../../src/surfaces/http/json-shape.ts";
+import { brokenLimit } from "../../src/surfaces/http/body-reader.ts";
 import { unclosable } from "../../src/text/quoting.ts";
 import { textWeight } from "../../src/text/text-weight.ts";
 import { visibleText } from "../../src/text/visible-text.ts";

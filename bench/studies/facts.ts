@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { DurableEvent } from "../../src/core/event.ts";
 import { newId } from "../../src/core/ids.ts";
-import { Outages } from "../../src/core/outages.ts";
+import { Outages } from "../../src/core/warn.ts";
 import { factOf } from "../../src/knowledge/learned-entries.ts";
 import { ProjectKnowledge } from "../../src/knowledge/project-knowledge.ts";
 import { KnowledgeRecorder } from "../../src/projections/knowledge-recorder.ts";

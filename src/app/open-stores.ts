@@ -1,21 +1,25 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Config, embedderSettings } from "../config/config.ts";
+import { type Config, embedderSettings, knowledgeSettings } from "../config/config.ts";
 import { shortPath } from "../config/config-places.ts";
 import { untrustedNote } from "../config/load-config.ts";
+import type { SearchScope } from "../config/settings.ts";
 import { hasCapability, hasStore, makeStore, type Workspace } from "../config/workspace.ts";
 import type { Embedder } from "../core/embedder.ts";
 import { SessionError, shownAddress } from "../core/errors.ts";
 import type { MemoryStore } from "../core/memory-store.ts";
+import type { OpenMemory } from "../core/operations/memory.ts";
 import type { Stores } from "../core/stores.ts";
 import { warn } from "../core/warn.ts";
 import type { EmbedderSettings } from "../embedders/open-embedder.ts";
 import type { MoveOptions, MoveReport } from "../moving/move-stores.ts";
 import { MEMORY_INDEX } from "../projections/log-projection.ts";
+import { type MemoryOptions, openMemoryOperations } from "../session/memory-operations.ts";
+import { memoryWithLibrary } from "../session/with-library.ts";
 import type { PostgresStores } from "../stores/postgres/postgres-stores.ts";
 import type { SqliteStores } from "../stores/sqlite/sqlite-stores.ts";
 import { MEMORY_STORES } from "./memory-stores.ts";
-import type { StoreAccess } from "./opened.ts";
+import { type Opened, openScope, type StoreAccess } from "./opened.ts";
 
 /** The stores at an address of PostgreSQL, or in a SQLite file. They make no vectors. */
 async function storesAt(
@@ -195,4 +199,45 @@ export async function moveStore(
   } finally {
     await source.close();
   }
+}
+
+/** Opens the memory of a project without loading the agent. */
+export async function openMemory(
+  workspace: Workspace,
+  access: StoreAccess,
+): Promise<Opened<OpenMemory>> {
+  const stores = await openStores(workspace, access);
+  const operations = openMemoryOperations(memoryOptions(workspace, actingFor(workspace, stores)));
+  return { value: operations, close: () => stores.close() };
+}
+
+/** Like `openMemory`, for searches within a scope. */
+export function openMemoryOf(
+  scope: SearchScope,
+  workspace: Workspace,
+): Promise<Opened<OpenMemory>> {
+  return openScope(scope, workspace, (one) => openMemory(one, "existing"), memoryWithLibrary);
+}
+
+/** The options of a service that its memory depends on, with the capabilities that are on. */
+export function memoryOptions(
+  { config, storePlace: { folder } }: Workspace,
+  stores: Stores,
+): MemoryOptions {
+  const hasMemory = hasCapability(config, "memory-store");
+  return {
+    ...(hasCapability(config, "session-store") ? { stores } : {}),
+    project: folder,
+    memory: hasMemory && stores.memory,
+    knowledge: hasMemory &&
+      config.get("knowledge.enabled") && { store: stores.knowledge, ...knowledgeSettings(config) },
+    ...(hasMemory
+      ? {
+          memoryScope: config.get("memory.index"),
+          searchableMemory: config.get("search.enabled"),
+          memoryResults: config.get("search.max_results"),
+          recallTokens: config.get("memory.recall_tokens"),
+        }
+      : {}),
+  };
 }

@@ -72,7 +72,7 @@ export async function noteTask(
   sessionId: string,
   notes: Readonly<Record<string, string>>,
 ): Promise<boolean> {
-  const { noteTask } = await import("../session/note-task.ts");
+  const { noteTask } = await import("../session/latest-state.ts");
   const stores = await openStores(workspace, "existing");
   try {
     return await noteTask(actingFor(workspace, stores), sessionId, notes);

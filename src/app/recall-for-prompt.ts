@@ -5,8 +5,7 @@ import { chooseRecords, RECALL_SEARCH } from "../recall/choose-records.ts";
 import { BAR_LEAST, recallBar } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
 import { openMemoryOperations } from "../session/memory-operations.ts";
-import { memoryOptions } from "./open-memory.ts";
-import { actingFor, openStores } from "./open-stores.ts";
+import { actingFor, memoryOptions, openStores } from "./open-stores.ts";
 
 export interface PromptElsewhere {
   readonly prompt: string;

@@ -1,4 +1,4 @@
-import type { HeldWarnings } from "./terminal/held-warnings.ts";
+import type { HeldWarnings } from "./terminal/process-terminal.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** The context that every command gets. */

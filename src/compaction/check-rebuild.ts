@@ -15,7 +15,7 @@ import {
   text,
   withFields,
 } from "../core/options.ts";
-import { withShortenedOutput } from "../core/tool-output.ts";
+import { withShortenedOutput } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
 import { jsonTextBytes } from "./cut-text.ts";
 import { type MeasuredHistory, measureHistory, toolPairs } from "./measure-history.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { type Message, toolResults } from "../core/message.ts";
-import { estimateTokens } from "../core/tokens.ts";
-import { withShortenedOutput } from "../core/tool-output.ts";
+import { estimateTokens, withShortenedOutput } from "../core/tokens.ts";
 import { pruneToolOutput, withShortened } from "./prune-tool-output.ts";
 
 const user = (content: string): Message => ({ role: "user", content });

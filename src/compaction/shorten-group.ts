@@ -1,7 +1,6 @@
 import type { Shortened } from "../core/compactor.ts";
 import { type ToolResult, toolResults } from "../core/message.ts";
-import { utf8Bytes } from "../core/tokens.ts";
-import { withShortenedOutput } from "../core/tool-output.ts";
+import { utf8Bytes, withShortenedOutput } from "../core/tokens.ts";
 import { textWeight } from "../text/text-weight.ts";
 import type { Group, MeasuredHistory } from "./measure-history.ts";
 

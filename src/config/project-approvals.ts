@@ -2,7 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type AllowedCalls, covers, type ProjectApprovals } from "../core/approval.ts";
 import { SessionError } from "../core/errors.ts";
-import { exactlyAllowed } from "../core/exact-answers.ts";
+import { exactlyAllowed } from "../core/options.ts";
 import { makeFolders } from "../files/make-folders.ts";
 import { SET_HOME } from "./config-places.ts";
 import type { Environment } from "./config-source.ts";

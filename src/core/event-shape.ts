@@ -1,11 +1,10 @@
 import { errorText, SessionError } from "./errors.ts";
 import type { DurableEvent, NewEvent } from "./event.ts";
-import { isObject } from "./fields.ts";
-import { isTime } from "./instant.ts";
 import {
   byField,
   fields,
   isNumber,
+  isObject,
   isText,
   listOf,
   maybe,
@@ -14,7 +13,8 @@ import {
   recordOf,
   type Shape,
   text,
-} from "./shape.ts";
+} from "./fields.ts";
+import { isTime } from "./instant.ts";
 
 const block = byField("type", {
   text: fields({ text: isText }),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SessionError } from "./errors.ts";
-import { Outages } from "./outages.ts";
+import { Outages } from "./warn.ts";
 
 /** Parts of a service, and what is told of them. */
 function partsOf() {

@@ -1,4 +1,3 @@
-import { AppendedBatches } from "./appended-batches.ts";
 import { type AllowedCalls, covers } from "./approval.ts";
 import type {
   CompactionCompleted,
@@ -20,10 +19,9 @@ import { indexableText, isSummary, type Message, summaryMessage, type ToolUse } 
 import { type LoggedMessage, MessageAssembler } from "./message-assembler.ts";
 import { PromptCache } from "./prompt-cache.ts";
 import { Recalled, withRecords } from "./recalled.ts";
-import type { SessionSnapshot } from "./session-snapshot.ts";
+import { AppendedBatches, type SessionSnapshot } from "./session-snapshot.ts";
 import { TokenCounts } from "./token-counts.ts";
-import { messageWeight, tokensOfWeight } from "./tokens.ts";
-import { withShortenedOutput } from "./tool-output.ts";
+import { messageWeight, tokensOfWeight, withShortenedOutput } from "./tokens.ts";
 import { startsTurn } from "./turn.ts";
 import { addUsage, NO_USAGE, type Usage } from "./usage.ts";
 import { WaitingCalls } from "./waiting-calls.ts";

@@ -1,4 +1,4 @@
-import type { ApprovalStore } from "./approval-store.ts";
+import type { ApprovalStore } from "./approval.ts";
 import type { EventStore } from "./event-store.ts";
 import type { ForgottenMarks, ForgottenTexts } from "./forgotten-texts.ts";
 import type { ImportKeys, ImportStore } from "./import-store.ts";

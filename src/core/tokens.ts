@@ -1,7 +1,7 @@
 import { fileTokens, imageTokens } from "../text/image-tokens.ts";
 import { textWeight } from "../text/text-weight.ts";
 import { jsonText } from "./json-values.ts";
-import type { ContentBlock, Message } from "./message.ts";
+import { type ContentBlock, type Message, toolResults } from "./message.ts";
 
 const encoder = new TextEncoder();
 
@@ -105,7 +105,7 @@ export function headWithin(text: string, bytesMax: number): string {
 }
 
 /** The longest end of `text` that fits `bytesMax` UTF-8 bytes, without splitting a character. */
-export function tailWithin(text: string, bytesMax: number): string {
+function tailWithin(text: string, bytesMax: number): string {
   const bytes = encoder.encode(text.slice(-Math.max(0, bytesMax) - 1));
   if (bytes.length <= bytesMax) return text;
   let start = bytes.length - Math.max(0, bytesMax);
@@ -125,4 +125,83 @@ function isAscii(text: string): boolean {
     if (text.charCodeAt(index) > 127) return false;
   }
   return true;
+}
+
+/** Ends a text that was cut. */
+const CUT_MARK = " […]";
+
+interface Passage {
+  readonly content: string;
+}
+
+/** A search result. Its neighbours are what was said right before and after it. */
+interface Result extends Passage {
+  readonly neighbours?: { readonly before: readonly Passage[]; readonly after: readonly Passage[] };
+}
+
+/**
+ * The first results whose texts, neighbours included, take at most `maxTokens`
+ * together (UTF-8 bytes / 4). With `maxTokensEach`, longer texts are cut first.
+ *
+ * The best result always comes: without neighbours when they do not fit, and cut
+ * when it alone is too long. Results that were changed are new objects.
+ */
+export function withinTokens<Hit extends Result>(
+  hits: readonly Hit[],
+  maxTokens: number,
+  maxTokensEach = Number.POSITIVE_INFINITY,
+): readonly Hit[] {
+  const bytesMax = maxTokens * 4;
+  const kept: Hit[] = [];
+  let bytes = 0;
+  for (const hit of hits) {
+    const short = cut(hit, maxTokensEach * 4);
+    bytes += bytesOf(short);
+    if (bytes > bytesMax) break;
+    kept.push(short);
+  }
+  const [best] = hits;
+  if (kept.length > 0 || !best) return kept;
+  const { neighbours: _, ...alone } = best;
+  return [cut(alone as Hit, Math.min(maxTokens, maxTokensEach) * 4)];
+}
+
+function bytesOf({ content, neighbours }: Result): number {
+  const around = neighbours ? [...neighbours.before, ...neighbours.after] : [];
+  return around.reduce((sum, passage) => sum + utf8Bytes(passage.content), utf8Bytes(content));
+}
+
+function cut<Hit extends Result>(hit: Hit, bytesMax: number): Hit {
+  const { content } = hit;
+  if (content.length <= bytesMax && utf8Bytes(content) <= bytesMax) return hit;
+  return { ...hit, content: headWithin(content, bytesMax - utf8Bytes(CUT_MARK)) + CUT_MARK };
+}
+
+/**
+ * Shortens a tool's output to about `keptBytes`: half from its start and half from its end, with a
+ * note in between that says what is missing. The same input always gives the
+ * same text.
+ */
+function shortenToolOutput(output: string, keptBytes: number): string {
+  const head = headWithin(output, Math.ceil(keptBytes / 2));
+  const tail = tailWithin(output, Math.floor(keptBytes / 2));
+  const missing = utf8Bytes(output) - utf8Bytes(head) - utf8Bytes(tail);
+  if (missing <= 0) return output;
+  const note = `[${missing} bytes of old tool output pruned]`;
+  return [head, note, tail].filter((part) => part !== "").join("\n");
+}
+
+/** The message with the output of `toolUseId` shortened. */
+export function withShortenedOutput(
+  message: Message,
+  toolUseId: string,
+  keptBytes: number,
+): Message {
+  if (message.role !== "tool_results") return message;
+  const results = toolResults(message).map((result) =>
+    result.tool_use_id === toolUseId
+      ? { ...result, content: shortenToolOutput(result.content, keptBytes) }
+      : result,
+  );
+  return { ...message, results };
 }

@@ -1,4 +1,4 @@
-import type { ApprovalStore } from "../core/approval-store.ts";
+import type { ApprovalStore } from "../core/approval.ts";
 import { type Cleaned, sumCleaned } from "../core/event.ts";
 import { isUnreadable } from "../core/event-shape.ts";
 import type { EventStore } from "../core/event-store.ts";

@@ -1,5 +1,9 @@
-import { memoryFilter } from "../core/memory-filter.ts";
-import type { MemoryEntry, MemoryPage, MemoryStats } from "../core/memory-store.ts";
+import {
+  type MemoryEntry,
+  type MemoryPage,
+  type MemoryStats,
+  memoryFilter,
+} from "../core/memory-store.ts";
 import {
   type Asking,
   ask,

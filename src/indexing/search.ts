@@ -1,5 +1,4 @@
-import { memoryFilter } from "../core/memory-filter.ts";
-import type { MemoryHit, MemoryQuery } from "../core/memory-store.ts";
+import { type MemoryHit, type MemoryQuery, memoryFilter } from "../core/memory-store.ts";
 import type { OpenIndex } from "./open-index.ts";
 import type { Postings } from "./passages/passage-index.ts";
 import { type Asking, ask, question, together, transaction } from "./port/asking.ts";

@@ -1,5 +1,4 @@
-import type { PendingApproval } from "../core/approval.ts";
-import type { ApprovalStore } from "../core/approval-store.ts";
+import type { ApprovalStore, PendingApproval } from "../core/approval.ts";
 import type { ToolApprovalRequested } from "../core/event.ts";
 import { type EventStore, isDeleted, type PositionedEvent } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";

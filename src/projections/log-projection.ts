@@ -1,9 +1,8 @@
 import type { SessionSettings } from "../core/event.ts";
 import { isUnreadable } from "../core/event-shape.ts";
-import type { EventStore, PositionedEvent } from "../core/event-store.ts";
+import type { EventStore, PositionedEvent, Projection } from "../core/event-store.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
 import type { MemoryScope } from "../core/memory-store.ts";
-import type { Projection } from "../core/projection.ts";
 
 const REMEMBERED_MAX = 1000;
 

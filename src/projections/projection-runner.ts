@@ -1,6 +1,5 @@
-import type { EventStore, PositionedEvent } from "../core/event-store.ts";
-import type { Outages } from "../core/outages.ts";
-import type { Projection } from "../core/projection.ts";
+import type { EventStore, PositionedEvent, Projection } from "../core/event-store.ts";
+import type { Outages } from "../core/warn.ts";
 import { WorkQueue } from "../core/work-queue.ts";
 
 /** Events per batch, so that a turn that ends meanwhile does not wait long. */

@@ -2,8 +2,12 @@ import { readdirSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import type { StoredEvent } from "../core/event.ts";
 import { isUnreadable } from "../core/event-shape.ts";
-import { type EventStore, isDeleted, type PositionedEvent } from "../core/event-store.ts";
-import type { Projection } from "../core/projection.ts";
+import {
+  type EventStore,
+  isDeleted,
+  type PositionedEvent,
+  type Projection,
+} from "../core/event-store.ts";
 import {
   lookAt,
   lookAtFile,

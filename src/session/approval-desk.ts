@@ -11,6 +11,7 @@ import {
   type AllowedFor,
   ANSWERERS,
   type Answerer,
+  type ApprovalStore,
   type Approve,
   covers,
   type PendingApproval,
@@ -18,13 +19,12 @@ import {
   TOOL_POLICIES,
   type ToolPolicy,
 } from "../core/approval.ts";
-import type { ApprovalStore } from "../core/approval-store.ts";
 import { errorText } from "../core/errors.ts";
-import { exactAnswer, exactlyAllowed } from "../core/exact-answers.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import type { ToolUse } from "../core/message.ts";
-import type { Outages } from "../core/outages.ts";
+import { exactAnswer, exactlyAllowed } from "../core/options.ts";
 import type { SessionState } from "../core/session-state.ts";
+import type { Outages } from "../core/warn.ts";
 import type { LiveSession } from "./live-sessions.ts";
 
 export interface ApprovalOptions {

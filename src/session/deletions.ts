@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../core/errors.ts";
-import { type EventStore, isDeleted, type PositionedEvent } from "../core/event-store.ts";
-import type { Projection } from "../core/projection.ts";
+import {
+  type EventStore,
+  isDeleted,
+  type PositionedEvent,
+  type Projection,
+} from "../core/event-store.ts";
 import { type DeletionDeps, deleteSession } from "../forgetting/forget-memory.ts";
 
 interface Deps extends DeletionDeps {

@@ -1,16 +1,16 @@
 import { SessionError } from "../core/errors.ts";
 import type { SessionChoice } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
-import { memoryFilter, sessionTest } from "../core/memory-filter.ts";
 import {
   type MemoryEntry,
   type MemoryHit,
   type MemoryStats,
   type MemoryStore,
+  memoryFilter,
   NO_SESSION,
+  sessionTest,
 } from "../core/memory-store.ts";
 import type { ListMemory, OpenMemory } from "../core/operations/memory.ts";
-import type { Outages } from "../core/outages.ts";
 import {
   OWN_AGENT,
   type SourceConditions,
@@ -19,7 +19,8 @@ import {
   sourceView,
 } from "../core/session-source.ts";
 import type { SessionStore } from "../core/session-store.ts";
-import { withinTokens } from "../core/within-tokens.ts";
+import { withinTokens } from "../core/tokens.ts";
+import type { Outages } from "../core/warn.ts";
 import { isMemoryBehind } from "../projections/log-projection.ts";
 import type { MemoryAudit } from "./memory-audit.ts";
 import {

@@ -3,7 +3,7 @@ import { newId } from "../core/ids.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { Stores } from "../core/stores.ts";
 import { ephemeralStores } from "../stores/ephemeral/ephemeral-stores.ts";
-import { noteTask } from "./note-task.ts";
+import { noteTask } from "./latest-state.ts";
 
 async function longSession(stores: Stores): Promise<SessionState> {
   const said = Array.from({ length: 5000 }, (_, index) => ({

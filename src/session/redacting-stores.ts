@@ -1,5 +1,4 @@
-import type { PendingApproval } from "../core/approval.ts";
-import type { ApprovalStore } from "../core/approval-store.ts";
+import type { ApprovalStore, PendingApproval } from "../core/approval.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import type { SessionStore } from "../core/session-store.ts";

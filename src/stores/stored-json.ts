@@ -1,11 +1,11 @@
 import type { ApprovalAnswer, PendingApproval } from "../core/approval.ts";
 import { SessionError } from "../core/errors.ts";
 import { isSource } from "../core/event-shape.ts";
+import { fields, isFlag, isNumber, isText, listOf, maybe, type Shape } from "../core/fields.ts";
 import type { ImportedFile } from "../core/import-store.ts";
 import { WRAPPED_NESTING_MAX, withinNesting } from "../core/json-values.ts";
 import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS, type KnowledgeEntry } from "../core/knowledge.ts";
 import type { LoggedSource } from "../core/session-source.ts";
-import { fields, isFlag, isNumber, isText, listOf, maybe, type Shape } from "../core/shape.ts";
 
 /*
  * Readers of the JSON that stores keep. A disk, a person or a server may have changed it: what does not have the

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { PendingApproval } from "../core/approval.ts";
-import type { ApprovalStore } from "../core/approval-store.ts";
+import type { ApprovalStore, PendingApproval } from "../core/approval.ts";
 import { inWords, type Law } from "./law.ts";
 
 /** The promises of every approval store. A law that opens twice expects two stores on the same approvals. */

@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { HistoryHit } from "../core/event-store.ts";
 import { type MemoryHit, type MemoryScope, saidBy } from "../core/memory-store.ts";
 import type { SearchHistory } from "../core/operations/memory.ts";
+import { withinTokens } from "../core/tokens.ts";
 import { defineTool, type Tool } from "../core/tool.ts";
-import { withinTokens } from "../core/within-tokens.ts";
 
 const LIMIT_DEFAULT = 5;
 const LIMIT_MAX = 20;

@@ -10,8 +10,7 @@ import {
   SUMMARY_PREFIX,
   toolResults,
 } from "../core/message.ts";
-import { messageWeight } from "../core/tokens.ts";
-import { withShortenedOutput } from "../core/tool-output.ts";
+import { messageWeight, withShortenedOutput } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
 import { chained, keyOf } from "./message-keys.ts";
 import type { MessageView, ViewedMessage } from "./message-view.ts";

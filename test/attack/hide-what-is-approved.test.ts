@@ -6,7 +6,7 @@ import { styleFor } from "../../src/cli/render/style.ts";
 import type { PendingApproval } from "../../src/core/approval.ts";
 import type { ToolApprovalRequested } from "../../src/core/event.ts";
 import type { MemoryEntry } from "../../src/core/memory-store.ts";
-import { formFor } from "../../src/surfaces/mcp/approval-forms.ts";
+import { formFor } from "../../src/surfaces/mcp/approval-rounds.ts";
 
 const STYLE = styleFor({ isTerminal: false }, {});
 

@@ -10,8 +10,8 @@ import {
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { openMemory } from "../../src/app/open-memory.ts";
 import { openService } from "../../src/app/open-service.ts";
+import { openMemory } from "../../src/app/open-stores.ts";
 import { useOpened } from "../../src/app/opened.ts";
 import { checkoutAround } from "../../src/config/config-places.ts";
 import { trust } from "../../src/config/trust.ts";

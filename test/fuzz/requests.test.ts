@@ -4,7 +4,7 @@ import type { Operation } from "../../src/core/operations/operation.ts";
 import { parseRequest } from "../../src/core/operations/parse-request.ts";
 import { OPERATIONS } from "../../src/core/operations.ts";
 import { errorToWire, fromWire, toWire } from "../../src/core/wire.ts";
-import { brokenLimit } from "../../src/surfaces/http/json-shape.ts";
+import { brokenLimit } from "../../src/surfaces/http/body-reader.ts";
 import { readQuery, writeQuery } from "../../src/surfaces/rest/query-params.ts";
 import { damagedBytes, damagedJson, damagedText, fuzz, readOrRefused } from "../support/fuzz.ts";
 

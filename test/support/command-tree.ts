@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { CliContext } from "../../src/cli/cli-context.ts";
 import { createProgram } from "../../src/cli/main.ts";
-import { HeldWarnings } from "../../src/cli/terminal/held-warnings.ts";
+import { HeldWarnings } from "../../src/cli/terminal/process-terminal.ts";
 
 const output = { columns: 80, isTerminal: false, write: async () => {} };
 

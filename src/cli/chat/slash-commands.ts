@@ -13,8 +13,7 @@ import { renderCost } from "../render/render-cost.ts";
 import { renderUndo } from "../render/render-history.ts";
 import { renderMemoryHits, renderMemoryStats } from "../render/render-memory.ts";
 import { renderSessionList, roleName, shortId, shortIds } from "../render/render-sessions.ts";
-import type { Style } from "../render/style.ts";
-import { renderTable } from "../render/table.ts";
+import { renderTable, type Style } from "../render/style.ts";
 import { notPicked, PICK_QUESTION, pickedIn } from "../terminal/ask.ts";
 import type { Completion, Conversation, SlashCommand } from "./conversation.ts";
 

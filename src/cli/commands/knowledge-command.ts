@@ -4,7 +4,12 @@ import type { SearchScope } from "../../config/settings.ts";
 import { hasStore } from "../../config/workspace.ts";
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
-import { KNOWLEDGE_KINDS, type KnowledgeEntry, type KnowledgeKind } from "../../core/knowledge.ts";
+import {
+  type Ground,
+  KNOWLEDGE_KINDS,
+  type KnowledgeEntry,
+  type KnowledgeKind,
+} from "../../core/knowledge.ts";
 import {
   type AddKnowledge,
   distillation,
@@ -13,9 +18,9 @@ import {
 import type { SessionService } from "../../core/session-service.ts";
 import { toWire } from "../../core/wire.ts";
 import type { CliContext } from "../cli-context.ts";
-import { printable } from "../render/printable.ts";
-import { renderEntries, renderEntry } from "../render/render-knowledge.ts";
-import { styleFor } from "../render/style.ts";
+import { plural } from "../render/amounts.ts";
+import { oneLine, printable } from "../render/printable.ts";
+import { renderFacts, type Style, styleFor } from "../render/style.ts";
 import { printJson, printText } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { changedIn } from "./find-session.ts";
@@ -39,7 +44,7 @@ const LIMIT_DEFAULT = 50;
 const SEARCHED_MAX = 1000;
 
 /** The description of the argument that names an entry. */
-export const ENTRY_ARGUMENT = "its id, or a part of the id";
+const ENTRY_ARGUMENT = "its id, or a part of the id";
 
 interface ListFlags {
   readonly scope?: Scope;
@@ -124,7 +129,7 @@ function showCommand(knowledge: Command, context: CliContext): void {
 }
 
 /** @throws SessionError `KNOWLEDGE_NOT_FOUND` when no id matches, `INVALID_PARAMS` when several do. */
-export async function findEntry(service: SessionService, name: string): Promise<KnowledgeEntry> {
+async function findEntry(service: SessionService, name: string): Promise<KnowledgeEntry> {
   try {
     return await service.readKnowledge({ knowledgeId: name });
   } catch (error) {
@@ -264,4 +269,59 @@ async function show(
 ): Promise<void> {
   if (json) await printJson(stdout, toWire(knowledgeEntry, entry));
   else await stderr.write(`${done} ${entry.id}\n`);
+}
+
+const TEXT_SHOWN = 200;
+
+/** An entry is its text, then its id, date and count, then the words that a rule rests on. */
+function renderEntries(entries: readonly KnowledgeEntry[], style: Style): string {
+  return entries
+    .map((entry) => {
+      const pin = entry.pinned ? `${style.yellow("pinned")} ` : "";
+      const kind = style.green(entry.kind.padEnd(10));
+      const lines = [about(entry), ...(entry.restsOn ?? []).map(renderGround)];
+      const below = lines.map((line) => `${" ".repeat(11)}${style.dim(line)}\n`).join("");
+      return `${kind} ${pin}${oneLine(entry.content, TEXT_SHOWN)}\n${below}`;
+    })
+    .join("");
+}
+
+/** The speaker, words and time that a rule rests on: `you said "Always use pnpm." · 2026-01-31 · session 0199 · event 3`. */
+function renderGround({ origin, said, time, sessionId, seq }: Ground): string {
+  const verb = { added: "you added", model: "a model added" }[origin as string] ?? "you said";
+  const words =
+    said === "" ? "you denied it, without a reason" : `${verb} "${oneLine(said, TEXT_SHOWN)}"`;
+  const where = sessionId === undefined ? [] : [`session ${sessionId}`, `event ${seq}`];
+  return [words, time.slice(0, 10), ...where].join(" · ");
+}
+
+/** One entry in full, and the words that a rule rests on. */
+function renderEntry(entry: KnowledgeEntry, style: Style): string {
+  const facts = renderFacts(
+    [
+      ["id", entry.id],
+      ["kind", `${entry.kind}${entry.pinned ? ", pinned" : ""}${entry.edited ? ", edited" : ""}`],
+      ["seen", `${plural(entry.count, "time")}, last ${entry.lastTime}`],
+      ["session", entry.sessionId],
+      ["from", entry.origin === "imported" ? "an imported transcript, makes no rule" : undefined],
+      ["tool", entry.tool],
+      ["arguments", shown(entry.args)],
+      ["reason", shown(entry.reason)],
+      ["goal", shown(entry.goal)],
+      ["tags", shown(entry.tags.join(", "))],
+      ["used", entry.usedAt],
+    ],
+    style,
+  );
+  const grounds = (entry.restsOn ?? []).map((ground) => `- ${renderGround(ground)}\n`);
+  const from = grounds.length > 0 ? `\nRests on:\n${grounds.join("")}` : "";
+  return `${printable(entry.content)}\n\n${facts}${from}`;
+}
+
+const shown = (text: string | undefined) => text && printable(text);
+
+function about({ id, count, lastTime, origin }: KnowledgeEntry): string {
+  const times = count > 1 ? ` · ${plural(count, "time")}` : "";
+  const from = origin === "imported" ? " · from an imported transcript, makes no rule" : "";
+  return `${id} · ${lastTime.slice(0, 10)}${times}${from}`;
 }

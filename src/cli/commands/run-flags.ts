@@ -13,7 +13,7 @@ import type { CreateSession } from "../../core/operations/sessions.ts";
 import type { Budget } from "../../core/operations/turns.ts";
 import { styleFor } from "../render/style.ts";
 import { ApprovalPrompt } from "../terminal/approval-prompt.ts";
-import type { PromptSource } from "../terminal/read-prompt.ts";
+import type { PromptSource } from "../terminal/input-file.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { flagOf, labelFlag, listFlag } from "./flags.ts";
 

@@ -144,11 +144,11 @@ export function mcpCommand(program: Command, context: CliContext): void {
             context.warnings.goOn();
             if (!http) {
               if (terminal.stdin.isTerminal) await terminal.stderr.write(WAITING);
-              const { serveMcpStdio } = await import("../../surfaces/mcp/serve-mcp-stdio.ts");
+              const { serveMcpStdio } = await import("../../surfaces/mcp/stdio-lines.ts");
               const { input, output } = terminal.takeStreams();
               return await serveMcpStdio({ service, version, signal, tools, input, output });
             }
-            const { serveMcpHttp } = await import("../../surfaces/mcp/serve-mcp-http.ts");
+            const { serveMcpHttp } = await import("../../surfaces/mcp/http-app.ts");
             const token = terminal.env.RKAT_TOKEN || undefined;
             const userTokens = await userTokensIn(flags.userTokens);
             const names = given({ token, userTokens, hosts: allowHost });

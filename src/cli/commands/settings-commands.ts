@@ -17,8 +17,7 @@ import { CAPABILITIES, CAPABILITY_DESCRIPTIONS } from "../../core/operations/ope
 import { lookAt, lookAtFile, makeFile } from "../../files/plain-files.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
-import { type Style, styleFor } from "../render/style.ts";
-import { renderTable } from "../render/table.ts";
+import { renderTable, type Style, styleFor } from "../render/style.ts";
 import { printJson, printText } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { workspaceOf } from "./with-service.ts";

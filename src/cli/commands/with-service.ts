@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import { openMemory, openMemoryOf } from "../../app/open-memory.ts";
 import {
   type Asking,
   type OpenedService,
   openService,
   openServiceOf,
 } from "../../app/open-service.ts";
+import { openMemory, openMemoryOf } from "../../app/open-stores.ts";
 import { type Opened, type StoreAccess, useOpened } from "../../app/opened.ts";
 import type { SearchScope } from "../../config/settings.ts";
 import { openUserWorkspace, openWorkspace, type Workspace } from "../../config/workspace.ts";

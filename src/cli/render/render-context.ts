@@ -7,8 +7,7 @@ import type {
 } from "../../core/operations/working-memory.ts";
 import { plural, thousands } from "./amounts.ts";
 import { oneLine } from "./printable.ts";
-import type { Style } from "./style.ts";
-import { renderTable } from "./table.ts";
+import { renderTable, type Style } from "./style.ts";
 
 const BAR_COLUMNS_MAX = 30;
 /** The columns of the table before the bars. */

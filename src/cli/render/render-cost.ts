@@ -2,8 +2,7 @@ import type { CompactionCost, Cost, SessionCost, TurnCost } from "../../core/ope
 import { PRICES_OF } from "../../core/prices.ts";
 import { thousands } from "./amounts.ts";
 import { printable } from "./printable.ts";
-import type { Style } from "./style.ts";
-import { renderTable } from "./table.ts";
+import { renderTable, type Style } from "./style.ts";
 
 /** What a session cost: a row for each turn, the sum, and what its compactions cost and saved. */
 export function renderCost(cost: SessionCost, style: Style): string {

@@ -3,8 +3,7 @@ import type { FoundTranscripts } from "../../import/find-transcripts.ts";
 import type { AddedTo } from "../../import/import-report.ts";
 import { plural, thousands, timeAgo } from "./amounts.ts";
 import { oneLine } from "./printable.ts";
-import type { Style } from "./style.ts";
-import { renderTable } from "./table.ts";
+import { renderTable, type Style } from "./style.ts";
 
 const SKIPPED_SHOWN = 10;
 const PATH_COLUMNS = 200;

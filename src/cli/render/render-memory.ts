@@ -13,8 +13,7 @@ import type { Given } from "../../core/operations/parse-request.ts";
 import type { SourceView } from "../../core/session-source.ts";
 import { plural, thousands } from "./amounts.ts";
 import { oneLine, printable } from "./printable.ts";
-import type { Style } from "./style.ts";
-import { renderFacts, renderTable } from "./table.ts";
+import { renderFacts, renderTable, type Style } from "./style.ts";
 
 /** Hits, best first. Each has its source, its text and its neighbours. */
 export function renderMemoryHits(

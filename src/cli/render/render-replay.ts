@@ -6,8 +6,7 @@ import type {
 } from "../../replay/replayed-session.ts";
 import { plural, thousands } from "./amounts.ts";
 import { printable } from "./printable.ts";
-import type { Style } from "./style.ts";
-import { type Column, renderFacts, renderTable } from "./table.ts";
+import { type Column, renderFacts, renderTable, type Style } from "./style.ts";
 
 /** The report of a replay, for people. */
 export function renderReplay(report: ReplayReport, style: Style): string {

@@ -9,8 +9,7 @@ import { OWN_AGENT, type SourceView } from "../../core/session-source.ts";
 import { renderTask, type TaskView } from "../../core/task.ts";
 import { shortTimeAgo, thousands, timeAgo } from "./amounts.ts";
 import { oneLine, printable, textWidth } from "./printable.ts";
-import type { Style } from "./style.ts";
-import { renderFacts, renderTable } from "./table.ts";
+import { renderFacts, renderTable, type Style } from "./style.ts";
 
 const RESULT_LINES_MAX = 20;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitLines, wrapText } from "./wrap-text.ts";
+import { fitLines, wrapText } from "./printable.ts";
 
 test("a long line is broken between words, and a command stays in one piece", () => {
   const hint =

@@ -1,8 +1,7 @@
 import { ERRORS, type SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
-import { printable } from "../render/printable.ts";
+import { fitLines, printable, wrapText } from "../render/printable.ts";
 import { styleFor } from "../render/style.ts";
-import { fitLines, wrapText } from "../render/wrap-text.ts";
 import type { Output, Terminal } from "./terminal.ts";
 
 /** Prints one value: on one line for a script, indented for a person. */

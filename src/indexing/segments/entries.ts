@@ -1,7 +1,7 @@
 import { SessionError } from "../../core/errors.ts";
+import { fields, isNumber, isText, orNull } from "../../core/fields.ts";
 import { instant, isTime } from "../../core/instant.ts";
 import { MEMORY_KINDS, type MemoryEntry } from "../../core/memory-store.ts";
-import { fields, isNumber, isText, orNull } from "../../core/shape.ts";
 import {
   fittedPassages,
   HITS,

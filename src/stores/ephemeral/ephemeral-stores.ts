@@ -1,5 +1,4 @@
-import type { ApprovalAnswer, PendingApproval } from "../../core/approval.ts";
-import type { ApprovalStore } from "../../core/approval-store.ts";
+import type { ApprovalAnswer, ApprovalStore, PendingApproval } from "../../core/approval.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { EventStore } from "../../core/event-store.ts";
 import {

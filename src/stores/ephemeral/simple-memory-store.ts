@@ -1,13 +1,13 @@
-import { memoryFilter } from "../../core/memory-filter.ts";
-import type {
-  MemoryCheck,
-  MemoryEntry,
-  MemoryHit,
-  MemoryPage,
-  MemoryQuery,
-  MemoryStats,
-  MemoryStore,
-  ScorePart,
+import {
+  type MemoryCheck,
+  type MemoryEntry,
+  type MemoryHit,
+  type MemoryPage,
+  type MemoryQuery,
+  type MemoryStats,
+  type MemoryStore,
+  memoryFilter,
+  type ScorePart,
 } from "../../core/memory-store.ts";
 import { utf8Bytes } from "../../core/tokens.ts";
 import { hasOnlyStopWords, readQuestion } from "../../indexing/score/question.ts";

@@ -1,6 +1,6 @@
 import type { HistoryHit, HistoryQuery, PositionedEvent } from "../../core/event-store.ts";
 import { timeSpan } from "../../core/instant.ts";
-import { sessionTest } from "../../core/memory-filter.ts";
+import { sessionTest } from "../../core/memory-store.ts";
 import { unicodePattern } from "../../text/character-kinds.ts";
 import { type EventText, shownText } from "./event-text.ts";
 import { type SearchWord, searchWords, wordsOf } from "./search-words.ts";

@@ -22,8 +22,7 @@ import {
   requireOptions,
   text,
 } from "../../core/options.ts";
-import { Outages } from "../../core/outages.ts";
-import { warnedOutages } from "../../core/warn.ts";
+import { Outages, warnedOutages } from "../../core/warn.ts";
 import { WorkQueue } from "../../core/work-queue.ts";
 import { BagOfWordsEmbedder } from "../../embedders/word-embedders.ts";
 import { hasOnlyStopWords } from "../../indexing/score/question.ts";

@@ -1,6 +1,11 @@
 import type { Embedder } from "../../core/embedder.ts";
-import { memoryFilter } from "../../core/memory-filter.ts";
-import type { MemoryEntry, MemoryHit, MemoryQuery, MemoryStore } from "../../core/memory-store.ts";
+import {
+  type MemoryEntry,
+  type MemoryHit,
+  type MemoryQuery,
+  type MemoryStore,
+  memoryFilter,
+} from "../../core/memory-store.ts";
 import { reportedScore, unreportedScore } from "../../indexing/score/score.ts";
 import { textKey } from "../../indexing/words/words.ts";
 import type { HnswIndex, Neighbour } from "./hnsw-index.ts";

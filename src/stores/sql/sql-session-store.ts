@@ -1,10 +1,10 @@
 import { SessionError } from "../../core/errors.ts";
 import { isSettings } from "../../core/event-shape.ts";
+import { fields, isFlag, isNumber, isText, orNull } from "../../core/fields.ts";
 import { isTime } from "../../core/instant.ts";
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import type { LoggedSource, SourceConditions, SourceFilter } from "../../core/session-source.ts";
 import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
-import { fields, isFlag, isNumber, isText, orNull } from "../../core/shape.ts";
 import { hashOfKey } from "../../indexing/words/vocabulary.ts";
 import { storedSource } from "../stored-json.ts";
 import {

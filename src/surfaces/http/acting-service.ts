@@ -1,5 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import { isIP } from "node:net";
 import type { Context, MiddlewareHandler } from "hono";
+import { LOOPBACK_NAME } from "../../core/bypass-proxy.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { errorResponse } from "./error-response.ts";
@@ -24,7 +26,7 @@ export interface Acting {
 }
 
 /** Finds the service of a request's token; `undefined` when it needs a token and has none, or a wrong one. */
-export type CallerOf = (context: Context) => SessionService | undefined;
+type CallerOf = (context: Context) => SessionService | undefined;
 
 /** The comparison takes the same time for every text. */
 export function callers(service: SessionService, tokens: TokenOptions): CallerOf {
@@ -82,4 +84,67 @@ function decoded(user: string): string {
 /** All digests have the same length, as the comparison needs. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
+}
+
+export interface NameOptions {
+  /** Host names that the server accepts, besides those of the loopback interface. */
+  readonly hosts?: readonly string[];
+  /** Accepts any IP address as the host. DNS rebinding needs a name, so this is safe. */
+  readonly anyAddress?: boolean;
+  /** Origins whose pages may call the server, such as `https://app.example`. */
+  readonly cors?: readonly string[];
+}
+
+/**
+ * Accepts requests for the server's own names only, and from allowed pages only.
+ *
+ * A page can point its own name to this machine (DNS rebinding) to read the
+ * server's answers. But its requests carry that name, so they are refused.
+ */
+export function guardNames(options: NameOptions): MiddlewareHandler {
+  const { hosts = [], anyAddress = false, cors = [] } = options;
+  const names = new Set(hosts.map((host) => hostName(host)));
+  const isOurs = (host: string) => {
+    const name = hostName(host);
+    if (name === undefined) return false;
+    return isLoopback(name) || names.has(name) || (anyAddress && isAddress(name));
+  };
+  return async (context, next) => {
+    // A request with an absolute URL, as for a proxy, names the host twice.
+    const host = URL.parse(context.req.url)?.host ?? "";
+    const asked = context.req.header("host") ?? host;
+    if (!isOurs(asked) || !isOurs(host)) {
+      throw new SessionError("FORBIDDEN", {
+        message: `The server does not accept requests for the host "${asked}".`,
+      });
+    }
+    const origin = context.req.header("origin");
+    if (origin !== undefined && !isOwnOrigin(origin, asked) && !cors.includes(origin)) {
+      throw new SessionError("FORBIDDEN", {
+        message: `The server does not accept requests from the page ${origin}.`,
+      });
+    }
+    await next();
+  };
+}
+
+/** The name in a `Host` header, as URLs write it. */
+function hostName(host: string): string | undefined {
+  if (/[\s/?#\\@]/.test(host)) return undefined;
+  const address = isIP(host) === 6 ? `[${host}]` : host;
+  const url = URL.parse(`http://${address}`);
+  return url?.hostname.replace(/\.$/, "");
+}
+
+function isOwnOrigin(origin: string, host: string): boolean {
+  return origin === `http://${host}` || origin === `https://${host}`;
+}
+
+/** Whether a name or address means this machine. */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK_NAME.test(hostName(host) ?? "");
+}
+
+function isAddress(name: string): boolean {
+  return isIP(name.replace(/^\[|\]$/g, "")) !== 0;
 }

@@ -1,17 +1,20 @@
 import { once } from "node:events";
-import { createServer, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { SessionError } from "../../core/errors.ts";
 import { wireError } from "../call-operation.ts";
-import type { TokenOptions } from "./acting-service.ts";
-import { boundedResponses } from "./bounded-responses.ts";
+import { isLoopback, type TokenOptions } from "./acting-service.ts";
 import { notValid } from "./error-response.ts";
-import { isLoopback } from "./guard-names.ts";
-import { refuseSlowUploads } from "./slow-uploads.ts";
 
-export interface ListenOptions extends TokenOptions {
+interface ListenOptions extends TokenOptions {
   /** 0 picks any free port. */
   readonly port: number;
   /** The address to listen on. Any but the loopback interface needs a `token`. Default `127.0.0.1`. */
@@ -30,7 +33,7 @@ interface HttpApp {
   readonly fetch: (request: Request) => Promise<Response>;
 }
 
-export interface Listening<App> {
+interface Listening<App> {
   readonly app: App;
   readonly url: string;
   readonly port: number;
@@ -191,4 +194,105 @@ function answerBadRequests(server: Server): void {
     ];
     socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
   });
+}
+
+/**
+ * A class of responses whose untaken bytes are bounded together: what was written and the clients
+ * have not taken. Beyond `bytesMax`, the connection that has been behind for the longest time is
+ * cut off. Its bytes are freed, and a reader of events goes on from the log when it reconnects.
+ */
+export function boundedResponses(bytesMax: number): typeof ServerResponse<IncomingMessage> {
+  /** The responses that are behind, the one that has been behind for the longest time first. */
+  const behind = new Map<ServerResponse, number>();
+  let untaken = 0;
+
+  function count(response: ServerResponse, bytes: number): void {
+    untaken += bytes - (behind.get(response) ?? 0);
+    if (bytes > 0) behind.set(response, bytes);
+    else behind.delete(response);
+    for (const slowest of behind.keys()) {
+      if (untaken <= bytesMax) break;
+      cut(slowest);
+    }
+  }
+
+  function cut(response: ServerResponse): void {
+    count(response, 0);
+    response.destroy();
+  }
+
+  return class BoundedResponse extends ServerResponse<IncomingMessage> {
+    constructor(request: IncomingMessage) {
+      super(request);
+      this.on("drain", () => count(this, 0));
+      this.on("close", () => count(this, 0));
+    }
+
+    // Node's overloads cannot be written down again; all of them go on as they came.
+    override write(...given: [never]): boolean {
+      const more = super.write(...given);
+      if (!more && !this.destroyed) count(this, this.writableLength);
+      return more;
+    }
+
+    override end(...given: [never]): this {
+      super.end(...given);
+      if (this.writableLength > 0 && !this.destroyed) count(this, this.writableLength);
+      return this;
+    }
+  };
+}
+
+interface UploadLimits {
+  /** How long a request may take, however slowly it arrives. */
+  readonly graceMs: number;
+  /** After that, this many bytes have to arrive in each second. */
+  readonly bytesPerSecondMin: number;
+  /** How often that is checked. */
+  readonly everyMs: number;
+}
+
+/**
+ * Refuses requests that arrive too slowly, with `ERR_HTTP_REQUEST_TIMEOUT` as Node does. Node's own limit is for the
+ * whole request, so it cuts large files on slow lines. This one only asks that the bytes go on coming.
+ */
+export function refuseSlowUploads(server: Server, limits: UploadLimits): void {
+  server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
+    if (hasBody(request)) watch(server, request, response, limits);
+  });
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+function watch(
+  server: Server,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { graceMs, bytesPerSecondMin, everyMs }: UploadLimits,
+): void {
+  const { socket } = request;
+  let before = 0;
+  let wasOurs = false;
+  const check = () => {
+    if (request.complete || socket.destroyed) return;
+    const arrived = socket.bytesRead - before;
+    before = socket.bytesRead;
+    // While the app has not read what is there, nothing more can arrive. It may have read it just now.
+    const isOurs = request.readableLength > 0 && !response.writableEnded;
+    const mayWait = isOurs || wasOurs;
+    wasOurs = isOurs;
+    if (mayWait || arrived >= (bytesPerSecondMin * everyMs) / 1000) {
+      next(everyMs);
+      return;
+    }
+    const error = new Error("The request arrives too slowly");
+    server.emit("clientError", Object.assign(error, { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
+  };
+  const next = (ms: number) => void setTimeout(check, ms).unref();
+  setTimeout(() => {
+    before = socket.bytesRead;
+    next(everyMs);
+  }, graceMs).unref();
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { refuseSlowUploads } from "./slow-uploads.ts";
+import { refuseSlowUploads } from "./listen.ts";
 
 /** A server that reads each body, and the answer to a body that comes in pieces. */
 async function served(answer: (body: AsyncIterable<Uint8Array>) => Promise<string>) {

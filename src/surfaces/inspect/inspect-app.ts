@@ -3,9 +3,15 @@ import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { type Acting, actingService, callers, type TokenOptions } from "../http/acting-service.ts";
+import {
+  type Acting,
+  actingService,
+  callers,
+  guardNames,
+  type NameOptions,
+  type TokenOptions,
+} from "../http/acting-service.ts";
 import { errorResponse, notValid } from "../http/error-response.ts";
-import { guardNames, type NameOptions } from "../http/guard-names.ts";
 import { createRestApp, type RestApp } from "../rest/rest-app.ts";
 import { type PageFiles, readPageFiles } from "./page-files.ts";
 

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { errorText, SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
@@ -6,11 +7,18 @@ import type { Operation } from "../../core/operations/operation.ts";
 import type { SubscribeOptions } from "../../core/operations/sessions.ts";
 import type { TurnOptions } from "../../core/operations/turns.ts";
 import { OPERATIONS, type OperationName } from "../../core/operations.ts";
+import type { SessionService } from "../../core/session-service.ts";
 import { readLines } from "../../text/read-lines.ts";
 import type { WireError } from "../call-operation.ts";
+import { checkSurfaceOptions } from "../check-options.ts";
 import { LineWriter } from "../line-writer.ts";
-import { RemoteSubscription } from "../remote-subscription.ts";
-import { type ForUser, remoteError, type ServiceConnection } from "../service-client.ts";
+import {
+  type ForUser,
+  RemoteSubscription,
+  remoteError,
+  type ServiceConnection,
+  serviceOver,
+} from "../service-client.ts";
 import { LINE_BYTES_MAX } from "./json-rpc-server.ts";
 import { INVALID_REQUEST, notificationLine, type RpcError, requestLine } from "./rpc-message.ts";
 
@@ -46,7 +54,7 @@ interface Pending extends RequestOptions {
 }
 
 /** The client's end of a JSON-RPC connection. */
-export class JsonRpcConnection implements ServiceConnection {
+class JsonRpcConnection implements ServiceConnection {
   readonly #pipes: Pipes;
   readonly #writer: LineWriter;
   readonly #pending = new Map<number, Pending>();
@@ -263,4 +271,51 @@ function writeRequest(id: number, method: string, params: Wire): string {
 
 function withUser(params: Wire, user: string | undefined): Wire {
   return user === undefined ? params : { ...params, user };
+}
+
+/** A program that serves JSON-RPC over its standard input and output. */
+export interface ServerProgram {
+  /** Default: `rkat`. */
+  readonly command?: string;
+  /** Default: `["rpc"]`. */
+  readonly args?: readonly string[];
+  /** The project's folder. Default: the current one. */
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+const KILL_MS = 5000;
+
+/** Starts a server. Its standard error goes to this process's. */
+function spawnServer({ command = "rkat", args = ["rpc"], ...where }: ServerProgram): Pipes {
+  const child = spawn(command, args, { ...where, stdio: ["pipe", "pipe", "inherit"] });
+  const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  child.on("error", (error) => child.stdout.destroy(error));
+  return {
+    input: child.stdout,
+    output: child.stdin,
+    async ended() {
+      const timer = setTimeout(() => child.kill("SIGKILL"), KILL_MS);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Two streams to and from a server. */
+export interface ServerStreams {
+  /** From the server. */
+  readonly input: Readable;
+  /** To the server. */
+  readonly output: Writable;
+}
+
+/**
+ * The session service of another process. The server is a program that this starts
+ * (default: `rkat rpc`) or the other end of two streams. Closing the service ends
+ * the connection and the program.
+ */
+export function connectJsonRpc(server: ServerProgram | ServerStreams = {}): SessionService {
+  checkSurfaceOptions("connectJsonRpc", server);
+  return serviceOver(new JsonRpcConnection("input" in server ? server : spawnServer(server)));
 }

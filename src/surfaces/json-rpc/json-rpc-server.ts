@@ -18,8 +18,7 @@ import {
   resultLine,
   rpcError,
 } from "./rpc-message.ts";
-import { type RpcMethod, rpcMethods } from "./rpc-methods.ts";
-import { Subscriptions } from "./subscriptions.ts";
+import { type RpcMethod, rpcMethods, Subscriptions } from "./rpc-methods.ts";
 
 export interface JsonRpcServerOptions {
   readonly service: SessionService;

@@ -7,13 +7,19 @@ import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { type Acting, actingService, callers, type TokenOptions } from "../http/acting-service.ts";
+import { checkSurfaceOptions } from "../check-options.ts";
+import {
+  type Acting,
+  actingService,
+  callers,
+  guardNames,
+  type TokenOptions,
+} from "../http/acting-service.ts";
 import { BodyReader } from "../http/body-reader.ts";
 import { errorResponse } from "../http/error-response.ts";
-import { guardNames } from "../http/guard-names.ts";
-import { HttpExchange } from "./http-exchange.ts";
+import { listen } from "../http/listen.ts";
+import { HttpExchange, refuse, TransportSessions } from "./http-exchange.ts";
 import { McpEndpoint, type McpServerOptions } from "./mcp-endpoint.ts";
-import { refuse, TransportSessions } from "./transport-sessions.ts";
 
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 const ALL_BODIES_BYTES_MAX = 128 * 1024 * 1024;
@@ -23,9 +29,9 @@ const SESSIONS_MAX = 256;
 const IDLE_MS = 30 * 60_000;
 
 /** The path of the MCP endpoint. */
-export const MCP_PATH = "/mcp";
+const MCP_PATH = "/mcp";
 
-export interface McpHttpAppOptions extends McpServerOptions, TokenOptions {
+interface McpHttpAppOptions extends McpServerOptions, TokenOptions {
   /** Host names that the server accepts, besides those of the loopback interface. */
   readonly hosts?: readonly string[];
   /** Accepts any IP address as the host. DNS rebinding needs a name, so this is safe. */
@@ -39,7 +45,7 @@ export interface McpHttpAppOptions extends McpServerOptions, TokenOptions {
 }
 
 /** MCP over HTTP for clients of every revision, as a function from requests to responses. */
-export class McpHttpApp {
+class McpHttpApp {
   readonly fetch: (request: Request) => Promise<Response>;
   readonly #endpoint: McpEndpoint;
   readonly #modern: McpHttpHandler;
@@ -122,4 +128,34 @@ async function bodyRefused(error: unknown): Promise<Response> {
     error instanceof HTTPException ? error.getResponse() : errorResponse(SessionError.from(error));
   const { message } = (await response.json()) as { message: string };
   return refuse(response.status, response.status === 400 ? -32700 : -32000, message);
+}
+
+export interface ServeMcpHttpOptions extends Omit<McpHttpAppOptions, "anyAddress"> {
+  /** 0 picks any free port. Default 8081. */
+  readonly port?: number;
+  /** The address to listen on. Any but the loopback interface needs a `token`. Default `127.0.0.1`. */
+  readonly host?: string;
+}
+
+export interface McpHttpServer {
+  /** The address for clients, with the path. */
+  readonly url: string;
+  readonly port: number;
+  /** Interrupts all calls and ends all connections. The service stays open. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves a session service over HTTP, at `/mcp`, to clients of every revision of MCP.
+ *
+ * @throws SessionError `INVALID_CONFIG` for an address that is in use, or that others can reach without a token.
+ */
+export async function serveMcpHttp(given: ServeMcpHttpOptions): Promise<McpHttpServer> {
+  checkSurfaceOptions("serveMcpHttp", given);
+  const { port = 8081, ...options } = given;
+  const { app, close, url, ...server } = await listen(
+    { port, ...options },
+    (names) => new McpHttpApp({ ...options, ...names }),
+  );
+  return { ...server, url: `${url}${MCP_PATH}`, close: () => close(() => app.close()) };
 }

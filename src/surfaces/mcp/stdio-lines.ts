@@ -7,8 +7,11 @@ import {
   type RequestId,
   type Transport,
 } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { type Line, lineProblem, readLines } from "../../text/read-lines.ts";
+import { checkSurfaceOptions } from "../check-options.ts";
 import { LineWriter } from "../line-writer.ts";
+import { McpEndpoint, type McpServerOptions } from "./mcp-endpoint.ts";
 
 /** Bytes of one message. A longer one is skipped and answered with an error. */
 const LINE_BYTES_MAX = 32 * 1024 * 1024;
@@ -21,7 +24,7 @@ const DRAIN_MS = 1_000;
  * lines that are not messages, has backpressure, and gives open requests a moment
  * to be answered when the input ends.
  */
-export class StdioLines implements Transport {
+class StdioLines implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
@@ -126,4 +129,32 @@ export class StdioLines implements Transport {
       };
     });
   }
+}
+
+export interface ServeMcpStdioOptions extends McpServerOptions {
+  /** Default: this process's standard input. */
+  readonly input?: Readable;
+  /** Gets nothing but protocol messages. Default: this process's standard output. */
+  readonly output?: Writable;
+  /** Ends the connection and interrupts all calls. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Serves a session service over standard input and output, to clients of every
+ * revision of MCP. Resolves when the connection and all calls have ended. The
+ * service stays open.
+ */
+export async function serveMcpStdio(options: ServeMcpStdioOptions): Promise<void> {
+  checkSurfaceOptions("serveMcpStdio", options);
+  const { input = process.stdin, output = process.stdout, signal } = options;
+  const endpoint = new McpEndpoint(options);
+  const transport = new StdioLines(input, output);
+  const connection = serveStdio((context) => endpoint.createServer(context), { transport });
+  const stop = () => void connection.close();
+  signal?.addEventListener("abort", stop);
+  if (signal?.aborted) stop();
+  await transport.closed;
+  signal?.removeEventListener("abort", stop);
+  await endpoint.settled();
 }

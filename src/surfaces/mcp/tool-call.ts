@@ -12,11 +12,9 @@ import { OPERATIONS, type OperationName } from "../../core/operations.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { callOperation, wireError, withAuthor } from "../call-operation.ts";
 import { streamTurn } from "../turn-events.ts";
-import { ApprovalForms, type Elicit } from "./approval-forms.ts";
-import type { ApprovalRounds } from "./approval-rounds.ts";
-import { OPERATION_OF_TOOL } from "./mcp-tools.ts";
+import { ApprovalForms, type ApprovalRounds, type Elicit } from "./approval-rounds.ts";
+import { OPERATION_OF_TOOL, withinSearchBudget, withSearchDefault } from "./mcp-tools.ts";
 import { EVENTS_META, type SessionNotice, WHOLE_META } from "./meta-keys.ts";
-import { withinSearchBudget, withSearchDefault } from "./search-budget.ts";
 import { SESSION_EVENTS, sessionEvents } from "./session-events.ts";
 
 /** The log levels that rkat sends: deltas are `debug`, all else is `info`. */

@@ -9,17 +9,16 @@ import { OPERATIONS, type OperationName } from "../../core/operations.ts";
 import { warn } from "../../core/warn.ts";
 import { callOperation, wireResult } from "../call-operation.ts";
 import { checkSurfaceOptions } from "../check-options.ts";
-import { type Acting, actingService, callers } from "../http/acting-service.ts";
+import { type Acting, actingService, callers, guardNames } from "../http/acting-service.ts";
 import { BodyReader, isJson } from "../http/body-reader.ts";
 import { errorResponse, notValid, shuttingDown, unavailable } from "../http/error-response.ts";
-import { guardNames } from "../http/guard-names.ts";
 import { TurnEvents } from "../turn-events.ts";
-import { OpenStreams } from "./open-streams.ts";
 import { openApiDocument } from "./openapi-document.ts";
 import { readQuery } from "./query-params.ts";
 import { DEFAULT_LIMITS, type RestOptions } from "./rest-options.ts";
 import { sessionEvents } from "./session-events.ts";
 import { startPage } from "./start-page.ts";
+import { OpenStreams } from "./stream-response.ts";
 import { RunningTurns, turnStream } from "./turn-stream.ts";
 
 /** A session service over HTTP, as a function from requests to responses. */

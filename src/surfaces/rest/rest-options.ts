@@ -1,7 +1,6 @@
 import type { SessionService } from "../../core/session-service.ts";
-import type { TokenOptions } from "../http/acting-service.ts";
+import type { NameOptions, TokenOptions } from "../http/acting-service.ts";
 import type { BodyLimits } from "../http/body-reader.ts";
-import type { NameOptions } from "../http/guard-names.ts";
 
 /** Every request but `/` and `/health` needs a token, if there are any. */
 export interface RestOptions extends NameOptions, TokenOptions {

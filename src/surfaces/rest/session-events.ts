@@ -5,10 +5,16 @@ import { subscribe as subscribeRequest } from "../../core/operations/sessions.ts
 import type { SessionService } from "../../core/session-service.ts";
 import { errorToWire, fromWire } from "../../core/wire.ts";
 import { wireError } from "../call-operation.ts";
-import type { OpenStream, OpenStreams } from "./open-streams.ts";
 import { readQuery } from "./query-params.ts";
 import type { RestLimits } from "./rest-options.ts";
-import { eventFrame, frame, streamResponse, unnamedEventFrame } from "./stream-response.ts";
+import {
+  eventFrame,
+  frame,
+  type OpenStream,
+  type OpenStreams,
+  streamResponse,
+  unnamedEventFrame,
+} from "./stream-response.ts";
 
 /** How long a browser waits before it reconnects. */
 const RETRY_MS = 1000;

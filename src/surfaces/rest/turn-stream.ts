@@ -3,9 +3,8 @@ import type { SessionService } from "../../core/session-service.ts";
 import { wireError } from "../call-operation.ts";
 import { shuttingDown, unavailable } from "../http/error-response.ts";
 import type { TurnEvents } from "../turn-events.ts";
-import type { OpenStream } from "./open-streams.ts";
 import type { RestLimits } from "./rest-options.ts";
-import { eventFrame, frame, streamResponse } from "./stream-response.ts";
+import { eventFrame, frame, type OpenStream, streamResponse } from "./stream-response.ts";
 
 type Turn = Promise<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { MemoryHit } from "./memory-store.ts";
-import { withinTokens } from "./within-tokens.ts";
+import { withinTokens } from "./tokens.ts";
 
 const hit = (id: string, content: string, around = ""): MemoryHit => {
   const entry = { id, content, sessionId: "s", turn: 0, kind: "message" } as const;

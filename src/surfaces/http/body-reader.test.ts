@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { brokenLimit } from "./json-shape.ts";
+import { brokenLimit } from "./body-reader.ts";
 
 const NONE = { depth: 1_000_000, values: 1_000_000 };
 const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { causeText, causeTexts, SessionError } from "../../core/errors.ts";
 import { RkatWarning } from "../../core/warn.ts";
-import { HeldWarnings } from "./held-warnings.ts";
+import { HeldWarnings } from "./process-terminal.ts";
 
 const GONE = new SessionError("SESSION_STORE_ERROR", {
   detail: "The server is gone.",
