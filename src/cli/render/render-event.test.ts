@@ -80,3 +80,23 @@ test("most events print nothing", () => {
     "",
   );
 });
+
+test("what came back from memory is told with why it did, and the best of it", () => {
+  const record = (score: number, text: string) => ({
+    id: text,
+    turn: 1,
+    said_by: "user",
+    score,
+    text,
+  });
+  expect(
+    renderEvent({
+      type: "memory_recalled",
+      records: [record(0.5, "Two."), record(0.81, "One.")],
+      tokens: 90,
+      bar: 0.42,
+    }),
+  ).toBe(
+    "  ↶ From memory: 2 records, 90 tokens; the best has 0.81, needed is 0.42\n    user: One.\n    user: Two.\n",
+  );
+});

@@ -1,4 +1,9 @@
-import type { SessionEvent, StandingInstruction, ToolApprovalResolved } from "../../core/event.ts";
+import type {
+  MemoryRecalled,
+  SessionEvent,
+  StandingInstruction,
+  ToolApprovalResolved,
+} from "../../core/event.ts";
 import { headWithin } from "../../core/tokens.ts";
 import { printable } from "./printable.ts";
 
@@ -33,7 +38,7 @@ export function renderEvent(event: SessionEvent): string {
     case "compaction_failed":
       return `  ✗ Compaction failed (continuing): ${event.error}\n`;
     case "memory_recalled":
-      return `  ↶ From memory: ${event.records.length} ${event.records.length === 1 ? "record" : "records"}, ${event.tokens} tokens\n`;
+      return renderRecalled(event);
     case "tool_output_pruned":
       return `  ✂ Old tool output pruned: ${event.tokens_before} → ${event.tokens_after} tokens\n`;
     case "compaction_undone":
@@ -124,3 +129,18 @@ function cut(text: string, bytesMax: number): string {
   const head = headWithin(line, bytesMax);
   return head === line ? line : `${head}...`;
 }
+
+/** What came back by itself, and why: the best score, and the one that it had to reach. */
+function renderRecalled({ records, tokens, bar }: MemoryRecalled): string {
+  const count = `${records.length} ${records.length === 1 ? "record" : "records"}`;
+  const best = Math.max(0, ...records.map(({ score }) => score));
+  const why =
+    bar === undefined ? "" : `; the best has ${best.toFixed(2)}, needed is ${bar.toFixed(2)}`;
+  const lines = records
+    .toSorted((one, other) => other.score - one.score)
+    .slice(0, RECALLED_SHOWN)
+    .map(({ said_by, text }) => `    ${cut(said_by, 20)}: ${cut(text, SHOWN.result)}\n`);
+  return `  ↶ From memory: ${count}, ${tokens} tokens${why}\n${lines.join("")}`;
+}
+
+const RECALLED_SHOWN = 3;
