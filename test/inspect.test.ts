@@ -3,6 +3,7 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { OPERATIONS } from "../src/core/operations.ts";
 import { RKAT } from "./support/built-package.ts";
@@ -146,6 +147,13 @@ test("every answer forbids scripts, frames and requests of others, and is not ke
     expect(headers.get("referrer-policy")).toBe("no-referrer");
     expect(headers.get("cache-control")).toBe("no-store");
   }
+});
+
+test("the page is small: at most 60 KB as a browser loads it", async () => {
+  const files = ["/", "/inspect-page.js", "/inspect-page.css"];
+  const texts = await Promise.all(files.map(async (path) => (await ask(reading, path)).text()));
+  const sizes = texts.map((text) => gzipSync(text).length);
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(60 * 1024);
 });
 
 test("it changes nothing without --write, and with it only for the page itself", async () => {

@@ -59,6 +59,12 @@ export function serveCommand(program: Command, context: CliContext): void {
     .addOption(scopeFlag(READABLE))
     .action(async ({ port, host, allowHost, cors, maxTurns, scope, ...flags }: ServeFlags) => {
       const { drain: graceMs = 0 } = flags;
+      if (flags.write && !flags.inspect) {
+        throw new SessionError("INVALID_PARAMS", {
+          message: "--write is for the page, and there is none.",
+          hint: "Add --inspect. Programs may write over REST in any case.",
+        });
+      }
       const userTokens = await userTokensIn(flags.userTokens);
       const { serveRest } = await import("../../surfaces/rest/serve-rest.ts");
       const token = flags.token ?? (terminal.env.RKAT_TOKEN || undefined);
