@@ -51,10 +51,13 @@ export const turnLaws: readonly Law<OpenService>[] = [
         const service = await (await open())({ capabilities: EVERYTHING, replies });
         const { sessionId } = await service.createSession({});
         let isOver = false;
-        const first = service.startTurn({ sessionId, prompt: "one" }).finally(() => {
-          isOver = true;
-        });
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        const begun = Promise.withResolvers<void>();
+        const first = service
+          .startTurn({ sessionId, prompt: "one" }, { onEvent: () => begun.resolve() })
+          .finally(() => {
+            isOver = true;
+          });
+        await Promise.race([begun.promise, first]);
         const second = service.startTurn({ sessionId, prompt: "two" });
         const isRefused = await second.then(
           () => false,
