@@ -39,7 +39,19 @@ export type {
   SessionCost,
   TurnCost,
 } from "./core/operations/cost.ts";
-export type { UndoCompaction, UndoOutcome } from "./core/operations/history.ts";
+export type {
+  CompactedMessage,
+  CompactionView,
+  Fate,
+  LogPage,
+  LogSpan,
+  MessageTrace,
+  ReadCompaction,
+  ReadMessage,
+  TracedCompaction,
+  UndoCompaction,
+  UndoOutcome,
+} from "./core/operations/history.ts";
 export type {
   ImportReport,
   ImportStream,

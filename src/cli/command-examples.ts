@@ -36,6 +36,9 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "sessions unarchive": ["rkat sessions unarchive 019b2c4e"],
   "sessions delete": ["rkat sessions delete last", "rkat sessions delete 019b2c4e --now --yes"],
   "sessions restore": ["rkat sessions restore last", "rkat sessions restore 019b2c4e"],
+  "sessions diff": ["rkat sessions diff last", "rkat sessions diff last --event 120"],
+  "sessions why": ["rkat sessions why last @17"],
+  "sessions log": ["rkat sessions log last --limit 20", "rkat sessions log last --before 500"],
   "sessions undo": ["rkat sessions undo last", "rkat sessions undo last --redo"],
   "sessions compact": [
     "rkat sessions compact last",

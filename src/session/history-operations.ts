@@ -1,5 +1,6 @@
 import type { HistoryOperations } from "../core/operations/history.ts";
 import type { Part } from "./checked-operations.ts";
+import { readCompaction, readLog, readMessage } from "./history-views.ts";
 import type { ServiceCore, ToolsOf } from "./service-core.ts";
 import { undoCompaction } from "./undo-compaction.ts";
 
@@ -10,5 +11,8 @@ export function historyOperations(
 ): Part<keyof HistoryOperations> {
   return {
     undoCompaction: (request) => undoCompaction(core, toolsOf, request),
+    readCompaction: (request) => readCompaction(core, request),
+    readMessage: (request) => readMessage(core, request),
+    readLog: (request) => readLog(core, request),
   };
 }

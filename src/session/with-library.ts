@@ -37,6 +37,8 @@ const LIST_LIMIT_MAX = 1000;
  *     listMemory             the first one's entries, then the library's
  *     memoryStats            of both
  *     read, context, pins,
+ *     readLog, readMessage,
+ *     readCompaction,
  *     subscribe              a session of either
  *     forgetMemory           in both
  *
@@ -95,6 +97,15 @@ export function withLibrary(
     },
     async pins(request) {
       return (await ofEither(request.sessionId, (one) => one.pins(request))).found;
+    },
+    async readLog(request) {
+      return (await ofEither(request.sessionId, (one) => one.readLog(request))).found;
+    },
+    async readMessage(request) {
+      return (await ofEither(request.sessionId, (one) => one.readMessage(request))).found;
+    },
+    async readCompaction(request) {
+      return (await ofEither(request.sessionId, (one) => one.readCompaction(request))).found;
     },
     async *subscribe(request, { onOpen, ...rest } = {}) {
       let isOpen = false;

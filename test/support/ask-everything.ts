@@ -26,6 +26,9 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
   importTranscripts: () => [{ text: '{"messages":[{"role":"user","content":"Mine."}]}' }],
   interrupt: ({ sessionId }) => [{ sessionId }],
   compact: ({ sessionId }) => [{ sessionId }],
+  readCompaction: ({ sessionId }) => [{ sessionId }, { sessionId, event: 1 }],
+  readMessage: ({ sessionId, message }) => [{ sessionId, message }],
+  readLog: ({ sessionId }) => [{ sessionId }, { sessionId, afterSeq: 0 }],
   undoCompaction: ({ sessionId, message }) => [
     { sessionId },
     { sessionId, redo: true, leaveOut: [message] },

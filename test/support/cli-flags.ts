@@ -51,6 +51,8 @@ const NAMES: Readonly<Record<string, string>> = {
   notes: "note",
   open_files: "open-file",
   close_files: "close-file",
+  before_seq: "before",
+  after_seq: "after",
 };
 
 type Kind =
@@ -82,6 +84,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   deleted: "switch",
   now: "switch",
   redo: "switch",
+  before_seq: "number",
+  after_seq: "number",
   event: "number",
   leave_out: "each",
   approvals: "pairs",

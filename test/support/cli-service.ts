@@ -139,6 +139,21 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return await this.#work(session_id, line, options);
   }
 
+  readCompaction({ session_id, ...fields }: Params) {
+    const command = ["sessions", "diff", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(session_id) });
+  }
+
+  readMessage({ session_id, message, ...fields }: Params) {
+    const words = [...wordsOf(session_id), ...messageWords(message, undefined)];
+    return this.#ask({ command: ["sessions", "why", "--json"], fields, words });
+  }
+
+  readLog({ session_id, ...fields }: Params) {
+    const command = ["sessions", "log", "--json"];
+    return this.#ask({ command, fields, words: wordsOf(session_id) });
+  }
+
   undoCompaction({ session_id, ...fields }: Params) {
     const command = ["sessions", "undo", "--json"];
     return this.#ask({ command, fields, words: wordsOf(session_id) });

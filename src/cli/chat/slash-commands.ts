@@ -5,12 +5,13 @@ import { indexableText, toolResults, toolUses } from "../../core/message.ts";
 import type { HistoryMessage } from "../../core/operations/sessions.ts";
 import { nearestName } from "../../text/nearest-name.ts";
 import { findSession } from "../commands/find-session.ts";
+import { messageId } from "../commands/sessions/history-commands.ts";
 import { namedMessage } from "../commands/sessions/working-memory-commands.ts";
 import { plural } from "../render/amounts.ts";
 import { oneLine } from "../render/printable.ts";
 import { renderCompaction, renderContext, renderPins } from "../render/render-context.ts";
 import { renderCost } from "../render/render-cost.ts";
-import { renderUndo } from "../render/render-history.ts";
+import { renderDiff, renderTrace, renderUndo } from "../render/render-history.ts";
 import { renderMemoryHits, renderMemoryStats } from "../render/render-memory.ts";
 import { renderSessionList, roleName, shortId, shortIds } from "../render/render-sessions.ts";
 import { renderTable, type Style } from "../render/style.ts";
@@ -212,6 +213,23 @@ const contextCommands: readonly SlashCommand[] = [
     name: "undo",
     does: "undo the last compaction; what it took out is in the window again",
     run: (chat) => undo(chat, {}),
+  },
+  {
+    name: "diff",
+    does: "show what the last compaction did to each message",
+    async run(chat) {
+      const view = await chat.service.readCompaction({ sessionId: chat.requireSession() });
+      await chat.screen.say(renderDiff(view, chat.style, chat.terminal.stdout.columns));
+    },
+  },
+  {
+    name: "why",
+    takes: "@id",
+    does: "show what became of a message, by its id",
+    async run(chat, argument) {
+      const request = { sessionId: chat.requireSession(), message: messageId(argument) };
+      await chat.screen.say(renderTrace(await chat.service.readMessage(request), chat.style));
+    },
   },
   {
     name: "redo",

@@ -1,5 +1,13 @@
-import type { UndoOutcome } from "../../core/operations/history.ts";
+import type {
+  CompactionView,
+  Fate,
+  MessageTrace,
+  UndoOutcome,
+} from "../../core/operations/history.ts";
 import { plural, thousands } from "./amounts.ts";
+import { oneLine, printable } from "./printable.ts";
+import type { Style } from "./style.ts";
+import { renderFacts, renderTable } from "./style.ts";
 
 /** The outcome of an undo, in a sentence or two. */
 export function renderUndo(outcome: UndoOutcome): string {
@@ -10,4 +18,67 @@ export function renderUndo(outcome: UndoOutcome): string {
   const room = tokensMax === null ? "" : ` of ${thousands(tokensMax)}`;
   const out = leftOut.length === 0 ? "" : ` ${plural(leftOut.length, "message")} stayed out.`;
   return `Undone (event ${event}): ${plural(returned.length, "message")} came back, the history has ${messages}. The next request has about ${thousands(usedTokens)}${room} tokens.${out}`;
+}
+
+const FATES: Readonly<Record<Fate, string>> = {
+  kept: "kept",
+  shortened: "shortened",
+  quoted: "quoted in the summary",
+  named: "names in the summary",
+  in_memory: "only in memory",
+  in_log: "only in the log",
+};
+
+/** Columns of the table before the text. */
+const TEXT_START = 52;
+
+/** What a compaction did to each message. */
+export function renderDiff(view: CompactionView, style: Style, columns: number): string {
+  const room = Math.max(20, columns - TEXT_START);
+  const rows = view.messages.map(({ id, role, tokens, fate, text, names }) => [
+    `@${id}`,
+    role,
+    thousands(tokens),
+    FATES[fate],
+    oneLine(fate === "named" ? `${names.join(", ")}: ${text}` : text, room),
+  ]);
+  const heads = [
+    { title: "ID" },
+    { title: "ROLE" },
+    { title: "TOKENS", align: "right" },
+    { title: "IS NOW" },
+    { title: "TEXT" },
+  ] as const;
+  const what = view.kind === "pruned" ? "Tool output was shortened" : "Compaction";
+  const undone = view.inForce ? "" : " It was undone.";
+  const head = `${what} (event ${view.event}): ${thousands(view.tokensBefore)} → ${thousands(view.tokensAfter)} tokens.${undone}\n`;
+  const spans = view.sources.map(({ from, to }) => `${from}–${to}`).join(", ");
+  const rests = view.summary === null ? "" : `The summary rests on the events ${spans}.\n`;
+  const left = view.messageCount - view.messages.length;
+  const more = left > 0 ? `${plural(left, "more message")}: --limit\n` : "";
+  return head + renderTable(heads, rows, style) + more + rests;
+}
+
+/** A message, and what was made of it. */
+export function renderTrace(trace: MessageTrace, style: Style): string {
+  const { id, turn, time, tokens, now, pinned, memoryId, compactions, recalledBy } = trace;
+  const state = {
+    whole: "in the history",
+    shortened: "shortened in the history",
+    left: "left the history",
+  };
+  const facts = renderFacts(
+    [
+      ["message", `@${id}, turn ${turn}, ${time}, about ${thousands(tokens)} tokens`],
+      ["now", `${state[now]}${pinned ? ", pinned" : ""}`],
+      ...compactions.map(({ event, fate, inForce }) => {
+        const undone = inForce ? "" : ", undone";
+        return [`event ${event}`, `${FATES[fate]}${undone}`] as const;
+      }),
+      ["came back", recalledBy.map((event) => `event ${event}`).join(", ")],
+      ["in memory as", memoryId ?? ""],
+    ],
+    style,
+  );
+  return `${facts}\n${printable(JSON.stringify(trace.message, null, 2))}\n`;
 }

@@ -1,7 +1,173 @@
 import { z } from "zod";
+import type { EventEnvelope, Origin } from "../event.ts";
+import type { Message } from "../message.ts";
+import { messageSchema } from "../message-schema.ts";
 import type { Operation } from "./operation.ts";
-import { positive, sessionId } from "./request-fields.ts";
-import { count } from "./result-schema.ts";
+import { origin, page, positive, sessionId } from "./request-fields.ts";
+import { count, shape } from "./result-schema.ts";
+
+export const readLog = z.strictObject({
+  sessionId,
+  /** Events after this `seq`, oldest first. */
+  afterSeq: z.int().min(0).optional(),
+  /** The last events before this `seq`. Without both, the last events of the log. */
+  beforeSeq: positive.optional(),
+  /** Default 100. */
+  limit: z.int().min(1).max(1000).optional(),
+});
+
+export const readCompaction = z.strictObject({
+  sessionId,
+  /** `seq` of the compaction. Default: the last one. */
+  event: positive.optional(),
+  ...page,
+});
+
+export const readMessage = z.strictObject({ sessionId, message: positive });
+
+export type ReadLog = z.infer<typeof readLog>;
+
+export type ReadCompaction = z.infer<typeof readCompaction>;
+
+export type ReadMessage = z.infer<typeof readMessage>;
+
+/** A part of a session's log, oldest first. A page ends at about a megabyte, and has one event at least. */
+export interface LogPage {
+  readonly events: readonly EventEnvelope[];
+  /** `seq` of the last event of the log. */
+  readonly lastSeq: number;
+  /** Whether there are more events before the page. */
+  readonly before: boolean;
+  /** Whether there are more events after the page. */
+  readonly after: boolean;
+}
+
+/**
+ * What a compaction did to a message: it stayed word for word, or with shortened tool output; the summary has all of its
+ * words, or some of its names; memory finds it; only the log has it.
+ */
+export const FATES = ["kept", "shortened", "quoted", "named", "in_memory", "in_log"] as const;
+
+export type Fate = (typeof FATES)[number];
+
+export interface CompactedMessage {
+  readonly id: number;
+  readonly turn: number;
+  readonly role: "system" | "user" | "assistant" | "tool";
+  /** The start of its text. */
+  readonly text: string;
+  /** Estimated tokens before the compaction. */
+  readonly tokens: number;
+  readonly fate: Fate;
+  /** Names and numbers of the message that the summary has, the first five. */
+  readonly names: readonly string[];
+}
+
+/** A part of a log, both ends included. */
+export interface LogSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A compaction, and what became of each message. */
+export interface CompactionView {
+  /** Its `seq`. */
+  readonly event: number;
+  /** A pruning only shortened tool output. */
+  readonly kind: "compacted" | "pruned";
+  /** ISO 8601. */
+  readonly time: string;
+  /** Whether it was not undone. */
+  readonly inForce: boolean;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  /** Without its prefix; null when there is none. */
+  readonly summary: string | null;
+  /** The parts of the log that the summary rests on, over the summaries before it, to what was said itself. */
+  readonly sources: readonly LogSpan[];
+  /** The compaction whose summary this one replaced. */
+  readonly replaces: number | null;
+  /** How many messages the history had before. */
+  readonly messageCount: number;
+  /** Those of the page, in the order of the history. */
+  readonly messages: readonly CompactedMessage[];
+}
+
+/** A message of a log, and what was made of it. */
+export interface MessageTrace {
+  readonly id: number;
+  readonly turn: number;
+  /** ISO 8601. */
+  readonly time: string;
+  /** As it was said, whatever a compaction did to it. */
+  readonly message: Message;
+  readonly origin?: Origin;
+  /** Estimated tokens. */
+  readonly tokens: number;
+  /** Whether the next request has it. */
+  readonly now: "whole" | "shortened" | "left";
+  readonly pinned: boolean;
+  /** Its id in memory; null when memory does not have it. */
+  readonly memoryId: string | null;
+  /** What each compaction did to it, oldest first. */
+  readonly compactions: readonly TracedCompaction[];
+  /** `seq` of the events by which it came back from memory. */
+  readonly recalledBy: readonly number[];
+}
+
+export interface TracedCompaction {
+  readonly event: number;
+  readonly fate: Fate;
+  /** Whether the compaction was not undone. */
+  readonly inForce: boolean;
+}
+
+export const logPage = shape<LogPage>()({
+  events: z.array(z.record(z.string(), z.unknown()) as unknown as z.ZodType<EventEnvelope>),
+  lastSeq: count,
+  before: z.boolean(),
+  after: z.boolean(),
+});
+
+const fate = z.enum(FATES);
+
+export const compactionView = shape<CompactionView>()({
+  event: count,
+  kind: z.enum(["compacted", "pruned"]),
+  time: z.string(),
+  inForce: z.boolean(),
+  tokensBefore: count,
+  tokensAfter: count,
+  summary: z.string().nullable(),
+  sources: z.array(z.object({ from: count, to: count })),
+  replaces: count.nullable(),
+  messageCount: count,
+  messages: z.array(
+    z.object({
+      id: count,
+      turn: count,
+      role: z.enum(["system", "user", "assistant", "tool"]),
+      text: z.string(),
+      tokens: count,
+      fate,
+      names: z.array(z.string()),
+    }),
+  ),
+});
+
+export const messageTrace = shape<MessageTrace>()({
+  id: count,
+  turn: count,
+  time: z.string(),
+  message: messageSchema,
+  origin: origin.optional(),
+  tokens: count,
+  now: z.enum(["whole", "shortened", "left"]),
+  pinned: z.boolean(),
+  memoryId: z.string().nullable(),
+  compactions: z.array(z.object({ event: count, fate, inForce: z.boolean() })),
+  recalledBy: z.array(count),
+});
 
 export const undoCompaction = z.strictObject({
   sessionId,
@@ -69,6 +235,12 @@ export interface HistoryOperations {
    * changes, and the outcome says which messages to leave out. `NOT_POSSIBLE` when there is nothing to undo.
    */
   undoCompaction(request: UndoCompaction): Promise<UndoOutcome>;
+  /** What a compaction did to each message of the history, and what its summary rests on. */
+  readCompaction(request: ReadCompaction): Promise<CompactionView>;
+  /** A message by its id, also one that a compaction took out, with what was made of it. */
+  readMessage(request: ReadMessage): Promise<MessageTrace>;
+  /** A page of a session's log, forwards or backwards. */
+  readLog(request: ReadLog): Promise<LogPage>;
 }
 
 export const HISTORY_OPERATIONS = {
@@ -81,6 +253,39 @@ export const HISTORY_OPERATIONS = {
     tool: "session_undo",
     command: "sessions undo",
     effect: "adds",
+    needs: "session-store",
+  },
+  readCompaction: {
+    description: "Show what a compaction did to each message, and what its summary rests on.",
+    request: readCompaction,
+    result: compactionView,
+    rpc: "session/compaction",
+    http: { method: "GET", path: "/sessions/{session_id}/compaction" },
+    tool: "session_diff",
+    command: "sessions diff",
+    effect: "reads",
+    needs: "session-store",
+  },
+  readMessage: {
+    description: "Read a message by its id, with what became of it.",
+    request: readMessage,
+    result: messageTrace,
+    rpc: "session/message",
+    http: { method: "GET", path: "/sessions/{session_id}/message" },
+    tool: "session_why",
+    command: "sessions why",
+    effect: "reads",
+    needs: "session-store",
+  },
+  readLog: {
+    description: "Read a page of a session's log, forwards or backwards.",
+    request: readLog,
+    result: logPage,
+    rpc: "session/log",
+    http: { method: "GET", path: "/sessions/{session_id}/log" },
+    tool: "session_log",
+    command: "sessions log",
+    effect: "reads",
     needs: "session-store",
   },
 } as const satisfies Record<keyof HistoryOperations, Operation>;

@@ -70,6 +70,12 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<OperationName | "sessionEvents",
     "Compact a session's history now: a summary replaces older turns, and memory_search finds what they said.",
   undoCompaction:
     "Undo the last compaction of a session, or all from the one at `event` on: what it took out of the history is there again, with what was said since. With `redo`, undo the last undo. Where the window has no room, nothing changes, and `leave_out` of the result names messages to leave out.",
+  readCompaction:
+    "Show what a compaction did to each message: kept word for word, shortened, quoted or named in the summary, only in memory, only in the log. `sources` are the parts of the log that the summary rests on.",
+  readMessage:
+    "Read a message by its id, also one that a compaction took out of the history, with what each compaction did to it and when it came back from memory.",
+  readLog:
+    "Read a page of a session's log: the last events, those before `before_seq`, or those after `after_seq`. To wait for new events, use session_events.",
   updateTask:
     "Change and return a session's task record: goal, sub-tasks, notes, active files. The session's model sees it, and no compaction changes it. With only a session_id it changes nothing.",
   pin: "Pin a message of a session's history, so that no compaction removes it. Name it by its position, counted from 0 as in session_read, or by its id. Fails with PIN_BUDGET_EXCEEDED when the pins would take too many tokens.",
@@ -187,6 +193,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   tags: "Tags to find it by.",
   tag: "Only entries with this tag, such as a tool's name.",
   pinned: "Whether it is pinned. A pinned entry is never evicted, and a pinned rule comes first.",
+  before_seq: "The last events before this seq.",
   after_seq: "Only events after this seq. Default 0: from the start.",
   wait_ms: "How long to wait for an event when there is none. Default 0.",
   follow:

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { EventEnvelope } from "../../core/event.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { expects, type Law } from "../law.ts";
 import {
@@ -116,4 +117,62 @@ export const historyLaws: readonly Law<OpenService>[] = [
       assert.match(twice.message, /no compaction/);
     },
   },
+  {
+    name: "a compaction shows the fate of each message, a message what became of it, and the log comes in pages",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING, compaction: ROOMY });
+      const { sessionId, before, after, compaction } = await compacted(service);
+      const view = await service.readCompaction({ sessionId });
+      assert.deepEqual([view.event, view.kind, view.inForce], [compaction, "compacted", true]);
+      assert.deepEqual(
+        view.messages.map(({ id }) => id),
+        before.map(({ id }) => id),
+      );
+      const kept = new Set(after.map(({ id }) => id));
+      for (const { id, fate } of view.messages) assert.equal(fate === "kept", kept.has(id));
+      const left = before.filter(({ id }) => !kept.has(id));
+      const covered = ({ id }: { readonly id: number }) =>
+        view.sources.some(({ from, to }) => from <= id && id <= to);
+      expects(left.every(covered), "sources that cover what left", view.sources);
+
+      const message = left[0]?.id ?? 0;
+      const trace = await service.readMessage({ sessionId, message });
+      assert.deepEqual(trace.message, left[0]?.message);
+      assert.equal(trace.now, "left");
+      const { fate } = view.messages.find(({ id }) => id === message) ?? {};
+      assert.deepEqual(trace.compactions, [{ event: compaction, fate, inForce: true }]);
+      await assertCode(service.readMessage({ sessionId, message: 9999 }), "MESSAGE_NOT_IN_HISTORY");
+      await assertCode(service.readCompaction({ sessionId, event: 1 }), "NOT_POSSIBLE");
+
+      await service.undoCompaction({ sessionId });
+      assert.equal((await service.readCompaction({ sessionId, event: compaction })).inForce, false);
+      assert.equal((await service.readMessage({ sessionId, message })).now, "whole");
+
+      const { seq } = await service.read({ sessionId });
+      const forwards = await pages(service, sessionId, 7);
+      assert.deepEqual(
+        forwards.map((event) => event.seq),
+        Array.from({ length: seq }, (_, at) => at + 1),
+      );
+      const last = await service.readLog({ sessionId, limit: 3 });
+      assert.deepEqual(
+        [last.events.map((event) => event.seq), last.after, last.lastSeq],
+        [[seq - 2, seq - 1, seq], false, seq],
+      );
+      const earlier = await service.readLog({ sessionId, limit: 3, beforeSeq: seq - 2 });
+      assert.deepEqual(earlier.events, forwards.slice(seq - 6, seq - 3));
+      assert.equal(earlier.after, true);
+      await assertCode(service.readLog({ sessionId, afterSeq: 1, beforeSeq: 3 }), "INVALID_PARAMS");
+    },
+  },
 ];
+
+/** The log, page by page. */
+async function pages(service: SessionService, sessionId: string, limit: number) {
+  const events: EventEnvelope[] = [];
+  for (;;) {
+    const page = await service.readLog({ sessionId, afterSeq: events.length, limit });
+    events.push(...page.events);
+    if (!page.after) return events;
+  }
+}

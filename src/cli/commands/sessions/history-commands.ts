@@ -1,11 +1,19 @@
 import type { Command } from "commander";
+import { SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
-import { undoOutcome } from "../../../core/operations/history.ts";
+import {
+  compactionView,
+  logPage,
+  messageTrace,
+  undoOutcome,
+} from "../../../core/operations/history.ts";
+import type { SessionService } from "../../../core/session-service.ts";
 import { toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
-import { renderUndo } from "../../render/render-history.ts";
+import { renderDiff, renderTrace, renderUndo } from "../../render/render-history.ts";
+import { styleFor } from "../../render/style.ts";
 import { printJson } from "../../terminal/print.ts";
-import { changingCommand, withSession } from "../find-session.ts";
+import { changingCommand, readingCommand, withSession } from "../find-session.ts";
 import { countFlag } from "../flags.ts";
 
 const number = countFlag(Number.MAX_SAFE_INTEGER);
@@ -50,4 +58,92 @@ export function undoCommand(sessions: Command, context: CliContext): void {
         { includeArchived: false },
       ),
     );
+}
+
+interface DiffFlags {
+  readonly event?: number;
+  readonly limit?: number;
+  readonly json?: true;
+}
+
+/** `rkat sessions diff`. */
+export function diffCommand(sessions: Command, context: CliContext): void {
+  const { terminal } = context;
+  const diff = readingCommand(
+    sessions,
+    "diff",
+    "what the last compaction did to each message: kept, shortened, in the summary, or gone",
+  )
+    .option("--event <seq>", "of this compaction", number)
+    .option("-n, --limit <n>", "limit of messages", countFlag(1000))
+    .option("--json", "for scripts")
+    .action((name: string, { json, event, limit }: DiffFlags) => {
+      const print = async (service: SessionService, sessionId: string) => {
+        const view = await service.readCompaction({ sessionId, ...given({ event, limit }) });
+        if (json) return await printJson(terminal.stdout, toWire(compactionView, view));
+        const style = styleFor(terminal.stdout, terminal.env);
+        await terminal.stdout.write(renderDiff(view, style, terminal.stdout.columns));
+      };
+      return withSession(context, diff, name, print, { reads: true });
+    });
+}
+
+/** `rkat sessions why`. */
+export function whyCommand(sessions: Command, context: CliContext): void {
+  const { terminal } = context;
+  const why = readingCommand(
+    sessions,
+    "why",
+    "a message by its id, what compactions did to it, and when it came back",
+  )
+    .argument("<message>", "its id as @id, also of a message that left the history")
+    .option("--json", "for scripts")
+    .action((name: string, message: string, { json }: { json?: true }) => {
+      const print = async (service: SessionService, sessionId: string) => {
+        const trace = await service.readMessage({ sessionId, message: messageId(message) });
+        if (json) return await printJson(terminal.stdout, toWire(messageTrace, trace));
+        const style = styleFor(terminal.stdout, terminal.env);
+        await terminal.stdout.write(renderTrace(trace, style));
+      };
+      return withSession(context, why, name, print, { reads: true });
+    });
+}
+
+/** Reads the id of a message: `@17` or `17`. */
+export function messageId(name: string): number {
+  const [, digits] = /^@?(\d{1,15})$/.exec(name) ?? [];
+  if (digits !== undefined) return Number(digits);
+  throw new SessionError("INVALID_PARAMS", {
+    message: `"${name}" is no id of a message, such as @17.`,
+  });
+}
+
+interface LogFlags {
+  readonly before?: number;
+  readonly after?: number;
+  readonly limit?: number;
+  readonly json?: true;
+}
+
+/** `rkat sessions log`. */
+export function logCommand(sessions: Command, context: CliContext): void {
+  const { terminal } = context;
+  const log = readingCommand(
+    sessions,
+    "log",
+    "a page of a session's log; its last events, oldest first",
+  )
+    .option("--before <seq>", "the last events before this one", number)
+    .option("--after <seq>", "the first events after this one", number)
+    .option("-n, --limit <n>", "limit of events", countFlag(1000))
+    .option("--json", "as one value, with what is before and after the page")
+    .action((name: string, { before: beforeSeq, after: afterSeq, limit, json }: LogFlags) => {
+      const print = async (service: SessionService, sessionId: string) => {
+        const request = { sessionId, ...given({ beforeSeq, afterSeq, limit }) };
+        const page = await service.readLog(request);
+        if (json) return await printJson(terminal.stdout, toWire(logPage, page));
+        for (const event of page.events) await printJson(terminal.stdout, event);
+      };
+      return withSession(context, log, name, print, { reads: true });
+    });
 }

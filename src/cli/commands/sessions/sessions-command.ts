@@ -35,7 +35,7 @@ import {
   restoreCommand,
   unarchiveCommand,
 } from "./change-commands.ts";
-import { undoCommand } from "./history-commands.ts";
+import { diffCommand, logCommand, undoCommand, whyCommand } from "./history-commands.ts";
 import {
   contextCommand,
   costCommand,
@@ -66,6 +66,9 @@ export function sessionsCommand(program: Command, context: CliContext): void {
     restoreCommand,
     compactCommand,
     undoCommand,
+    diffCommand,
+    whyCommand,
+    logCommand,
     eventsCommand,
     projectCommand,
     repairCommand,
