@@ -10,6 +10,23 @@ import { type ObjectSchema, resultSchema, wireSchema } from "../wire-schema.ts";
 import { SESSION_EVENTS } from "./session-events.ts";
 import { FIELD_DESCRIPTIONS, TOOL_DESCRIPTIONS } from "./tool-texts.ts";
 
+const LIMIT_DEFAULT = 5;
+const LIMIT_MAX = 20;
+const TOKENS_DEFAULT = 5_000;
+const RESULT_TOKENS_MAX = 1_000;
+
+/** What some fields mean for a model, which pays for every result. */
+const SEARCH_FIELDS: Readonly<Record<string, object>> = {
+  limit: {
+    maximum: undefined,
+    default: LIMIT_DEFAULT,
+    description: `Maximum number of results. Default ${LIMIT_DEFAULT}, at most ${LIMIT_MAX}.`,
+  },
+  max_tokens: {
+    description: `Maximum tokens of all result texts together. Default about ${TOKENS_DEFAULT}.`,
+  },
+};
+
 /**
  * What a coding agent needs: a server offers only these tools unless it is told otherwise. A model
  * pays for each word of a tool, so it sees only these fields, and no output schema.
@@ -193,23 +210,6 @@ function described(schema: ObjectSchema, isSearch: boolean): ObjectSchema {
     properties: Object.fromEntries(Object.entries(schema.properties ?? {}).map(describe)),
   };
 }
-
-const LIMIT_DEFAULT = 5;
-const LIMIT_MAX = 20;
-const TOKENS_DEFAULT = 5_000;
-const RESULT_TOKENS_MAX = 1_000;
-
-/** What some fields mean for a model, which pays for every result. */
-const SEARCH_FIELDS: Readonly<Record<string, object>> = {
-  limit: {
-    maximum: undefined,
-    default: LIMIT_DEFAULT,
-    description: `Maximum number of results. Default ${LIMIT_DEFAULT}, at most ${LIMIT_MAX}.`,
-  },
-  max_tokens: {
-    description: `Maximum tokens of all result texts together. Default about ${TOKENS_DEFAULT}.`,
-  },
-};
 
 interface Hit {
   readonly content: string;
