@@ -145,6 +145,7 @@ export type {
   CleanedPlace,
   CompactionCompleted,
   CompactionFailure,
+  CompactionPlan,
   CompactionReport,
   DiscardedSpan,
   DurableEvent,
@@ -223,6 +224,7 @@ export { checkRebuild, type Violation } from "./compaction/check-rebuild.ts";
 export {
   type CompactHistoryOptions,
   type ContinuedRequest,
+  type CostOutlook,
   compactHistory,
   type HistoryCompaction,
   type Summarize,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compactHistory } from "../src/compaction/compact-history.ts";
+import { type CostOutlook, compactHistory } from "../src/compaction/compact-history.ts";
 import type { CompactHistoryResult } from "../src/compaction/compact-history-result.ts";
 import { splitWords } from "../src/compaction/kept-words.ts";
 import { countLooseMessages, measureHistory } from "../src/compaction/measure-history.ts";
@@ -43,6 +43,7 @@ interface Scenario {
   readonly pruneToolOutput: boolean;
   readonly force: boolean;
   readonly instructions: string;
+  readonly outlook: CostOutlook | undefined;
 }
 
 const arbitraryScenario: fc.Arbitrary<Scenario> = fc.record({
@@ -61,6 +62,17 @@ const arbitraryScenario: fc.Arbitrary<Scenario> = fc.record({
   pruneToolOutput: fc.boolean(),
   force: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
   instructions: fc.constantFrom("", "Keep the numbers.", "x".repeat(10_000)),
+  outlook: fc.option(
+    fc.record({
+      read: fc.constantFrom(0, 0.1, 1),
+      write: fc.constantFrom(1, 1.25),
+      output: fc.constantFrom(0, 5),
+      isWarm: fc.boolean(),
+      growth: fc.constantFrom(0, 50, 5000),
+      calls: fc.constantFrom(1, 30, 1000),
+    }),
+    { nil: undefined },
+  ),
 });
 
 const arbitraryPins = fc.array(fc.nat(), { maxLength: 3 });
@@ -79,12 +91,13 @@ async function compact(
   source: readonly Message[],
   pins: readonly number[],
 ): Promise<Compaction> {
-  const { contextWindow, summary, config, ...options } = scenario;
+  const { contextWindow, summary, config, outlook, ...options } = scenario;
   const requests: Compaction["requests"][number][] = [];
   const result = await compactHistory({
     ...config,
     ...options,
     ...(contextWindow === undefined ? {} : { contextWindow }),
+    ...(outlook === undefined ? {} : { outlook }),
     messages: source,
     pins,
     summarize: async ({ messages, maxTokens }) => {
@@ -315,11 +328,12 @@ test("superseded system messages may leave, others never; in need only what has 
       const systems = source.flatMap(({ role }, index) => (role === "system" ? [index] : []));
       const superseded = systems.filter((_, at) => (seed >> (at % 30)) % 2 === 1 && at > 0);
       const may = new Set(superseded);
-      const { summary, contextWindow, config, ...options } = scenario;
+      const { summary, contextWindow, config, outlook, ...options } = scenario;
       const result = await compactHistory({
         ...config,
         ...options,
         ...(contextWindow === undefined ? {} : { contextWindow }),
+        ...(outlook === undefined ? {} : { outlook }),
         messages: source,
         pins,
         superseded,
@@ -385,6 +399,7 @@ const PLAIN: Omit<Scenario, "config" | "summary"> = {
   pruneToolOutput: true,
   force: false,
   instructions: "",
+  outlook: undefined,
 };
 
 /** Of two people, the first to speak is taken for the user. */

@@ -47,7 +47,12 @@ export function compactionEnd(
     tokens_after: result.tokensAfter,
     rewritten_tokens: rewrittenTokens(result, entries),
   };
-  if (result.outcome === "pruned") return { type: "tool_output_pruned", pruned, ...tokens };
+  if (result.outcome === "pruned") {
+    // A summary that failed before has its price.
+    const asked = made.model === undefined ? {} : { usage, ...model };
+    const plan = given({ plan: result.plan });
+    return { type: "tool_output_pruned", pruned, ...tokens, ...asked, ...plan };
+  }
   const left = result.discarded.flatMap(({ index }) => entries[index] ?? []);
   const messages = left.filter((entry) => !isSummary(entry.message));
   return {
@@ -128,6 +133,7 @@ function compactionReport(
     only_in_memory: { messages: remembered },
     only_in_log: { messages: gone.length - remembered },
     ...(result.anchors ? { anchors: result.anchors } : {}),
+    ...given({ plan: result.plan }),
     ...(result.words ? { words: result.words } : {}),
     ...(result.summary === null
       ? {}

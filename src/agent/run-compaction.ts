@@ -1,6 +1,7 @@
 import {
   type CompactHistoryOptions,
   type ContinuedRequest,
+  type CostOutlook,
   compactHistory,
 } from "../compaction/compact-history.ts";
 import { DefaultCompactor } from "../compaction/default-compactor.ts";
@@ -11,6 +12,7 @@ import { given } from "../core/fields.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { indexableText, type Message } from "../core/message.ts";
+import { type PriceTable, priceOf } from "../core/prices.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
@@ -34,6 +36,8 @@ export interface AgentCompaction {
   /** Tokens that records of memory may take before a prompt. Missing when nothing comes back by itself. */
   readonly recallTokens?: number;
   readonly summaryTimeoutMs: number;
+  /** See `ServiceOptions`. */
+  readonly prices?: PriceTable;
 }
 
 interface CompactionDeps {
@@ -161,6 +165,7 @@ export async function runCompaction(
     ...(compaction.userWordsTokens === undefined
       ? {}
       : { userWordsTokens: compaction.userWordsTokens }),
+    ...given({ outlook: trigger.why === "threshold" ? outlookOf(log, parts) : undefined }),
     ...given({ continues: summarizer === model ? continued(log, parts, trigger) : undefined }),
     injected: entries.flatMap(({ origin }, index) => (isRequest(origin) ? [] : [index])),
     summaryTimeoutMs: compaction.summaryTimeoutMs,
@@ -201,6 +206,24 @@ export async function runCompaction(
     return { changed: false, event, detail: event.error, usage };
   const detail = result.outcome === "unchanged" ? result.detail : "";
   return { changed: event !== undefined, event, detail, usage };
+}
+
+/** What the rest of the session is expected to cost, if its model has a price and the provider says what it has cached. */
+function outlookOf(
+  { state }: TurnLog,
+  { model, compaction }: CompactionDeps,
+): CostOutlook | undefined {
+  const price = priceOf(model.id, compaction.prices);
+  if (!price || price.input === 0 || state.cache.model !== model.id) return undefined;
+  return {
+    read: price.cacheRead / price.input,
+    write: price.cacheWrite / price.input,
+    output: price.output / price.input,
+    isWarm: state.cache.isWarm(model.id, Date.now()),
+    growth: state.cache.growth(state.historyTokens),
+    // A session that has had as many calls is expected to have as many more.
+    calls: Math.max(1, state.modelCalls),
+  };
 }
 
 /** The next request without its unanswered prompt, which stays, if the provider has its beginning in its cache. */

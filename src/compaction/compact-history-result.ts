@@ -1,5 +1,10 @@
 import type { Shortened } from "../core/compactor.ts";
-import type { AnchorReport, CompactionFailure, WordsReport } from "../core/event.ts";
+import type {
+  AnchorReport,
+  CompactionFailure,
+  CompactionPlan,
+  WordsReport,
+} from "../core/event.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import { startsTurn } from "../core/turn.ts";
 
@@ -34,10 +39,14 @@ export interface CompactedHistory extends HistoryResult {
   readonly failure?: SummaryFailure;
   /** The history no longer fitted the window, so that a failed summary could not keep it as it was. */
   readonly lastStep?: true;
+  /** Why it was a summary. Missing where cost decided nothing. */
+  readonly plan?: CompactionPlan;
 }
 
 export interface PrunedHistory extends HistoryResult {
   readonly outcome: "pruned";
+  /** Why it was no summary. Missing where cost decided nothing. */
+  readonly plan?: CompactionPlan;
 }
 
 export interface UnchangedHistory extends HistoryResult {

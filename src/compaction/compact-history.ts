@@ -6,7 +6,9 @@ import {
   type RebuildResult,
 } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
+import type { CompactionPlan } from "../core/event.ts";
 import { isMessage } from "../core/event-shape.ts";
+import { given } from "../core/fields.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import {
   amount,
@@ -15,6 +17,7 @@ import {
   flag,
   group,
   is,
+  listOf,
   reading,
   requireOptions,
   shown,
@@ -34,6 +37,7 @@ import {
 import { cutEnd, cutToSize, textSize } from "./cut-text.ts";
 import { compactionThreshold, DefaultCompactor } from "./default-compactor.ts";
 import { engineCompactor } from "./engine-compactor.ts";
+import { type CostOutlook, cheaperChange, OUTLOOK, summarising } from "./expected-cost.ts";
 import { anchorBytes, keepAnchors } from "./keep-anchors.ts";
 import { splitWords, withoutWords, wordsBytes, wordsIn, wordsSection } from "./kept-words.ts";
 import { measureHistory, providerCount, roomWithin } from "./measure-history.ts";
@@ -45,10 +49,11 @@ import {
   PRICE_PART,
   worthOf,
 } from "./plan-rebuild.ts";
-import { pruneMeasured, withShortened } from "./prune-tool-output.ts";
+import { pruneMeasured, pruning, withShortened } from "./prune-tool-output.ts";
 import { summaryText } from "./render-transcript.ts";
 import { type ContinuedRequest, type Summarize, writeSummary } from "./write-summary.ts";
 
+export type { CostOutlook } from "./expected-cost.ts";
 export type { ContinuedRequest, Summarize, SummaryRequest } from "./write-summary.ts";
 
 /**
@@ -119,6 +124,11 @@ export interface CompactHistoryOptions extends HistoryCompaction {
    * asked for at its end, where it fits `contextWindow`.
    */
   readonly continues?: ContinuedRequest;
+  /**
+   * What the rest of the session is expected to cost. With it, the cheaper of shortened tool output and a summary is
+   * chosen, where both are possible. Without it, tool output is shortened if that frees enough.
+   */
+  readonly outlook?: CostOutlook;
   /** Keeps only the messages that must stay, without a summary. */
   readonly bare?: boolean;
   readonly signal?: AbortSignal;
@@ -141,7 +151,11 @@ const OPTIONS = group({
   model: someText,
   superseded: anything,
   opaqueTokens: is("a Map", (value) => value instanceof Map),
-  continues: withFields({ messages: anything, toolTokens: amount }, ["messages", "toolTokens"]),
+  continues: withFields({ messages: listOf(is("a message", isMessage)), toolTokens: amount }, [
+    "messages",
+    "toolTokens",
+  ]),
+  outlook: OUTLOOK,
   bare: flag,
   signal: is("an AbortSignal", (value) => value instanceof AbortSignal),
 });
@@ -191,10 +205,14 @@ export async function compactHistory(
     reason,
     detail,
   });
-  const pruned = (shortened: RebuildResult["shortened"]): CompactHistoryResult => {
+  const pruned = (
+    shortened: RebuildResult["shortened"],
+    plan?: CompactionPlan,
+  ): CompactHistoryResult => {
     const shorter = withShortened(messages, shortened);
     return {
       outcome: "pruned",
+      ...given({ plan }),
       ...source,
       messages: shorter,
       pruned: prunedOutputs(shortened),
@@ -212,10 +230,10 @@ export async function compactHistory(
   }
   // If you ask for a compaction, you want old turns summarised, not their output shortened;
   // and shorter messages are not fewer.
-  if (!asked && options.pruneToolOutput !== false) {
-    const shortened = pruneMeasured(measured, { targetTokens, pinned });
-    if (shortened.length > 0) return pruned(shortened);
-  }
+  const outlook = ignoresTarget ? undefined : options.outlook;
+  const mayPrune = !asked && options.pruneToolOutput !== false;
+  const shorter = mayPrune ? pruneMeasured(measured, { targetTokens, pinned }) : [];
+  if (shorter.length > 0 && !outlook) return pruned(shorter);
 
   const injected = new Set((options.injected ?? []).flatMap((index) => messages[index] ?? []));
   const wordsMax = 4 * (options.userWordsTokens ?? Math.floor(targetTokens * WORDS_PART));
@@ -242,6 +260,17 @@ export async function compactHistory(
     }
   };
   const dry = rebuild("");
+  const compared = outlook && {
+    outlook,
+    threshold: targetTokens,
+    prune: shorter.length > 0 ? pruning(measured, shorter) : undefined,
+    summarise:
+      typeof dry === "string" || dry.summaryBytesMax === 0
+        ? undefined
+        : summarising(measured, dry, { ...options, outlook, most: compactor.maxSummaryTokens() }),
+  };
+  const chosen = compared && cheaperChange(compared);
+  if (shorter.length > 0 && chosen?.way !== "summarise") return pruned(shorter, chosen?.plan);
   if (typeof dry === "string") return unchanged("invalid_rebuild", dry);
   if (dry.discarded.length === 0) {
     if (dry.shortened.length > 0) return pruned(dry.shortened);
@@ -282,6 +311,8 @@ export async function compactHistory(
       reservedBytes: () => (anchored ? anchorBytes(parts, room) : 0),
     },
   );
+  // Shortened tool output is better than a summary without a model.
+  if (written.failure && shorter.length > 0) return pruned(shorter);
   if (written.text === undefined) return unchanged(written.failure.reason, written.failure.detail);
   // No model puts words into people's mouths.
   const answer = splitWords(written.text).summary;
@@ -312,6 +343,7 @@ export async function compactHistory(
       ? { lastStep: true }
       : {}),
     ...(kept ? { anchors: kept.report } : {}),
+    ...given({ plan: chosen?.plan }),
     ...(said.report.kept + said.report.left > 0 ? { words: said.report } : {}),
     ...(written.failure ? { failure: written.failure } : {}),
   };
@@ -341,6 +373,7 @@ function defaultCompactor(options: CompactHistoryOptions): EngineCompactor {
     superseded,
     opaqueTokens,
     continues,
+    outlook,
     bare,
     pruneToolOutput,
     keepAnchors,

@@ -10,6 +10,7 @@ import {
   requireArgument,
   requireOptions,
 } from "../core/options.ts";
+import type { Change } from "./expected-cost.ts";
 import { type MeasuredHistory, measureHistory } from "./measure-history.ts";
 import { fixedGroups, SHARE, weightBelow, weightOfFixed } from "./plan-rebuild.ts";
 import { newestOutputs, outputWeight, shortenOldOutput, shortenToFit } from "./shorten-group.ts";
@@ -83,6 +84,24 @@ export function pruneMeasured(
     shortened.push(...cut);
   }
   return shortened.sort((a, b) => a.index - b.index);
+}
+
+/** The change of a history by shortened tool output, which is in its order. */
+export function pruning(
+  { weights, weight, weigh }: MeasuredHistory,
+  shortened: readonly Shortened[],
+): Change {
+  const freed = shortened.reduce((sum, { index, replacement }) => {
+    return sum + (weights[index] ?? 0) - weigh(replacement, index);
+  }, 0);
+  const before = weights.slice(0, shortened[0]?.index).reduce((sum, each) => sum + each, 0);
+  const after = weight - freed;
+  return {
+    tokensBefore: weight / 4,
+    tokensAfter: after / 4,
+    rewritten: (after - before) / 4,
+    summary: 0,
+  };
 }
 
 /**

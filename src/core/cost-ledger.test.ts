@@ -116,6 +116,13 @@ test("a pruning pays for what it breaks once, and saves in each call until the n
   expect(cost.compacting.savedUsd).toBeCloseTo(0.0066 + 0.0003, 9);
 });
 
+test("a change that was undone saves nothing more", () => {
+  const call = answered(usageOf(40_000, null));
+  const undone: DurableEvent = { type: "compaction_undone", undone: 4 };
+  const cost = ledgerOf([asked, call, pruned(40_000, 30_000, 4000), call, undone, call]);
+  expect(cost.turns[0]?.compactions[0]).toMatchObject({ callsSince: 1, savedTokens: 10_000 });
+});
+
 test("without a cache nothing is broken, and what is saved has the price of fresh tokens", () => {
   const cost = ledgerOf([
     asked,

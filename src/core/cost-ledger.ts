@@ -123,6 +123,9 @@ export class CostLedger {
       case "turn_completed":
         this.#answered(seq, event.usage, event.model ?? this.#model);
         return;
+      case "compaction_undone":
+        this.#inEffect = undefined;
+        return;
       case "compaction_completed":
       case "compaction_failed":
       case "tool_output_pruned":
@@ -223,8 +226,8 @@ export class CostLedger {
   }
 
   #compacted(seq: number, event: Compacted): void {
-    const usage = event.type === "tool_output_pruned" ? NO_USAGE : (event.usage ?? NO_USAGE);
-    const model = ("model" in event && event.model) || this.#model;
+    const usage = event.usage ?? NO_USAGE;
+    const model = event.model ?? this.#model;
     const asked = usage.input_tokens + usage.output_tokens > 0;
     const summary = asked ? this.#pay({ seq, wrote: "summary", model }, usage) : new Sum();
     this.#summaries.addSum(summary);

@@ -136,7 +136,12 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
     ),
     before: maybe(isText),
   }),
-  tool_output_pruned: fields({ pruned, rewritten_tokens: maybe(isNumber) }),
+  tool_output_pruned: fields({
+    pruned,
+    rewritten_tokens: maybe(isNumber),
+    usage: maybe(usage),
+    model: maybe(isText),
+  }),
   compaction_undone: fields({ undone: isNumber, left_out: maybe(ids) }),
   text_forgotten: fields({ messages: ids, shortened: maybe(ids), events: ids }),
   task_updated: fields({

@@ -180,6 +180,10 @@ export type DurableEvent =
       readonly tokens_after: number;
       /** Estimated tokens after the first change, which a provider's cache no longer has. Logs of earlier versions do not say so. */
       readonly rewritten_tokens?: number;
+      /** Tokens of a summary that came to nothing before. */
+      readonly usage?: Usage;
+      readonly model?: string;
+      readonly plan?: CompactionPlan;
     }
   | CompactionUndone
   /** Texts of earlier events were forgotten on request. A marker stands in their place. */
@@ -398,6 +402,16 @@ export interface CompactionCompleted {
   readonly report?: CompactionReport;
 }
 
+/** Why this was done and not the other: a summary, or shortened tool output. Missing where cost decided nothing. */
+export interface CompactionPlan {
+  /** Calls that were expected to come. */
+  readonly expected_calls: number;
+  /** What they were expected to cost with all compactions, in input tokens that are not cached. */
+  readonly expected_tokens: number;
+  /** The same for the other way; null when there was none. */
+  readonly other_tokens: number | null;
+}
+
 /** What a compaction kept, what it shortened, and what only a search finds. */
 export interface CompactionReport {
   /** Kept word for word in the next request to the model. */
@@ -433,6 +447,7 @@ export interface CompactionReport {
   readonly anchors?: AnchorReport;
   /** Where the words of people are now. Logs of earlier versions do not say so. */
   readonly words?: WordsReport;
+  readonly plan?: CompactionPlan;
   /** How the summary came about; left out where there is none. */
   readonly summary?: SummaryReport;
 }

@@ -7,14 +7,22 @@ export interface CachedCall {
   readonly at_ms: number;
 }
 
+/** The calls since the history was changed last. */
+export interface Pace {
+  readonly calls: number;
+  /** Estimated tokens of the history before them. */
+  readonly tokens: number;
+}
+
 /**
- * What a provider has of a session in its cache: a fold of the log.
+ * What a provider has of a session in its cache, and how fast the session grows: a fold of the log.
  *
  * A call that read from the cache, or wrote into it, leaves its whole request there. A change of the history takes
  * that away, and so does time.
  */
 export class PromptCache {
   #last: CachedCall | undefined;
+  #pace: Pace = { calls: 0, tokens: 0 };
 
   note({ event, timestamp_ms }: StoredEvent): void {
     switch (event.type) {
@@ -22,13 +30,29 @@ export class PromptCache {
         const { model, usage } = event;
         const cached = (usage.cache_read_tokens ?? 0) + (usage.cache_creation_tokens ?? 0);
         this.#last = model && cached > 0 ? { model, at_ms: timestamp_ms } : undefined;
+        this.#pace = { ...this.#pace, calls: this.#pace.calls + 1 };
         return;
       }
+      case "compaction_undone":
+        this.#last = undefined;
+        return;
       case "compaction_completed":
       case "tool_output_pruned":
         this.#last = undefined;
+        this.#pace = { calls: 0, tokens: event.tokens_after };
         return;
     }
+  }
+
+  /** The model that was cached last, if a call was since the history changed. */
+  get model(): string | undefined {
+    return this.#last?.model;
+  }
+
+  /** Tokens that each call added since the history was changed last. */
+  growth(historyTokens: number): number {
+    const { calls, tokens } = this.#pace;
+    return Math.max(0, historyTokens - tokens) / Math.max(1, calls);
   }
 
   /** Whether the provider still has the last request. */
@@ -38,10 +62,17 @@ export class PromptCache {
   }
 
   snapshot() {
-    return this.#last ? { cached_call: this.#last } : {};
+    return { ...(this.#last ? { cached_call: this.#last } : {}), pace: this.#pace };
   }
 
-  restore({ cached_call }: { readonly cached_call?: CachedCall }): void {
+  restore({
+    cached_call,
+    pace = this.#pace,
+  }: {
+    readonly cached_call?: CachedCall;
+    readonly pace?: Pace;
+  }): void {
     this.#last = cached_call;
+    this.#pace = pace;
   }
 }

@@ -1,7 +1,7 @@
 import type { AllowedCalls } from "./approval.ts";
 import type { PrunedOutput, SessionSettings, StoredEvent } from "./event.ts";
 import type { HistoryRun } from "./history-entry.ts";
-import type { CachedCall } from "./prompt-cache.ts";
+import type { CachedCall, Pace } from "./prompt-cache.ts";
 import type { ShownRecords } from "./recalled.ts";
 import type { TaskRecord } from "./task.ts";
 import type { TokenCountsSnapshot } from "./token-counts.ts";
@@ -44,6 +44,7 @@ export interface SessionSnapshot {
   readonly instructions_left_out?: readonly number[];
   readonly recalled?: readonly ShownRecords[];
   readonly cached_call?: CachedCall;
+  readonly pace?: Pace;
   /** Ids of pinned messages. */
   readonly pins?: readonly number[];
 }

@@ -199,6 +199,7 @@ export class SessionState {
         return;
       case "tool_output_pruned":
         this.lastInputTokens = 0;
+        if (event.usage) this.usage = addUsage(this.usage, event.usage);
         this.#prune(event.pruned);
         return;
       case "tool_approval_resolved":

@@ -5,6 +5,7 @@ import { compactionThreshold, DefaultCompactor } from "../compaction/default-com
 import { engineCompactor } from "../compaction/engine-compactor.ts";
 import { SessionError } from "../core/errors.ts";
 import type { SessionSettings } from "../core/event.ts";
+import { given } from "../core/fields.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { type CompactionSettings, compactionSettings } from "../core/operations/request-fields.ts";
 import type { Budget } from "../core/operations/turns.ts";
@@ -149,6 +150,7 @@ export class TurnSettings {
       ...(userWordsTokens === undefined ? {} : { userWordsTokens }),
       ...(recallTokens === 0 ? {} : { recallTokens }),
       summaryTimeoutMs,
+      ...given({ prices: this.#options.prices }),
     };
   }
 }
