@@ -27,6 +27,7 @@ export { aiSdkView } from "./hosts/ai-sdk-view.ts";
 export { type AiSdkModelsOptions, aiSdkModels } from "./models/ai-sdk-models.ts";
 export { type AiSdkEmbedderOptions, embedderFromAiSdk } from "./models/embedder-from-ai-sdk.ts";
 export {
+  type AiSdkModel,
   type AiSdkModelOptions,
   type AiSdkToolLike,
   type AiSdkToolsOptions,

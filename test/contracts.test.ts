@@ -284,6 +284,15 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
     "a compaction can be undone, with what was said since, and the undo too, after everything was closed",
     "an undone compaction gives the next request that it had before, and the undone undo the one after it, byte for byte",
   ],
+  "Records of memory stand before the prompt that they are about, and leave first at the next compaction.":
+    [
+      "what left a chat comes back before the prompt that needs it, in each later request, and in a later process",
+      "the next compaction takes the records away",
+    ],
+  "Records of memory never make a call fail, and no summary has them.": [
+    "a memory that fails makes no call of a chat fail",
+    "no summary has the records of a chat",
+  ],
   "It stops soon after `context.signal` aborts.": [
     "an interruption stops tools too, closes their calls and keeps what was said",
   ],

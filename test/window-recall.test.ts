@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import type { MemoryStore } from "../src/core/memory-store.ts";
 import type { Message } from "../src/core/message.ts";
 import { createHistoryWindow, createSessionService } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
+import { expectWarning } from "./support/expect-warning.ts";
 import { messageView } from "./support/message-view.ts";
 import { temporaryFolder } from "./support/obey.ts";
 
@@ -15,8 +17,13 @@ const user = (content: string): Message => ({ role: "user", content });
 const answer = (content: string): Message => ({ role: "assistant", content });
 
 /** A window of a chat over a project's stores, as a process has it. */
-async function openChat(folder: string, { chatId = "boat", recallTokens = 1_500 } = {}) {
-  const stores = sqliteStores({ path: join(folder, "rkat.db") });
+async function openChat(
+  folder: string,
+  { chatId = "boat", recallTokens = 1_500, fails = false } = {},
+) {
+  const whole = sqliteStores({ path: join(folder, "rkat.db") });
+  const stores = fails ? { ...whole, memory: brokenMemory(whole.memory) } : whole;
+  const summarized: string[] = [];
   const service = createSessionService({ model: "none", stores });
   const window = createHistoryWindow({
     view: messageView,
@@ -26,7 +33,10 @@ async function openChat(folder: string, { chatId = "boat", recallTokens = 1_500 
     contextWindow: 3_000,
     userWordsTokens: 0,
     keepAnchors: false,
-    summarize: async () => "The harbour was quiet in the evening, and the tide came in.",
+    summarize: async (request) => {
+      summarized.push(JSON.stringify(request));
+      return "The harbour was quiet in the evening, and the tide came in.";
+    },
   });
   onTestFinished(async () => {
     await window.close();
@@ -37,7 +47,18 @@ async function openChat(folder: string, { chatId = "boat", recallTokens = 1_500 
     const all = await Array.fromAsync(stores.events.read(`chat:${chatId}`, 0));
     return all.flatMap(({ event }) => (event.type === "memory_recalled" ? [event] : []));
   };
-  return { service, window, events };
+  return { service, window, events, summarized };
+}
+
+/** A memory that stores, and cannot be searched. */
+function brokenMemory(memory: MemoryStore): MemoryStore {
+  return new Proxy(memory, {
+    get(target, name) {
+      if (name === "search") return () => Promise.reject(new Error("The disk is gone."));
+      const value = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
 }
 
 /** A talk that begins with the secret, long enough that it leaves the window. */
@@ -106,6 +127,29 @@ test("the next compaction takes the records away", async () => {
   talk.push(answer("Behind the oilskin."), ...longTalk().slice(2), user("How is the weather?"));
   const { messages, outcome } = await window.apply(talk);
   expect(outcome).toBe("compacted");
+  expect(recordsIn(messages)).toEqual([]);
+});
+
+test("no summary has the records of a chat", async () => {
+  const { window, summarized } = await openChat(await temporaryFolder());
+  const talk = longTalk();
+  await window.apply(talk);
+  talk.push(user(QUESTION));
+  expect(recordsIn((await window.apply(talk)).messages)).toHaveLength(1);
+  talk.push(answer("Behind the oilskin."), ...longTalk().slice(2), user("How is the weather?"));
+  await window.apply(talk);
+  expect(summarized.length).toBeGreaterThan(1);
+  expect(summarized.filter((request) => request.includes(RECALLED))).toEqual([]);
+});
+
+test("a memory that fails makes no call of a chat fail", async () => {
+  const { window } = await openChat(await temporaryFolder(), { fails: true });
+  expectWarning(/The chat goes on without memory.*The disk is gone/);
+  const talk = longTalk();
+  await window.apply(talk);
+  talk.push(user(QUESTION));
+  const { messages } = await window.apply(talk);
+  expect(messages.at(-1)).toBe(talk.at(-1));
   expect(recordsIn(messages)).toEqual([]);
 });
 

@@ -10,6 +10,7 @@ import {
   whole,
 } from "../core/options.ts";
 import type { Stores } from "../core/stores.ts";
+import { warnedOutages } from "../core/warn.ts";
 import type { HostMemory } from "../hosts/host-chats.ts";
 import { BAR_LEAST, recallBar } from "../recall/recall-bar.ts";
 import { RECALL_TOKENS_DEFAULT } from "../recall/recall-room.ts";
@@ -85,8 +86,9 @@ function memoryWith(
     memoryFor: (chatId) => ({
       sessionId: sessionOf(chatId).id,
       recallTokens,
-      search: (query) => service.searchMemory(query),
+      search: (query) => warnedOutages.watch(stores, () => service.searchMemory(query)),
       bar: async () => (stores.memory ? await recallBar(stores.memory) : BAR_LEAST),
+      failed: (error) => warnedOutages.failed(stores, error, "The chat goes on without memory."),
     }),
     close,
   };

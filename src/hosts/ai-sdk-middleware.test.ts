@@ -23,6 +23,7 @@ function chat(notes: (query: string) => string) {
         sessionId,
         recallTokens: 1_500,
         bar: async () => 0.42,
+        failed: (error) => expect.fail(String(error)),
         search: async ({ query }) => {
           found += 1;
           const id = `note ${found}`;

@@ -24,6 +24,8 @@ export interface WindowMemory {
   }): Promise<readonly MemoryHit[]>;
   /** The score that the best record needs. */
   bar(): Promise<number>;
+  /** Tells that memory does not work: a call goes on without it. */
+  failed(error: unknown): void;
 }
 
 /** Records before a prompt, as a message of the host. */
@@ -129,8 +131,8 @@ export class WindowRecall<HostMessage extends object> {
       if (!found) return;
       const replaces = found.tokens > room.beside ? ({ replaces: true } as const) : {};
       await this.#add({ ...found, before: prompt.key, ...replaces });
-    } catch {
-      // The service of the stores tells of what does not work.
+    } catch (error) {
+      this.#memory.failed(error);
     }
   }
 
