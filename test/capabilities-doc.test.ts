@@ -58,6 +58,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   importTranscripts: { text: "{}" },
   pin: { position: 1 },
   unpin: { position: 1 },
+  readMessage: { message: 1 },
   searchMemory: { query: "fox" },
   addMemory: { content: "The fox." },
   forgetMemory: { ids: ["unknown"] },

@@ -32,18 +32,13 @@ export async function readLog(
   { live, options }: ServiceCore,
   { sessionId, afterSeq, beforeSeq, limit = EVENTS_DEFAULT }: CheckedRequest<"readLog">,
 ): Promise<LogPage> {
-  if (afterSeq !== undefined && beforeSeq !== undefined) {
-    throw new SessionError("INVALID_PARAMS", {
-      message: "A page begins after an event or ends before one: give after_seq or before_seq.",
-    });
-  }
   const { events } = options.stores;
   const { seq: lastSeq } = (await live.open(sessionId)).state;
   const end = Math.min(beforeSeq ?? lastSeq + 1, lastSeq + 1);
   const [from, to] =
     afterSeq === undefined
       ? [Math.max(0, end - 1 - limit), end - 1]
-      : [afterSeq, Math.min(lastSeq, afterSeq + limit)];
+      : [afterSeq, Math.min(end - 1, afterSeq + limit)];
   const page: EventEnvelope[] = [];
   let bytes = 0;
   for await (const stored of events.read(sessionId, from, to)) {

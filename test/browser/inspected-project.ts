@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { newId } from "../../src/core/ids.ts";
@@ -8,6 +7,7 @@ import { BUILDS, type ScriptedReply } from "../../src/testing.ts";
 import { RKAT } from "../support/built-package.ts";
 import type { Project } from "../support/rkat-process.ts";
 import { scriptedService } from "../support/scripted-service.ts";
+import { spawn } from "../support/start-process.ts";
 
 /** What somebody writes who wants the page to run it, to hide something, or to send something away. */
 export const HOSTILE = `<img src="https://evil.example/x.png" onerror="window.hacked=1"><script>window.hacked=2</script> [a](javascript:window.hacked=3) \u202Egnp.exe\u202C \u001b[31mred ${"<b>".repeat(50)}`;

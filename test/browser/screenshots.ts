@@ -2,16 +2,16 @@
  * `node test/browser/screenshots.ts` makes the pictures of the README: the real page with the demo of `npm start` in
  * it. Run `npm run build` and `npm run test:browser` before it.
  */
-import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { execFileSync, spawn } from "../support/start-process.ts";
 import { launch } from "./browser.ts";
 
 const HOME = mkdtempSync(join(tmpdir(), "rkat-pictures-"));
 const project = join(HOME, "tidemark");
-const env = { ...process.env, HOME };
+const env = { HOME };
 execFileSync(process.execPath, ["demo/run.ts", project], { env, stdio: "ignore" });
 const server = spawn(
   process.execPath,

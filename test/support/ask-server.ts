@@ -11,6 +11,12 @@ export interface Asked extends Ended {
   readonly answers: readonly string[];
 }
 
+/** What a request needs, by the end of its path. */
+const QUERIES: Readonly<Record<string, string>> = {
+  "/search": "?query=canary",
+  "/message": "?message=1",
+};
+
 /**
  * Starts `rkat serve`, creates a session with a turn and a note, asks everything that can be read, and ends the
  * server with SIGTERM. `meanwhile` is called with its process id before it is ended.
@@ -40,7 +46,7 @@ export async function askServer(
   await ask("/memory", { content: "a note" });
   for (const { http } of Object.values(OPERATIONS)) {
     const path = http.path.replace("{session_id}", id).replace("{knowledge_id}", "k");
-    const query = path.endsWith("/search") ? "?query=canary" : "";
+    const query = QUERIES[path.slice(path.lastIndexOf("/"))] ?? "";
     if (http.method === "GET") await ask(path + query);
   }
   meanwhile(child.pid ?? 0);

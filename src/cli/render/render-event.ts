@@ -34,13 +34,13 @@ export function renderEvent(event: SessionEvent): string {
     case "compaction_started":
       return `  ⟳ Compaction started: ${event.input_tokens} input tokens, ~${event.estimated_history_tokens} history tokens, ${event.message_count} messages\n`;
     case "compaction_completed":
-      return `  ✓ Compaction complete: ${event.messages_before} → ${event.messages_after} messages, ${event.summary_tokens} summary tokens${renderEffect(event)}\n`;
+      return `  ✓ Compaction complete: ${event.messages_before} → ${event.messages_after} messages, ${event.summary_tokens} summary tokens\n${renderEffect(event)}`;
     case "compaction_failed":
       return `  ✗ Compaction failed (continuing): ${event.error}\n`;
     case "memory_recalled":
       return renderRecalled(event);
     case "tool_output_pruned":
-      return `  ✂ Old tool output pruned: ${event.tokens_before} → ${event.tokens_after} tokens${renderEffect(event)}\n`;
+      return `  ✂ Old tool output pruned: ${event.tokens_before} → ${event.tokens_after} tokens\n${renderEffect(event)}`;
     case "compaction_undone":
       return `  ↩ Undone: the history is what it was before event ${event.undone}\n`;
     case "task_updated":
@@ -84,7 +84,7 @@ const WORK: readonly SessionEvent["type"][] = [
   "retrying",
 ];
 
-/** ", costs 4000 fresh tokens once, saves 11000 in each call". Empty for logs of earlier versions. */
+/** A line such as "costs 4000 fresh tokens once, saves 11000 in each call". Empty for logs of earlier versions. */
 function renderEffect(event: {
   readonly tokens_before: number;
   readonly tokens_after: number;
@@ -92,7 +92,7 @@ function renderEffect(event: {
 }): string {
   const { rewritten_tokens: rewritten, tokens_before, tokens_after } = event;
   if (rewritten === undefined) return "";
-  return `, costs ${rewritten} fresh tokens once, saves ${tokens_before - tokens_after} in each call`;
+  return `    costs ${rewritten} fresh tokens once, saves ${tokens_before - tokens_after} in each call\n`;
 }
 
 function renderResult({

@@ -10,7 +10,7 @@ export const readLog = z.strictObject({
   sessionId,
   /** Events after this `seq`, oldest first. */
   afterSeq: z.int().min(0).optional(),
-  /** The last events before this `seq`. Without both, the last events of the log. */
+  /** The last events before this `seq`; with `afterSeq`, the first ones between both. Without both, the last events of the log. */
   beforeSeq: positive.optional(),
   /** Default 100. */
   limit: z.int().min(1).max(1000).optional(),

@@ -162,7 +162,13 @@ export const historyLaws: readonly Law<OpenService>[] = [
       const earlier = await service.readLog({ sessionId, limit: 3, beforeSeq: seq - 2 });
       assert.deepEqual(earlier.events, forwards.slice(seq - 6, seq - 3));
       assert.equal(earlier.after, true);
-      await assertCode(service.readLog({ sessionId, afterSeq: 1, beforeSeq: 3 }), "INVALID_PARAMS");
+      const between = await service.readLog({ sessionId, afterSeq: 1, beforeSeq: 4 });
+      assert.deepEqual(
+        between.events.map((event) => event.seq),
+        [2, 3],
+      );
+      const none = await service.readLog({ sessionId, afterSeq: 4, beforeSeq: 4 });
+      assert.deepEqual(none.events, []);
     },
   },
 ];

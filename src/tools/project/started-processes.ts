@@ -71,10 +71,13 @@ export class StartedProcesses {
 
   /** Ends all of them. Resolves with how many go on: another user's, or those that the system holds. */
   async end(): Promise<number> {
-    let left = this.endNow();
-    for (let round = 0; left > 0 && round < ROUNDS_MAX; round += 1) {
+    let { left, isSure } = this.#endOnce();
+    let unsure = 0;
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      unsure = isSure || left > 0 ? 0 : unsure + 1;
+      if (left === 0 && (isSure || unsure > UNSURE_MAX)) break;
       await sleep(Math.min(2 ** round, ROUND_MS_MAX));
-      left = this.endNow();
+      ({ left, isSure } = this.#endOnce());
     }
     this.#watcher.release();
     if (this.#cgroup !== undefined) removeCgroup(this.#cgroup);
@@ -83,35 +86,53 @@ export class StartedProcesses {
 
   /** Ends those that there are now. Returns how many had not ended before. */
   endNow(): number {
+    return this.#endOnce().left;
+  }
+
+  /**
+   * Ends those that there are now. `left` is how many had not ended before. It is not sure that these were all when
+   * another process ended meanwhile: it may have started one that the list of processes does not have yet.
+   */
+  #endOnce(): { readonly left: number; readonly isSure: boolean } {
     const { pid } = this.child;
-    if (pid === undefined) return 0;
+    if (pid === undefined) return ALL_ENDED;
     if (process.platform === "win32") {
       spawn("taskkill", ["/pid", String(pid), "/T", "/F"], { windowsHide: true }).unref();
-      return 0;
+      return ALL_ENDED;
     }
     if (this.#cgroup !== undefined) endCgroup(this.#cgroup);
     kill(-pid);
-    if (!ON_LINUX) return 0;
-    let found = 0;
+    if (!ON_LINUX) return ALL_ENDED;
+    let left = 0;
+    let isSure = true;
     for (const name of readdirSync("/proc")) {
-      if (!/^\d+$/.test(name) || !this.#has(Number(name), pid)) continue;
-      kill(Number(name));
-      found += 1;
+      if (!/^\d+$/.test(name)) continue;
+      const status = statusOf(Number(name));
+      if (!status) isSure = false;
+      else if (status.startedAt < this.#since) continue;
+      else if (status.hasEnded) isSure &&= Number(name) === pid;
+      else if (this.#has(Number(name), status.session === pid)) {
+        kill(Number(name));
+        left += 1;
+      }
     }
-    return found === 0 && this.#cgroup !== undefined && isPopulated(this.#cgroup) ? 1 : found;
+    const isHeld = left === 0 && this.#cgroup !== undefined && isPopulated(this.#cgroup);
+    return { left: isHeld ? 1 : left, isSure };
   }
 
-  /** Whether a process was started by the command, and has not ended. */
-  #has(pid: number, shell: number): boolean {
-    const status = statusOf(pid);
-    if (!status || status.hasEnded || status.startedAt < this.#since) return false;
+  /** Whether a process was started by the command. */
+  #has(pid: number, isOfSession: boolean): boolean {
     return (
-      status.session === shell ||
+      isOfSession ||
       (this.#limit !== "" && limitIn(`/proc/${pid}/limits`) === this.#limit) ||
       readOf(`/proc/${pid}/environ`).includes(this.#mark)
     );
   }
 }
+
+const ALL_ENDED = { left: 0, isSure: true };
+/** On a machine where processes end all the time, no list is sure. */
+const UNSURE_MAX = 4;
 
 const ON_LINUX = process.platform === "linux";
 /** Marks of the commands around this one, and its own. */

@@ -108,7 +108,7 @@ export class ServerSource implements Source {
   }
 
   async #fetch(path: string, { headers, ...options }: RequestInit): Promise<Response> {
-    const response = await fetch(new URL(`api/${path}`, location.href.replace(/[?#].*$/, "")), {
+    const response = await fetch(new URL(`api/${path}`, `${location.origin}${location.pathname}`), {
       ...options,
       headers: { ...headers, authorization: `Bearer ${this.#token}` },
       credentials: "omit",
