@@ -55,8 +55,11 @@ async function opened(): Promise<SessionState> {
 const someNumber = fc.oneof(fc.integer({ min: 1 }), fc.double(), fc.integer());
 const json = (value: fc.Arbitrary<unknown>) => value.map((some) => JSON.stringify(some) ?? "");
 
+const { snapshot: kept } = db.prepare("SELECT snapshot FROM snapshot").get() as {
+  snapshot: string;
+};
 const snapshotTexts = fc.oneof(
-  damagedText([JSON.stringify(snapshot)]),
+  damagedText([JSON.stringify(snapshot), kept]),
   json(damagedJson([snapshot])),
 );
 

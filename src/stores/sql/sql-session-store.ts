@@ -218,13 +218,12 @@ function snapshotText(snapshot: SessionSnapshot): string {
 }
 
 /**
- * Undefined when the text has changed since it was stored. The log gives the same state again. Texts of earlier
- * versions in PostgreSQL have no checksum.
+ * Undefined when the text has changed since it was stored, or has no checksum, as earlier versions wrote it to
+ * PostgreSQL. The log gives the same state again.
  */
 function readSnapshot(text: string): SessionSnapshot | undefined {
   const [json = "", checksum] = String(text).split("\n");
-  const isSame = checksum === undefined || checksum === String(hashOfKey(json));
-  return isSame ? snapshotIn(json) : undefined;
+  return checksum === String(hashOfKey(json)) ? snapshotIn(json) : undefined;
 }
 
 /** The snapshot in a text with or without a checksum; undefined when it is none. */
