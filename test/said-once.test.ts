@@ -148,6 +148,7 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   rpc: [],
   serve: ["--port", "0"],
   mcp: [],
+  inspect: ["--port", "0", "--no-open"],
   init: null,
   trust: null,
   move: ["--to", "other.db"],

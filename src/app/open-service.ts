@@ -26,7 +26,7 @@ import type { Replay } from "../replay/replay.ts";
 import type { ServiceOptions } from "../session/service-options.ts";
 import { withLibrary } from "../session/with-library.ts";
 import { actingFor, memoryOptions, openStores } from "./open-stores.ts";
-import { closeAll, type Opened, openScope, type StoreAccess } from "./opened.ts";
+import { closeAll, type Opened, onlyReads, openScope, type StoreAccess } from "./opened.ts";
 
 /** The approver of a turn's tool calls, and the tools that its model has in the project's folder. */
 export interface Asking {
@@ -57,7 +57,7 @@ export async function openService(
 ): Promise<OpenedService> {
   const { config } = workspace;
   // A command that only reads does not depend on them.
-  if (access !== "existing") for (const text of switchedOffSettings(config)) warn(text);
+  if (!onlyReads(access)) for (const text of switchedOffSettings(config)) warn(text);
   const stores = await openStores(workspace, access);
   const own = projectApprovals(workspace, process.env);
   const allowed = allow.map((tool) => ({ tool }));

@@ -19,7 +19,7 @@ import { memoryWithLibrary } from "../session/with-library.ts";
 import type { PostgresStores } from "../stores/postgres/postgres-stores.ts";
 import type { SqliteStores } from "../stores/sqlite/sqlite-stores.ts";
 import { MEMORY_STORES } from "./memory-stores.ts";
-import { type Opened, openScope, type StoreAccess } from "./opened.ts";
+import { type Opened, onlyReads, openScope, type StoreAccess } from "./opened.ts";
 
 /** The stores at an address of PostgreSQL, or in a SQLite file. They make no vectors. */
 async function storesAt(
@@ -47,13 +47,13 @@ async function storesAt(
 export async function openStores(workspace: Workspace, access: StoreAccess): Promise<Stores> {
   const { config, leftStore } = workspace;
   // What only reads depends on the settings of memory alone.
-  const read = access === "existing" ? ["embeddings", "memory", "search"] : [];
+  const read = onlyReads(access) ? ["embeddings", "memory", "search"] : [];
   for (const text of [leftStore, untrustedNote(config, ...read)]) {
     if (text !== undefined) warn(text);
   }
   const hasMemory = hasCapability(config, "memory-store");
   const isKept = hasMemory || hasCapability(config, "session-store");
-  if (!isKept || (access === "existing" && !hasStore(workspace))) {
+  if (!isKept || (onlyReads(access) && !hasStore(workspace))) {
     return (await import("../stores/ephemeral/ephemeral-stores.ts")).ephemeralStores();
   }
   const embedder = hasMemory ? await usableEmbedder(config) : undefined;
@@ -68,7 +68,7 @@ export async function openStores(workspace: Workspace, access: StoreAccess): Pro
     async openEngine(options) {
       const engine = await openEngine(workspace, access, { ...cache, ...options });
       // A server that cannot use its store says so, and does not say that it serves.
-      if (access === "serve") await useFirst(engine);
+      if (access === "serve" || access === "show") await useFirst(engine);
       return engine;
     },
   });
@@ -94,10 +94,12 @@ async function openEngine(
   return sqliteStores({ path: storeFile, thread, ...options });
 }
 
-/** Opens the parts that open at the first use: a connection, a file, tables of this version. */
+/** Opens the parts that open at the first use: a connection, a file, tables of this version, a log. */
 async function useFirst(stores: Stores): Promise<void> {
   try {
     await stores.events.checkpoint(MEMORY_INDEX.all);
+    // The log of no session: its table is looked at, and nothing is read.
+    await Array.fromAsync(stores.events.read("", 0, 1));
   } catch (error) {
     await stores.close();
     throw error;

@@ -9,11 +9,18 @@ import type { LibraryOptions } from "../session/with-library.ts";
  * The way a command uses the store of a project:
  *
  *     existing   reads; a missing store is empty, and is not created
+ *     show       reads it too, for as long as a page is open, and refuses at once a
+ *                store that cannot be used
  *     create     creates a missing store
  *     serve      creates it too, and queries it on a worker thread, so that one
  *                slow query does not block the other clients
  */
-export type StoreAccess = "existing" | "create" | "serve";
+export type StoreAccess = "existing" | "show" | "create" | "serve";
+
+/** Whether a missing store stays missing. */
+export function onlyReads(access: StoreAccess): boolean {
+  return access === "existing" || access === "show";
+}
 
 export interface Opened<Value> {
   readonly value: Value;

@@ -72,7 +72,7 @@ export function inspectCommand(program: Command, context: CliContext): void {
             await server.close();
           });
         },
-        { access: write ? "serve" : "existing", scope },
+        { access: write ? "serve" : "show", scope },
       );
     });
 }

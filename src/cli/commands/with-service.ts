@@ -7,7 +7,7 @@ import {
   openServiceOf,
 } from "../../app/open-service.ts";
 import { openMemory, openMemoryOf } from "../../app/open-stores.ts";
-import { type Opened, type StoreAccess, useOpened } from "../../app/opened.ts";
+import { type Opened, onlyReads, type StoreAccess, useOpened } from "../../app/opened.ts";
 import type { SearchScope } from "../../config/settings.ts";
 import { openUserWorkspace, openWorkspace, type Workspace } from "../../config/workspace.ts";
 import { SessionError } from "../../core/errors.ts";
@@ -33,7 +33,7 @@ export function workspaceOf(
 
 /** A folder that is not there has nothing to read. It may only be misspelt. */
 function requireFolder({ folder }: Workspace, access: StoreAccess): void {
-  if (access !== "existing" || existsSync(folder)) return;
+  if (!onlyReads(access) || existsSync(folder)) return;
   throw new SessionError("INVALID_PARAMS", {
     message: `There is no folder ${folder}.`,
     hint: "Name the project's folder with --dir.",
