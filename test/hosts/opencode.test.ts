@@ -171,6 +171,7 @@ test("when a session is idle, what was said is in the project's memory", async (
   const stores = sqliteStores({ path });
   onTestFinished(() => stores.close());
   const sessions = createSessionService({ model: "none", stores });
+  onTestFinished(() => sessions.close());
   await vi.waitFor(async () => {
     const [hit] = await sessions.searchMemory({ query: "staging port" });
     expect(hit?.sessionId).toBe(`opencode:${SESSION}`);
