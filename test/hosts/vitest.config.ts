@@ -6,6 +6,11 @@ const RKAT = resolve("examples/hosts/node_modules/rkat/dist");
 // Vitest keeps a token there, before any test starts. It is not to be in your home.
 process.env.XDG_DATA_HOME = resolve("node_modules/.cache");
 
+// The frameworks start rkat with the environment that they have. There, these would be settings that it does not know.
+const { RKAT_SEED: seed, RKAT_PATH: path } = process.env;
+delete process.env.RKAT_SEED;
+delete process.env.RKAT_PATH;
+
 /** `npm run test:hosts`: the adapters with the frameworks' own packages. `npm test` has none of these. */
 export default defineConfig(({ mode }) => ({
   // From here, "rkat" is the checkout itself. These tests take the package beside the frameworks.
@@ -23,8 +28,8 @@ export default defineConfig(({ mode }) => ({
     testTimeout: 60_000,
     provide: {
       long: mode === "long",
-      seed: process.env.RKAT_SEED,
-      path: process.env.RKAT_PATH,
+      seed,
+      path,
     },
   },
 }));
