@@ -164,6 +164,7 @@ test("a session is in the project's memory, and the model finds there what left 
   const stores = sqliteStores({ path });
   onTestFinished(() => stores.close());
   const sessions = createSessionService({ model: "none", stores });
+  onTestFinished(() => sessions.close());
   const remembers = async (query: string, content: string) => {
     const [hit] = await sessions.searchMemory({ query });
     expect(hit?.content).toContain(content);
