@@ -317,7 +317,8 @@ test.each(sampled(ENDED_TOOLS, { of: 2, at: 0 }, "attacks"))(
   "$signal ends a turn in which $tool works on what somebody chose",
   async ({ tool, call: [files, args], signal }) => {
     const calls = Array.from({ length: 8 }, (_, at) => ({ id: `c${at}`, name: tool, args }));
-    const provider = await scriptedProvider([{ toolCalls: calls }]);
+    // Where the tools are quicker than the signal, the model lets the turn wait for it.
+    const provider = await scriptedProvider([{ toolCalls: calls }, { delayMs: 600_000 }]);
     const project = await Project.open({ provider });
     for (const [path, text] of Object.entries<string>(files)) project.write(path, text);
     const allowed = ["--allow", "edit_file", "--allow", "run_command"];
