@@ -21,16 +21,19 @@ export function recallRoom({
   threshold,
   expected,
   recalled,
+  freed = Infinity,
 }: {
   readonly threshold: number;
   /** Tokens of the request, with those of earlier records. */
   readonly expected: number;
   /** Tokens of earlier records. */
   readonly recalled: number;
+  /** Tokens that a compaction has just freed. Records take at most half of them, so that the request is smaller than before. */
+  readonly freed?: number;
 }): RecallRoom {
   const room = threshold - expected;
   const least = (...limits: readonly number[]) =>
-    Math.floor(Math.min(RECALLED_PART * threshold, ...limits));
+    Math.floor(Math.min(RECALLED_PART * threshold, freed / 2, ...limits));
   return {
     beside: least(ALL_RECALLED_PART * threshold - recalled, room),
     instead: least(room + recalled),

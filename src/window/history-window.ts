@@ -241,7 +241,8 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         ? failureOf(result)
         : await this.#cut(followed.cutOf(result), history);
     const isCut = result !== undefined && result.outcome !== "unchanged" && !failure;
-    await this.#lookUp({ threshold, otherTokens, contextWindow, outgrown, isCut });
+    const before = estimated - otherTokens;
+    await this.#lookUp({ threshold, otherTokens, contextWindow, outgrown, isCut, before });
     this.#sentTokens = this.#tokens + otherTokens;
     const sent = followed.isAsOffered ? history : [...followed.sent];
     const { messages = sent, recalled = [] } =
@@ -289,12 +290,15 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     contextWindow,
     outgrown,
     isCut,
+    before,
   }: {
     readonly threshold: number;
     readonly otherTokens: number;
     readonly contextWindow: number | undefined;
     readonly outgrown: boolean;
     readonly isCut: boolean;
+    /** Tokens of the history and its records before a compaction. */
+    readonly before: number;
   }): Promise<void> {
     if (!this.#recall) return;
     if (isCut) this.#recall.clear();
@@ -306,7 +310,10 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const recalled = this.#recall.tokens;
     await this.#recall.lookUp(prompt, {
       messages: () => this.#history.visible.map(({ message }) => message),
-      room: recallRoom({ threshold, expected, recalled }),
+      room: recallRoom({
+        ...{ threshold, expected, recalled },
+        ...(isCut ? { freed: before - this.#tokens } : {}),
+      }),
     });
   }
 
