@@ -1,0 +1,9 @@
+import { expect, test } from "vitest";
+import { recallRoom } from "./recall-room.ts";
+
+test("records take at most half of what a compaction freed, so that the request is smaller than before", () => {
+  const asked = { threshold: 2_000, expected: 1_200, recalled: 0 };
+  expect(recallRoom(asked)).toEqual({ beside: 500, instead: 500 });
+  expect(recallRoom({ ...asked, freed: 300 })).toEqual({ beside: 150, instead: 150 });
+  expect(recallRoom({ ...asked, freed: 5_000 })).toEqual(recallRoom(asked));
+});
