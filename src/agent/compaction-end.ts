@@ -24,7 +24,7 @@ export function compactionEnd(
     readonly entries: readonly HistoryEntry[];
     readonly before: number;
     readonly usage: Usage;
-    /** Who was asked for a summary, if a model was. */
+    /** The model that was asked for a summary, if one was. */
     readonly model: string | undefined;
     readonly state: SessionState;
   },

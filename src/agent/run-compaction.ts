@@ -208,7 +208,7 @@ export async function runCompaction(
   return { changed: event !== undefined, event, detail, usage };
 }
 
-/** What the rest of the session is expected to cost, if its model has a price and the provider says what it has cached. */
+/** The expected cost of the rest of the session, if its model has a price and the provider says what it has cached. */
 function outlookOf(
   { state }: TurnLog,
   { model, compaction }: CompactionDeps,

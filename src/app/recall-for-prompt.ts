@@ -26,7 +26,7 @@ export interface FoundElsewhere {
   readonly ids: readonly string[];
 }
 
-/** What a project's memory has about a prompt that another agent gets. It loads as little as a search does. */
+/** The records of a project's memory about a prompt that another agent gets. It loads as little as a search does. */
 export async function recallForPrompt(
   workspace: Workspace,
   { prompt, sessionId, project, isNew, bar: known }: PromptElsewhere,

@@ -125,7 +125,7 @@ export interface CompactHistoryOptions extends HistoryCompaction {
    */
   readonly continues?: ContinuedRequest;
   /**
-   * What the rest of the session is expected to cost. With it, the cheaper of shortened tool output and a summary is
+   * The expected cost of the rest of the session. With it, the cheaper of shortened tool output and a summary is
    * chosen, where both are possible. Without it, tool output is shortened if that frees enough.
    */
   readonly outlook?: CostOutlook;

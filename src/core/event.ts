@@ -394,7 +394,7 @@ export interface CompactionCompleted {
   /** What it is worth, from 0 to 1; `null` where none was written. Logs of earlier versions do not say so. */
   readonly summary_score?: number | null;
   readonly usage: Usage;
-  /** Who was asked for the summary, as `provider/model`. Missing when nobody was, and in logs of earlier versions. */
+  /** The model that wrote the summary, as `provider/model`. Missing when none was asked, and in logs of earlier versions. */
   readonly model?: string;
   /** Estimated tokens after the first change, which a provider's cache no longer has. Logs of earlier versions do not say so. */
   readonly rewritten_tokens?: number;

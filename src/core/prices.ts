@@ -43,7 +43,7 @@ export function cacheMinutes(id: string): number {
   return cacheOf(id).minutes;
 }
 
-/** The day on which the list prices below were looked up. */
+/** The day that the public price tables are of, from which the list prices below were taken. */
 export const PRICES_OF = "2026-07-20";
 
 /**

@@ -54,7 +54,7 @@ export async function readLog(
   return { events: page, lastSeq, before: first > 1, after: last < lastSeq };
 }
 
-/** What a compaction did to each message. */
+/** A compaction, with the fate of each message. */
 export async function readCompaction(
   core: ServiceCore,
   { sessionId, event, limit = MESSAGES_DEFAULT, offset = 0 }: CheckedRequest<"readCompaction">,

@@ -94,7 +94,7 @@ async function exportTo(
   );
 }
 
-/** Nobody can guess it. It ends with the command. */
+/** A random token. It ends with the command. */
 export function newToken(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
 }

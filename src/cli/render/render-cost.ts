@@ -4,7 +4,7 @@ import { thousands } from "./amounts.ts";
 import { printable } from "./printable.ts";
 import { renderTable, type Style } from "./style.ts";
 
-/** What a session cost: a row for each turn, the sum, and what its compactions cost and saved. */
+/** The cost of a session: a row for each turn, the sum, and what its compactions cost and saved. */
 export function renderCost(cost: SessionCost, style: Style): string {
   const { turns, earlier, calls } = cost;
   const rows = [

@@ -32,7 +32,7 @@ const FATES: Readonly<Record<Fate, string>> = {
 /** Columns of the table before the text. */
 const TEXT_START = 52;
 
-/** What a compaction did to each message. */
+/** A compaction, with the fate of each message. */
 export function renderDiff(view: CompactionView, style: Style, columns: number): string {
   const room = Math.max(20, columns - TEXT_START);
   const rows = view.messages.map(({ id, role, tokens, fate, text, names }) => [

@@ -3,7 +3,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { visibleText } from "../../../text/visible-text.ts";
 import { Refusal } from "./source.ts";
 
-/** Characters of a text that are shown before somebody asks for more, and how many come then. */
+/** Characters of a text that are shown at first, and how many each click adds. */
 const SHOWN = 4000;
 const MORE = 100_000;
 

@@ -290,7 +290,7 @@ function noteOf(event: SessionEvent): readonly ["quiet" | "bad", string] | undef
   }
 }
 
-/** Whether a log grows while somebody looks at it. */
+/** Whether the log that is shown still grows. */
 export type LiveState = "loading" | "live" | "still" | "paused" | "lost";
 
 export interface LiveLog {

@@ -8,7 +8,7 @@ import { Change, changeIn } from "./change.tsx";
 
 type Waiting = Wire<PendingApproval>;
 
-/** Tool calls that wait for somebody, with everything that they would do. */
+/** Tool calls that wait for approval, with everything that they would do. */
 export function ApprovalsView({ source, about }: ViewProps) {
   const { value, error, reload } = useLoaded(
     () => source.get<{ approvals: readonly Waiting[] }>("approvals"),

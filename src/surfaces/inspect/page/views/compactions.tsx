@@ -135,7 +135,7 @@ function callsOf(message: WindowChange["before"][number]["message"]): string {
     .join(" ");
 }
 
-const WRITERS = { model: "a model", fallback: "rkat, without a model", none: "nobody" } as const;
+const WRITERS = { model: "a model", fallback: "rkat, without a model", none: "no one" } as const;
 
 function After({ change: { event } }: { readonly change: WindowChange }) {
   const { report, usage } = event;

@@ -245,7 +245,7 @@ function Hits({ hits }: { readonly hits: readonly Wire<HistoryHit>[] }) {
   return (
     <section class="hits" aria-label="Said in sessions">
       <h2>Said in sessions</h2>
-      {hits.length === 0 && <p class="empty">Nobody said that.</p>}
+      {hits.length === 0 && <p class="empty">No message has these words.</p>}
       <ul>
         {hits.map((hit) => (
           <li key={`${hit.session_id} ${hit.seq}`}>

@@ -122,7 +122,7 @@ interface RowProps {
   readonly row: Row;
   readonly session: string;
   readonly isMarked: boolean;
-  /** The rows that somebody opened. They stay open when they leave the document. */
+  /** The rows that you opened. They stay open when they leave the document. */
   readonly open: Set<number>;
 }
 
