@@ -203,6 +203,30 @@ export function Field({
   );
 }
 
+/** The field that `/` moves to. */
+export function SearchField({
+  label,
+  placeholder,
+  value,
+  onChange,
+}: {
+  readonly label: string;
+  readonly placeholder: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}) {
+  return (
+    <Field
+      label={label}
+      hidden
+      type="search"
+      placeholder={`${placeholder}  ( / )`}
+      value={value}
+      onInput={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}
+
 export function Choice({
   label,
   value,

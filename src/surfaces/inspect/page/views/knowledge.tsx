@@ -6,8 +6,8 @@ import {
   Choice,
   Dialog,
   Failure,
-  Field,
   plain,
+  SearchField,
   Time,
   useLoaded,
   Words,
@@ -57,13 +57,11 @@ export function KnowledgeView({ source, about }: ViewProps) {
     <div class="view">
       <h1>Knowledge</h1>
       <form class="bar" onSubmit={(event) => event.preventDefault()}>
-        <Field
+        <SearchField
           label="Search"
-          hidden
-          type="search"
-          placeholder="Words of an entry  ( / )"
+          placeholder="Words of an entry"
           value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
+          onChange={setText}
         />
         <Choice
           label="Kind"

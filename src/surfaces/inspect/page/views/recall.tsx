@@ -5,10 +5,10 @@ import {
   Badge,
   Choice,
   Failure,
-  Field,
   headOf,
   Meter,
   plain,
+  SearchField,
   Time,
   useLoaded,
   Words,
@@ -47,13 +47,11 @@ export function RecallView({ source }: ViewProps) {
           setAsked(text.trim());
         }}
       >
-        <Field
+        <SearchField
           label="Question"
-          hidden
-          type="search"
-          placeholder="Ask memory what an agent would ask  ( / )"
+          placeholder="Ask memory what an agent would ask"
           value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
+          onChange={setText}
         />
         <Choice
           label="Kind"

@@ -12,6 +12,7 @@ import {
   headOf,
   Meter,
   plain,
+  SearchField,
   short,
   Time,
   useLoaded,
@@ -53,13 +54,11 @@ export function SessionsView({ source }: ViewProps) {
     <div class="view">
       <h1>Sessions</h1>
       <form class="bar" onSubmit={(event) => event.preventDefault()}>
-        <Field
+        <SearchField
           label="Search sessions"
-          hidden
-          type="search"
-          placeholder="Search names and what was said  ( / )"
+          placeholder="Search names and what was said"
           value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
+          onChange={setText}
         />
         <Choice
           label="Agent"

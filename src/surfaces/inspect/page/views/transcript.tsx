@@ -1,5 +1,15 @@
 import { useMemo, useState } from "preact/hooks";
-import { amount, Badge, Choice, clock, Field, headOf, plain, Words } from "../parts.tsx";
+import {
+  amount,
+  Badge,
+  Choice,
+  clock,
+  Field,
+  headOf,
+  plain,
+  SearchField,
+  Words,
+} from "../parts.tsx";
 import { hrefOf } from "../route.ts";
 import { type LiveLog, type Row, saidAndAnswered, type ToolRow } from "../session-log.ts";
 import { VirtualList } from "../virtual-list.tsx";
@@ -37,13 +47,11 @@ export function Transcript({
   return (
     <>
       <div class="bar">
-        <Field
+        <SearchField
           label="Find in this session"
-          hidden
-          type="search"
-          placeholder="Find in this session  ( / )"
+          placeholder="Find in this session"
           value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
+          onChange={setText}
         />
         <Choice
           label="Show"
