@@ -133,6 +133,7 @@ function bestAnswers({
   const { entry, session, flags } = index.columns;
   const best = new BestEntries(index, query.limit);
   const wanted = slotFilter(index, query);
+  const wantedBlocks = blocksOfSession(index, query);
   const blockShares = new BlockShares(index, evidence.words, weights);
   const answers = (slot: number) => {
     const before = session[slot - 1] ? slot - 1 : (entry[slot - 1] as number);
@@ -140,7 +141,7 @@ function bestAnswers({
   };
   for (const block of bounds.order) {
     if (!bounds.anyCanReach(block, best.least)) break;
-    if (!bounds.canReach(block, best.least)) continue;
+    if (wantedBlocks?.[block] === 0 || !bounds.canReach(block, best.least)) continue;
     const shares = blockShares.read(block);
     const likely = bounds.likelihood(block);
     for (let at = 0; at < BLOCK; at += 1) {
@@ -178,6 +179,28 @@ function withComplete(
   }
   for (const entry of complete) if (wanted(entry)) all.offer(entry, entry, value);
   return all;
+}
+
+/**
+ * By block, 1 where the session of the filter has a slot; `undefined` when it names none. The other blocks have no
+ * result, so a search in one session does not take longer with the number of other sessions that say its words.
+ */
+function blocksOfSession(
+  index: PassageIndex,
+  { sessionId }: Pick<MemoryFilter, "sessionId">,
+): Uint8Array | undefined {
+  if (sessionId === undefined) return undefined;
+  const { slots } = index;
+  const { session } = index.columns;
+  const blocks = new Uint8Array(blockOf(slots) + 1);
+  const number = index.sessionNumber(sessionId);
+  let slot = number === undefined ? -1 : session.indexOf(number);
+  while (number !== undefined && slot >= 0 && slot < slots) {
+    const block = blockOf(slot);
+    blocks[block] = 1;
+    slot = session.indexOf(number, (block + 1) * BLOCK);
+  }
+  return blocks;
 }
 
 /** Tells whether the entry of a slot passes a filter. */
