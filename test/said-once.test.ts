@@ -159,7 +159,6 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   help: null,
   completion: null,
   hook: ["SessionStart"],
-  "sessions repair": [],
 };
 
 /** What some commands read. */

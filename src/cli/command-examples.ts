@@ -49,7 +49,6 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "rkat sessions events last --after 120 > events.jsonl",
   ],
   "sessions project": ["rkat sessions project"],
-  "sessions repair": ["rkat sessions repair"],
   history: ['rkat history search "ECONNREFUSED"'],
   "history search": [
     'rkat history search "ECONNREFUSED" --since 2026-01-01',

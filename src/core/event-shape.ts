@@ -187,7 +187,7 @@ export function unreadableEvent(seq: number): SessionError {
   const what = Number.isSafeInteger(seq) ? `Event ${seq}` : "An event";
   return new SessionError("SESSION_STORE_ERROR", {
     detail: `${what} of a session has changed since it was stored.`,
-    hint: "`rkat doctor` lists such events, and `rkat sessions repair` makes them readable again.",
+    hint: "`rkat doctor` lists such events, and `rkat repair` makes them readable again.",
     cause: new UnreadableEvent(what),
   });
 }

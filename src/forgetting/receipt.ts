@@ -25,7 +25,7 @@ export function notReadable(
   const place = "unreadable_sessions" as const;
   const kept = sessionIds.map((id) => ({
     place,
-    why: `The session ${id} has a copy, and an event that cannot be read. \`rkat sessions repair\` makes it readable. Then forget the copy.`,
+    why: `The session ${id} has a copy, and an event that cannot be read. \`rkat repair\` makes it readable. Then forget the copy.`,
   }));
   const deleted = trashed.map((id) => ({
     place,

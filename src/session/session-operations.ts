@@ -203,7 +203,7 @@ async function orUnreadable<Opened>(
     if (now) return undefined;
     throw new SessionError("SESSION_STORE_ERROR", {
       message: SessionError.from(error).message,
-      hint: `\`rkat sessions repair\` makes it readable again. \`rkat sessions delete ${sessionId} --now\` deletes the session for good as it is.`,
+      hint: `\`rkat repair\` makes it readable again. \`rkat sessions delete ${sessionId} --now\` deletes the session for good as it is.`,
       cause: error,
     });
   }

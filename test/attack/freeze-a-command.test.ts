@@ -174,7 +174,6 @@ const COMMANDS: Readonly<Record<string, readonly [line: string, stdin?: string]>
   "sessions log": ["sessions log last"],
   "sessions events": ["sessions events last --follow"],
   "sessions project": ["sessions project"],
-  "sessions repair": ["sessions repair"],
   "history search": ["history search hello"],
   "memory search": ["memory search hello"],
   "memory list": ["memory list"],

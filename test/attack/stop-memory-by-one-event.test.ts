@@ -192,11 +192,10 @@ test("doctor names an unreadable event, and a repair brings its session back int
   const doctor = await project.rkat(["doctor"]);
   expect(doctor.code).toBe(1);
   expect(doctor.stdout).toMatch(new RegExp(`Event \\d+ of session ${session_id} cannot be read`));
-  expect(doctor.stdout).toContain("rkat sessions repair");
-  expect(await project.json(["sessions", "repair", "--json"])).toMatchObject([
-    { session_id, type: "turn_completed" },
-  ]);
-  expect((await project.rkat(["sessions", "repair"])).stderr).toBe("Every event can be read.\n");
+  expect(doctor.stdout).toContain("rkat repair");
+  expect((await project.rkat(["repair"])).stdout).toMatch(
+    new RegExp(`^Event \\d+ of session ${session_id}: is turn_completed again\\.\n`),
+  );
   expect((await project.rkat(["resume", session_id, "And now?"])).stdout).toBe("Again.\n");
   expect((await project.rkat(["memory", "search", "heron"])).stdout).toContain("fishes at dawn");
 });
@@ -260,7 +259,7 @@ test("a copy in a session that cannot be read stops no forgetting, and the recei
   expect(forgotten).toBe(2);
   expect(notCleaned).toContainEqual({
     place: "unreadable_sessions",
-    why: expect.stringMatching(new RegExp(`${spoilt}.*rkat sessions repair`)),
+    why: expect.stringMatching(new RegExp(`${spoilt}.*rkat repair`)),
   });
   expect(await service.listMemory({ sessionId: other })).toEqual([]);
   expect(JSON.stringify(await Array.fromAsync(stores.events.read(other, 0)))).not.toContain(
@@ -280,7 +279,7 @@ test("what is said in a session that cannot be read is forgotten after its repai
   const { stores, service } = await openStores(path);
   await expect(service.forgetMemory({ sessionId: spoilt })).rejects.toMatchObject({
     code: "SESSION_STORE_ERROR",
-    hint: expect.stringContaining("rkat sessions repair"),
+    hint: expect.stringContaining("rkat repair"),
   });
   expect((await service.listMemory({ sessionId: spoilt })).length).toBeGreaterThan(0);
   expect(JSON.stringify(await Array.fromAsync(stores.events.read(other, 0)))).toContain("heron");
@@ -292,7 +291,7 @@ test("a session that cannot be read is deleted for good, and for some days only 
   const { stores, service } = await openStores(path);
   await expect(service.delete({ sessionId: spoilt })).rejects.toMatchObject({
     code: "SESSION_STORE_ERROR",
-    hint: expect.stringMatching(/rkat sessions repair.*--now/),
+    hint: expect.stringMatching(/rkat repair.*--now/),
   });
   expect(await stores.events.lastSeq(spoilt)).toBeGreaterThan(0);
   await service.delete({ sessionId: spoilt, now: true });
@@ -330,7 +329,7 @@ test.each(["in the middle", "at the end"])(
     onTestFinished(async () => void (await Promise.all([from.close(), to.close()])));
     await expect(new LogCopy(from.events, to.events).run()).rejects.toMatchObject({
       code: "SESSION_STORE_ERROR",
-      hint: expect.stringContaining("rkat sessions repair"),
+      hint: expect.stringContaining("rkat repair"),
     });
     await from.events.repair?.();
     const copy = new LogCopy(from.events, to.events);

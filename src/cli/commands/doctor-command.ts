@@ -113,7 +113,7 @@ async function storesFindings(workspace: Workspace, env: Terminal["env"]): Promi
   const [first, ...others] = await examineMemoryOfLog(workspace);
   if (first === undefined) return found;
   const more = others.length > 0 ? ` ${others.length} more are wrong.` : "";
-  const detail = `${first}${more} \`rkat memory reindex\` makes memory again from the log, \`rkat repair\` all that comes from it, and \`rkat memory verify\` names each.`;
+  const detail = `${first}${more} \`rkat repair\` makes memory again from the log, and \`rkat memory verify\` names each.`;
   return [...found, { name: "memory of the log", state: "wrong", detail }];
 }
 

@@ -140,7 +140,7 @@ async function eventFindings(
     if (rows.length < PAGE) break;
   }
   if (found.length === 0) return [];
-  const detail = `${found.join(", ")} cannot be read. \`rkat sessions repair\` makes such events readable`;
+  const detail = `${found.join(", ")} cannot be read. \`rkat repair\` makes such events readable`;
   return [{ name: "events", state: "wrong", detail }];
 }
 

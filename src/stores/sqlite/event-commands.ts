@@ -257,7 +257,7 @@ export function changedEvents(db: Pick<Connection, "iterate">, max: number): rea
     const isSame = checksumOf(event) === checksum;
     if (isSame && isRead) continue;
     const what = isSame ? "cannot be read" : "has changed since it was stored";
-    const repair = isRead ? "" : " `rkat sessions repair` makes it readable.";
+    const repair = isRead ? "" : " `rkat repair` makes it readable.";
     problems.push(`Event ${seq} of session ${session_id} ${what}.${repair}`);
     if (problems.length === max) break;
   }

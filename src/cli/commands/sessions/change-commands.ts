@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { projectSessions, repairSessions } from "../../../app/project-sessions.ts";
+import { projectSessions } from "../../../app/project-sessions.ts";
 import type { SearchScope } from "../../../config/settings.ts";
 import type { Workspace } from "../../../config/workspace.ts";
 import { given } from "../../../core/fields.ts";
@@ -209,29 +209,5 @@ export function projectCommand(sessions: Command, context: CliContext): void {
       if (json) return await printJson(terminal.stdout, written);
       const { folder, sessions: count } = written;
       await terminal.stderr.write(`Wrote the files of ${plural(count, "session")} to ${folder}.\n`);
-    });
-}
-
-/** `rkat sessions repair`. */
-export function repairCommand(sessions: Command, context: CliContext): void {
-  const { terminal } = context;
-  const repair = sessions
-    .command("repair")
-    .description("make events readable again that `rkat doctor` names as unreadable")
-    .option("--json", "for scripts")
-    .action(async ({ json }: { json?: true }) => {
-      const repaired = await repairSessions(await workspaceOf(context, repair));
-      if (json) {
-        const wire = repaired.map(({ sessionId, ...event }) => ({
-          session_id: sessionId,
-          ...event,
-        }));
-        return await printJson(terminal.stdout, wire);
-      }
-      const lines = repaired.map(({ sessionId, seq, type }) => {
-        const what = type === "event_lost" ? "nothing of it could be kept" : `is ${type} again`;
-        return `Event ${seq} of session ${sessionId}: ${what}.\n`;
-      });
-      await terminal.stderr.write(lines.join("") || "Every event can be read.\n");
     });
 }

@@ -31,7 +31,6 @@ import {
   compactCommand,
   deleteCommand,
   projectCommand,
-  repairCommand,
   restoreCommand,
   unarchiveCommand,
 } from "./change-commands.ts";
@@ -71,7 +70,6 @@ export function sessionsCommand(program: Command, context: CliContext): void {
     logCommand,
     eventsCommand,
     projectCommand,
-    repairCommand,
   ]) {
     register(sessions, context);
   }
