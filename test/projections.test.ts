@@ -525,6 +525,35 @@ test("the process that has the lease goes on while others append", async () => {
   }
 });
 
+test("what others append after this process saw no work is theirs", async () => {
+  vi.useFakeTimers();
+  try {
+    const events = await someLog();
+    const [shared, local] = [new Noted("shared"), new Noted("local", true)];
+    shared.at = (await events.readAll(0, 1000)).at(-1)?.position ?? 0;
+    const lease = new GivenLease();
+    let appended = 0;
+    const growing = {
+      async readAll(after: number, limit: number) {
+        const found = await events.readAll(after, limit);
+        const event = { type: "text_complete", content: "By another process." } as const;
+        const added = { event_id: `${appended}`, timestamp_ms: 0, event };
+        if (appended < 20) await events.append("another", appended++, [added]);
+        return found;
+      },
+    };
+    const runner = new ProjectionRunner(growing, [shared, local], new Outages(() => {}), { lease });
+    runner.wake();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect([shared.batches, lease.isHeld]).toEqual([0, false]);
+    expect(await events.readAll(local.at, 1)).toEqual([]);
+    await runner.close();
+    expect(await events.readAll(shared.at, 1)).toEqual([]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("a flush does not wait for the process that has the lease", async () => {
   const events = await someLog();
   const shared = new Noted("shared");

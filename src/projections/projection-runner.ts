@@ -125,10 +125,11 @@ export class ProjectionRunner {
       while (!this.#isClosed && (await this.#isDue())) {
         this.#isWoken = false;
         const isOurs = await this.#isOurs();
-        const wasHeld = this.#lease?.isHeld;
-        const ours = this.#projections.filter(({ isLocal }) => isOurs || isLocal);
+        // Without the lease there is nothing to do, and what others append from now on is theirs.
+        const isHeld = this.#lease?.isHeld ?? true;
+        const ours = this.#projections.filter(({ isLocal }) => isHeld || isLocal);
         await this.#runs.run(() => this.#outages.watch(this, () => this.#run(ours, "while held")));
-        this.#isWoken ||= !isOurs || wasHeld !== this.#lease?.isHeld;
+        this.#isWoken ||= !isOurs || isHeld !== (this.#lease?.isHeld ?? true);
         await this.#rest(isOurs ? REST_MS : REST_MS * (0.5 + Math.random()));
       }
     } finally {
