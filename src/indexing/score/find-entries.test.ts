@@ -379,6 +379,9 @@ describe("whatever is stored and asked", () => {
           : entries;
         const all = search(stored, { texts: [query], limit: 9999 });
         expect(search(stored, { texts: [query], limit })).toEqual(all.slice(0, limit));
+        const [{ sessionId }] = entries as [(typeof entries)[0]];
+        const own = all.filter(({ id }) => stored[Number(id)]?.sessionId === sessionId);
+        expect(search(stored, { texts: [query], limit, sessionId })).toEqual(own.slice(0, limit));
       }),
       { numRuns: trials(6, 40) },
     );
@@ -424,4 +427,20 @@ test("a speaker at the edge of a block of slots takes no place from results of t
   for (const limit of [2, 3, 4, 5]) {
     expect(findEntries(index, { ...query, limit })).toEqual(all.slice(0, limit));
   }
+});
+
+test("a search in one session gives its entries the scores that they have among all sessions", () => {
+  const said = (content: string, sessionId: string, turn: number, speaker = "Bob") =>
+    indexedEntry({ id: `${sessionId}${turn}`, content, sessionId, turn, kind: "message", speaker });
+  // Zora, whom the question names, speaks in another session, far away.
+  const index = inMemoryIndex([
+    ...["kiln", "weir", "heron"].map((content, turn) => said(content, "s", turn)),
+    ...Array.from({ length: 200 }, (_, turn) => said("weir", "t", turn)),
+    said("gull", "r", 0, "Zora"),
+  ]);
+  const query = { texts: ["Zora kiln heron"], minScore: 0, limit: 300 };
+  const own = findEntries(index, { ...query, sessionId: "s" });
+  const all = findEntries(index, query);
+  expect(own.length).toBeGreaterThan(1);
+  expect(own).toEqual(all.filter(({ slot }) => own.some((found) => found.slot === slot)));
 });

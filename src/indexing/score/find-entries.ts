@@ -92,12 +92,14 @@ function findWith(
   weights: RankingWeights,
 ): readonly FoundEntry[] {
   const question = readQuestion(text);
-  const evidence = questionEvidence(index, question, weights, arrays);
+  const within = blocksOfSession(index, query);
+  const evidence = questionEvidence(index, question, weights, arrays, within);
   const bounds = new QuestionBounds(index, question, evidence, weights, arrays);
   const likelihood = likelihoodOf(index, question, weights);
   const own = new OwnWords(index, evidence.words);
   const confidence = confidenceOf(evidence);
-  const answers = bestAnswers({ index, bounds, evidence, likelihood, own, query, weights });
+  const asked = { index, bounds, evidence, likelihood, own, query, weights };
+  const answers = bestAnswers(asked, within);
   const best = withComplete(answers, index, own, query, completeRelevance(question) / confidence);
   const floor = query.minScore ?? floorOf(index);
   return [...best].flatMap(({ entry: first, slot, value }) => {
@@ -121,19 +123,13 @@ interface Search {
   readonly weights: RankingWeights;
 }
 
-function bestAnswers({
-  index,
-  bounds,
-  evidence,
-  likelihood,
-  own,
-  query,
-  weights,
-}: Search): BestEntries {
+function bestAnswers(
+  { index, bounds, evidence, likelihood, own, query, weights }: Search,
+  within: Uint32Array | undefined,
+): BestEntries {
   const { entry, session, flags } = index.columns;
   const best = new BestEntries(index, query.limit);
   const wanted = slotFilter(index, query);
-  const wantedBlocks = blocksOfSession(index, query);
   const blockShares = new BlockShares(index, evidence.words, weights);
   const answers = (slot: number) => {
     const before = session[slot - 1] ? slot - 1 : (entry[slot - 1] as number);
@@ -141,7 +137,8 @@ function bestAnswers({
   };
   for (const block of bounds.order) {
     if (!bounds.anyCanReach(block, best.least)) break;
-    if (wantedBlocks?.[block] === 0 || !bounds.canReach(block, best.least)) continue;
+    if (within && placeOf(within, block) < 0) continue;
+    if (!bounds.canReach(block, best.least)) continue;
     const shares = blockShares.read(block);
     const likely = bounds.likelihood(block);
     for (let at = 0; at < BLOCK; at += 1) {
@@ -182,25 +179,23 @@ function withComplete(
 }
 
 /**
- * By block, 1 where the session of the filter has a slot; `undefined` when it names none. The other blocks have no
- * result, so a search in one session does not take longer with the number of other sessions that say its words.
+ * The blocks in which the session of the filter has a slot, ascending; `undefined` when it names none. The others have
+ * no result, so a search in one session does not take longer with the number of other sessions that say its words.
  */
 function blocksOfSession(
   index: PassageIndex,
   { sessionId }: Pick<MemoryFilter, "sessionId">,
-): Uint8Array | undefined {
+): Uint32Array | undefined {
   if (sessionId === undefined) return undefined;
-  const { slots } = index;
   const { session } = index.columns;
-  const blocks = new Uint8Array(blockOf(slots) + 1);
-  const number = index.sessionNumber(sessionId);
-  let slot = number === undefined ? -1 : session.indexOf(number);
-  while (number !== undefined && slot >= 0 && slot < slots) {
+  const number = index.sessionNumber(sessionId) ?? -1;
+  const blocks: number[] = [];
+  for (let slot = session.indexOf(number); slot >= 0 && slot < index.slots; ) {
     const block = blockOf(slot);
-    blocks[block] = 1;
+    blocks.push(block);
     slot = session.indexOf(number, (block + 1) * BLOCK);
   }
-  return blocks;
+  return Uint32Array.from(blocks);
 }
 
 /** Tells whether the entry of a slot passes a filter. */

@@ -1,4 +1,10 @@
-import { type PassageIndex, type Postings, placeFrom, placeOf } from "../passages/passage-index.ts";
+import {
+  BY_SPEAKER,
+  type PassageIndex,
+  type Postings,
+  placeFrom,
+  placeOf,
+} from "../passages/passage-index.ts";
 import { maxLikelihood } from "./likelihood.ts";
 import type { Question } from "./question.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
@@ -29,15 +35,17 @@ export interface QuestionEvidence {
   readonly namesSpeaker: boolean;
 }
 
+/** With `within`, the summaries may lack other blocks. */
 export function questionEvidence(
   index: PassageIndex,
   question: Question,
   weights: RankingWeights,
   arrays: ScratchArrays,
+  within?: Uint32Array,
 ): QuestionEvidence {
   const found = [...question.forms].map(([form, word]) => {
     const postings = index.postings(form);
-    const summary = wordSummary(index, postings, weights);
+    const summary = wordSummary(index, postings, weights, within);
     const times = question.names.has(word) ? weights.name : 1;
     return {
       word,
@@ -48,7 +56,12 @@ export function questionEvidence(
   });
   const rarities = found.reduce((sum, { rarity }) => sum + rarity, 0);
   const words = found.map(({ rarity, ...rest }) => ({ ...rest, share: rarity / rarities }));
-  const namesSpeaker = words.some(({ summary }) => summary.named.includes(1));
+  // With `within`, the name may stand in a block that the summary lacks.
+  const namesSpeaker = words.some(
+    ({ summary, postings }) =>
+      summary.named.includes(1) ||
+      (within !== undefined && postings.hits.some((hit) => (hit & BY_SPEAKER) !== 0)),
+  );
   return { words, namesSpeaker, ...sessionShares(index, words, rarities, arrays) };
 }
 

@@ -17,17 +17,25 @@ interface Known {
 /**
  * The summary of a word. It is made at the first search for the word and kept as long as its
  * postings are. When postings were added or links changed, only the blocks that this reaches are
- * made again.
+ * made again. A search in some blocks alone (`within`) needs no bounds of others: for it, a summary that is not known
+ * has those blocks only, and is not kept.
  */
 export function wordSummary(
   index: PassageIndex,
   postings: Postings,
   weights: RankingWeights,
+  within?: Uint32Array,
 ): WordSummary {
   const known = KNOWN.get(postings);
   const pads =
     known?.weights === weights ? index.links.changedSince(known.linksVersion) : undefined;
   if (known && pads?.length === 0 && known.added.slots.length === 0) return known.summary;
+  if (within) {
+    return {
+      ...mergeBounds(NO_SUMMARY, boundsIn(index, postings, weights, within)),
+      ...withCounts(index, NO_SUMMARY, postings),
+    };
+  }
   const isGrown = known && pads && FEW * known.added.slots.length < postings.slots.length;
   const summary = isGrown
     ? withChanges(index, postings, weights, known.summary, known.added, pads)
