@@ -1,9 +1,11 @@
+import type { DurableEvent } from "../../core/event.ts";
 import type { HistoryHit, HistoryQuery, PositionedEvent } from "../../core/event-store.ts";
 import { timeSpan } from "../../core/instant.ts";
 import { sessionTest } from "../../core/memory-store.ts";
 import { unicodePattern } from "../../text/character-kinds.ts";
-import { type EventText, shownText } from "./event-text.ts";
+import { type EventText, eventText, shownText } from "./event-text.ts";
 import { type SearchWord, searchWords, wordsOf } from "./search-words.ts";
+import { ifReadable, type PositionedEventRow, storedEvent } from "./stored-event.ts";
 
 /**
  * Searches events one by one, without an index. Only for logs that fit in a process.
@@ -29,15 +31,44 @@ export function searchHistory(
     .map((candidate) => ({ ...candidate, score: score(candidate) }))
     .sort((one, other) => other.score - one.score || other.event.position - one.event.position)
     .slice(0, Math.max(0, query.limit))
-    .map(({ event, role, speaker, text }) => ({
-      sessionId: event.sessionId,
-      seq: event.stored.seq,
-      turn: turnOf(event),
-      role,
-      ...(speaker === undefined ? {} : { speaker }),
-      time: new Date(event.stored.timestamp_ms).toISOString(),
-      content: passage(text, words),
-    }));
+    .map((match) => hitOf(match.event, match, words));
+}
+
+/** An event that an index found. */
+export type FoundRow = Omit<PositionedEventRow, "position">;
+
+/**
+ * The hit that a found event is. It is none when the event cannot be read, or when only a search that it calls has the
+ * words. `before` reads the previous event of the session.
+ */
+export function hitIn(
+  row: FoundRow,
+  words: readonly SearchWord[],
+  before: () => DurableEvent | undefined,
+): HistoryHit | undefined {
+  return ifReadable(() => {
+    const stored = storedEvent(row);
+    const said = shownText(stored.event, before);
+    if (!said || (said.text !== eventText(stored.event)?.text && !hasWord(said.text, words)))
+      return;
+    return hitOf({ sessionId: row.session_id, stored, turns: row.turns }, said, words);
+  });
+}
+
+function hitOf(
+  event: Omit<PositionedEvent, "position">,
+  { role, speaker, text }: EventText,
+  words: readonly SearchWord[],
+): HistoryHit {
+  return {
+    sessionId: event.sessionId,
+    seq: event.stored.seq,
+    turn: turnOf(event),
+    role,
+    ...(speaker === undefined ? {} : { speaker }),
+    time: new Date(event.stored.timestamp_ms).toISOString(),
+    content: passage(text, words),
+  };
 }
 
 interface Match extends EventText {
@@ -74,7 +105,7 @@ function passes({ event }: Match, query: HistoryQuery): boolean {
   );
 }
 
-function turnOf({ turns }: PositionedEvent): number {
+function turnOf({ turns }: { readonly turns: number }): number {
   return Math.max(0, turns - 1);
 }
 
@@ -104,7 +135,7 @@ export function passage(text: string, words: readonly SearchWord[]): string {
 }
 
 /** Whether the text has any of the words. */
-export function hasWord(text: string, words: readonly SearchWord[]): boolean {
+function hasWord(text: string, words: readonly SearchWord[]): boolean {
   return findWords(text, words).length > 0;
 }
 

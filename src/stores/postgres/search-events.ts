@@ -2,10 +2,10 @@ import type { DurableEvent } from "../../core/event.ts";
 import type { HistoryHit, HistoryQuery } from "../../core/event-store.ts";
 import { STOP_WORDS } from "../../indexing/words/english.ts";
 import { askedWords, isBeginning, stem, stemsOf } from "../../indexing/words/words.ts";
-import { eventText, shownText } from "../history/event-text.ts";
-import { hasWord, passage, timeRange } from "../history/search-history.ts";
-import { type SearchWord, searchWords } from "../history/search-words.ts";
-import { eventIn, ifReadable, storedEvent } from "../history/stored-event.ts";
+import { eventText } from "../history/event-text.ts";
+import { type FoundRow, hitIn, timeRange } from "../history/search-history.ts";
+import { searchWords } from "../history/search-words.ts";
+import { eventIn } from "../history/stored-event.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 
 /**
@@ -29,7 +29,7 @@ export async function searchEvents(
   for (let skip = 0; ; ) {
     // Some of those found may be searches, which are not shown.
     const count = 2 * query.limit + 10;
-    const rows = await database.rows<FoundRow>(
+    const rows = await database.rows<FoundRow & Before>(
       statement,
       namespace,
       asked,
@@ -50,7 +50,9 @@ export async function searchEvents(
     if (seen.has(place)) return hits;
     seen.add(place);
     for (const row of rows) {
-      hits.push(...(ifReadable(() => hitOf(row, words)) ?? []));
+      const { before, seq } = row;
+      const hit = hitIn(row, words, () => (before === null ? undefined : eventIn(before, seq - 1)));
+      if (hit) hits.push(hit);
       if (hits.length === query.limit) return hits;
     }
     if (rows.length < count) return hits;
@@ -58,13 +60,7 @@ export async function searchEvents(
   }
 }
 
-interface FoundRow {
-  readonly session_id: string;
-  readonly seq: number;
-  readonly turns: number;
-  readonly timestamp_ms: number;
-  readonly event_id: string;
-  readonly event: string;
+interface Before {
   /** The previous event of the session. */
   readonly before: string | null;
 }
@@ -96,25 +92,6 @@ export const SEARCH = `
   from best join rkat.event as event on event.log = best.log and event.seq = best.seq
     left join rkat.event as previous on previous.log = best.log and previous.seq = best.seq - 1
   order by best.score desc, best.position desc`;
-
-function hitOf(row: FoundRow, words: readonly SearchWord[]): HistoryHit[] {
-  const { event } = storedEvent(row);
-  const { before } = row;
-  const said = shownText(event, () => (before === null ? undefined : eventIn(before, row.seq - 1)));
-  // The words that were found may be those of a search that the message also calls.
-  if (!said || (said.text !== eventText(event)?.text && !hasWord(said.text, words))) return [];
-  return [
-    {
-      sessionId: row.session_id,
-      seq: row.seq,
-      turn: Math.max(0, row.turns - 1),
-      role: said.role,
-      ...(said.speaker === undefined ? {} : { speaker: said.speaker }),
-      time: new Date(row.timestamp_ms).toISOString(),
-      content: passage(said.text, words),
-    },
-  ];
-}
 
 /** A `tsvector` has room for a megabyte. What a longer text says last is not found. */
 const VECTOR_BYTES_MAX = 900_000;
