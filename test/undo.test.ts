@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import type { Message } from "../src/core/message.ts";
 import { SessionState } from "../src/core/session-state.ts";
-import { createSessionService, type ServiceOptions } from "../src/index.ts";
+import { createSessionService, type ServiceOptions, type SessionService } from "../src/index.ts";
 import { type Stores, sqliteStores } from "../src/sqlite.ts";
 import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
 import { temporaryFolder } from "./support/obey.ts";
@@ -140,10 +140,32 @@ test("compactions are undone one after the other, or back to one, in any order w
         expect((await nextRequest(sessionId)).startsWith(then.slice(0, -1))).toBe(true);
         before.set(outcome.event, request);
       }
+      await expectSameFates(service, sessionId);
     },
   );
   await fc.assert(property, { numRuns: trials(8, 200) });
 }, 300_000);
+
+/** A compaction says of each message what the message says of the compaction. */
+async function expectSameFates(service: SessionService, sessionId: string) {
+  const { history, seq } = await service.read({ sessionId });
+  const { events } = await service.readLog({ sessionId, afterSeq: 0, limit: 1000 });
+  expect(events.at(-1)?.seq).toBe(seq);
+  const told = new Map<number, unknown[]>();
+  for (const { seq: event, payload } of events) {
+    if (payload.type !== "compaction_completed" && payload.type !== "tool_output_pruned") continue;
+    const { messages, inForce } = await service.readCompaction({ sessionId, event });
+    for (const { id, fate } of messages) {
+      told.set(id, [...(told.get(id) ?? []), { event, fate, inForce }]);
+    }
+  }
+  const inHistory = new Set(history.map(({ id }) => id));
+  for (const [id, compactions] of told) {
+    const trace = await service.readMessage({ sessionId, message: id });
+    expect(trace.compactions).toEqual(compactions);
+    expect(trace.now === "left").toBe(!inHistory.has(id));
+  }
+}
 
 test("another process that has the session open sees the undo with its next turn", async () => {
   const folder = await temporaryFolder();

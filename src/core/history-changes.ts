@@ -1,55 +1,68 @@
 import type { StoredEvent } from "./event.ts";
 
-/** The changes that made a history what it is, the last one first. */
-interface InForce {
+/** A change of the history, or the undo of one. */
+interface Change {
   readonly seq: number;
-  readonly before: InForce | undefined;
+  /** `seq` of what it undid. */
+  readonly undone?: number;
 }
 
-/** What changed the history of a session as a whole: compactions, prunings, and what undid them. A fold of its log. */
+/**
+ * What changed the history of a session as a whole: compactions, prunings, and what undid them. A fold of its log.
+ *
+ *     compaction 10   pruning 20   undone 30, of 20   pruning 40   undone 50, of 30
+ *                     └───── not in force ─────┘
+ *                                  └──────────── not in force ────────────┘
+ *
+ * An undo takes all changes since the undone one with it. So after 50, those in force are 10 and 20: the undo of 20
+ * was undone.
+ */
 export class HistoryChanges {
-  /** By `seq` of each change: what was in force before it. */
-  readonly #before = new Map<number, InForce | undefined>();
-  readonly #undoing = new Set<number>();
-  #inForce: InForce | undefined;
-  #last = 0;
+  readonly #all: Change[] = [];
+  /** Whether one of them undid another. */
+  hasUndo = false;
 
   note({ seq, event }: Pick<StoredEvent, "seq" | "event">): void {
     switch (event.type) {
       case "compaction_completed":
       case "tool_output_pruned":
-        this.#before.set(seq, this.#inForce);
-        this.#inForce = { seq, before: this.#inForce };
-        this.#last = seq;
+        this.#all.push({ seq });
         return;
       case "compaction_undone":
-        this.#before.set(seq, this.#inForce);
-        this.#undoing.add(seq);
-        this.#inForce = this.#before.get(event.undone);
-        this.#last = seq;
+        this.#all.push({ seq, undone: event.undone });
+        this.hasUndo = true;
         return;
     }
   }
 
-  /** `seq` of the last compaction or pruning that was not undone. */
-  get lastInForce(): number | undefined {
-    return this.#inForce?.seq;
-  }
-
   /** `seq` of the last change, if that undid another. */
   get lastUndo(): number | undefined {
-    return this.#undoing.has(this.#last) ? this.#last : undefined;
+    const last = this.#all.at(-1);
+    return last?.undone === undefined ? undefined : last.seq;
   }
 
   /** Whether a change can be undone: it is in force, or it undid another. */
   canUndo(seq: number): boolean {
-    return this.#undoing.has(seq) || this.inForce.includes(seq);
+    const change = this.#all.find((each) => each.seq === seq);
+    return change?.undone !== undefined || this.inForce().includes(seq);
   }
 
-  /** `seq` of the compactions and prunings that were not undone, in order. */
-  get inForce(): readonly number[] {
-    const all: number[] = [];
-    for (let at = this.#inForce; at; at = at.before) all.push(at.seq);
-    return all.reverse();
+  /** `seq` of the compactions and prunings that are not undone before `end`, in order. */
+  inForce(end = Number.POSITIVE_INFINITY): readonly number[] {
+    const undone = this.undoneBefore(end);
+    const changes = this.#all.filter((each) => each.undone === undefined && each.seq < end);
+    return changes.map(({ seq }) => seq).filter((seq) => !undone(seq));
+  }
+
+  /** Tells which events are undone before `end`: what they did to the history is taken back. */
+  undoneBefore(end = Number.POSITIVE_INFINITY): (seq: number) => boolean {
+    const spans: { readonly from: number; readonly to: number }[] = [];
+    let start = end;
+    for (const { seq, undone } of this.#all.toReversed()) {
+      if (undone === undefined || seq >= start) continue;
+      spans.push({ from: undone, to: seq });
+      start = undone;
+    }
+    return (seq) => spans.some(({ from, to }) => from <= seq && seq < to);
   }
 }

@@ -25,7 +25,7 @@ export interface ShownRecords {
  */
 export class Recalled {
   shown: readonly ShownRecords[] = [];
-  /** How often all were taken away. Then it is time to look again. */
+  /** How often the shown ones became others with the history. Then it is time to look again. */
   clearings = 0;
   #weight = 0;
 
@@ -40,6 +40,9 @@ export class Recalled {
         this.#set([]);
         this.clearings += 1;
         return;
+      case "compaction_undone":
+        this.clearings += 1;
+        return;
     }
   }
 
@@ -51,12 +54,6 @@ export class Recalled {
       ...(replaces || before !== undefined ? [] : this.shown),
       { before: prompt, text, ids: records.map(({ id }) => id) },
     ]);
-  }
-
-  /** Shows again what was shown at another moment. */
-  showAgain(shown: readonly ShownRecords[]): void {
-    this.#set(shown);
-    this.clearings += 1;
   }
 
   #set(shown: readonly ShownRecords[]): void {

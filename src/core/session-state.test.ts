@@ -176,6 +176,27 @@ test("a session restored from its snapshot and its log is the session", async ()
   );
 });
 
+test("however often a compaction is undone and redone, its session is read at most twice", async () => {
+  const turn: Step = { does: "turn", text: "t", calls: 0 };
+  const compact: Step = { does: "compact", keep: [false, true], summary: true };
+  const { state, log } = play([turn, turn, compact]);
+  const compacted = state.history;
+  for (let undone = log.length; log.length < 40; undone = log.length) {
+    const event = { type: "compaction_undone", undone } as const;
+    const seq = undone + 1;
+    log.push({ seq, schema_version: 1, event_id: "", timestamp_ms: seq, event });
+  }
+  let reads = 0;
+  const counted: ReadLog = async function* (afterSeq, toSeq) {
+    reads += 1;
+    yield* reader(log)(afterSeq, toSeq);
+  };
+  const undoes = log.filter(({ event }) => event.type === "compaction_undone").length;
+  const folded = await SessionState.fold("s", counted, log.length - (undoes % 2));
+  expect(folded.history).toEqual(compacted);
+  expect(reads).toBeLessThanOrEqual(2);
+});
+
 test("the running estimate is the estimate of the whole history", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 25 }), (steps) => {

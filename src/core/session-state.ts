@@ -1,27 +1,16 @@
 import { type AllowedCalls, covers } from "./approval.ts";
-import type {
-  CompactionCompleted,
-  CompactionUndone,
-  PrunedOutput,
-  SessionSettings,
-  Span,
-  StoredEvent,
-} from "./event.ts";
-import {
-  extendRuns,
-  type HistoryEntry,
-  isOwnSummary,
-  type OpenRun,
-  runsOf,
-} from "./history-entry.ts";
+import type { SessionSettings, StoredEvent } from "./event.ts";
+import { HistoryChanges } from "./history-changes.ts";
+import type { HistoryEntry } from "./history-entry.ts";
 import { instant } from "./instant.ts";
-import { indexableText, isSummary, type Message, summaryMessage, type ToolUse } from "./message.ts";
+import { indexableText, isSummary, type Message, type ToolUse } from "./message.ts";
 import { type LoggedMessage, MessageAssembler } from "./message-assembler.ts";
 import { PromptCache } from "./prompt-cache.ts";
 import { Recalled, withRecords } from "./recalled.ts";
+import { SessionHistory } from "./session-history.ts";
 import { AppendedBatches, type SessionSnapshot } from "./session-snapshot.ts";
 import { TokenCounts } from "./token-counts.ts";
-import { messageWeight, tokensOfWeight, withShortenedOutput } from "./tokens.ts";
+import { messageWeight } from "./tokens.ts";
 import { startsTurn } from "./turn.ts";
 import { addUsage, NO_USAGE, type Usage } from "./usage.ts";
 import { WaitingCalls } from "./waiting-calls.ts";
@@ -71,14 +60,7 @@ export class SessionState {
   readonly counts = new TokenCounts();
   /** What was appended under a key. */
   readonly appended = new AppendedBatches();
-  #history: HistoryEntry[] = [];
-  #messages: Message[] = [];
-  #runs: OpenRun[] = [];
-  /** Position of the last compaction's summary in the history, or -1. */
-  #summaryAt = -1;
-  #weight = 0;
-  #systemWeight = 0;
-  #pruned: PrunedOutput[] = [];
+  #history = new SessionHistory();
   #assembler = new MessageAssembler();
   /** Whether the log has to be read again: texts in it were forgotten, or what had left the history is back. */
   #isOutdated = false;
@@ -88,18 +70,18 @@ export class SessionState {
   }
 
   get history(): readonly HistoryEntry[] {
-    return this.#history;
+    return this.#history.entries;
   }
 
   /** The history's messages. The array changes with the session; copy it to keep it. */
   get messages(): readonly Message[] {
-    return this.#messages;
+    return this.#history.messages;
   }
 
   /** The messages of the next model call: the history, with the task record and what was recalled in their places. */
   get sentMessages(): readonly Message[] {
-    const withTask = withShownTask(this.#history, this.#messages, this.working.shown);
-    return withRecords(this.#history, withTask, this.recalled.shown);
+    const withTask = withShownTask(this.history, this.messages, this.working.shown);
+    return withRecords(this.history, withTask, this.recalled.shown);
   }
 
   /** Estimated tokens of what the next model call has besides the history. */
@@ -109,7 +91,7 @@ export class SessionState {
 
   /** Positions of pinned messages in the history. */
   get pinnedPositions(): readonly number[] {
-    return this.#history.flatMap(({ id }, index) => (this.working.isPinned(id) ? [index] : []));
+    return this.history.flatMap(({ id }, index) => (this.working.isPinned(id) ? [index] : []));
   }
 
   /** Calls of the last assistant message without a result. */
@@ -119,15 +101,16 @@ export class SessionState {
 
   /** Estimated tokens of the history, from a running sum. */
   get historyTokens(): number {
-    return tokensOfWeight(this.#weight, this.#history.length);
+    return this.#history.tokens;
   }
 
   /** Estimated tokens of the system messages, which no compaction removes. */
   get systemTokens(): number {
-    return Math.floor(this.#systemWeight / 4);
+    return this.#history.systemTokens;
   }
 
-  apply(stored: StoredEvent): void {
+  /** Takes the next event. What an event did to the history counts unless it `isUndone` later. */
+  apply(stored: StoredEvent, isUndone = false): void {
     this.seq = stored.seq;
     this.updatedAtMs = this.#timeOf(stored);
     const { event } = stored;
@@ -139,8 +122,11 @@ export class SessionState {
     if (completed) this.#append(completed);
     this.waiting.push(stored);
     this.#note(stored);
-    this.working.note(stored, call, this.#lastMessage);
-    this.recalled.note(stored, () => this.lastPrompt?.id);
+    if (!isUndone || !CHANGES_HISTORY.has(event.type)) {
+      this.#history.change(stored, this.settings.model);
+      this.working.note(stored, call, this.#lastMessage);
+      this.recalled.note(stored, () => this.lastPrompt?.id);
+    }
     this.cache.note(stored);
     this.counts.note(stored);
     this.appended.note(stored);
@@ -156,15 +142,15 @@ export class SessionState {
 
   /** Id of the last message; 0 before the first. A summary is never the last. */
   get #lastMessage(): number {
-    return this.#history.findLast(({ message }) => !isSummary(message))?.id ?? 0;
+    return this.history.findLast(({ message }) => !isSummary(message))?.id ?? 0;
   }
 
   /** What the running turn, or the last one, began with. */
   get lastPrompt(): HistoryEntry | undefined {
-    return this.#history.findLast(({ message }) => startsTurn(message));
+    return this.history.findLast(({ message }) => startsTurn(message));
   }
 
-  #note({ seq, timestamp_ms, event }: StoredEvent): void {
+  #note({ timestamp_ms, event }: StoredEvent): void {
     switch (event.type) {
       case "session_created":
         this.settings = event.settings;
@@ -200,7 +186,6 @@ export class SessionState {
       case "tool_output_pruned":
         this.lastInputTokens = 0;
         if (event.usage) this.usage = addUsage(this.usage, event.usage);
-        this.#prune(event.pruned);
         return;
       case "tool_approval_resolved":
         if (event.allows?.for === "session") this.#allow(event.allows);
@@ -213,7 +198,10 @@ export class SessionState {
         if (event.usage) this.usage = addUsage(this.usage, event.usage);
         return;
       case "compaction_completed":
-        this.#compacted(seq, timestamp_ms, event);
+        this.lastCompactionCall = this.modelCalls;
+        this.compactions += 1;
+        this.lastInputTokens = 0;
+        this.usage = addUsage(this.usage, event.usage);
         return;
       case "compaction_undone":
         this.lastInputTokens = 0;
@@ -231,24 +219,16 @@ export class SessionState {
       this.allowed = [...this.allowed, calls];
   }
 
-  #weigh(message: Message): number {
-    return messageWeight(message, this.settings.model);
-  }
-
   #append(logged: LoggedMessage): void {
     if (startsTurn(logged.message)) this.turns += 1;
     const entry: HistoryEntry = {
       ...logged,
       ordinal: this.messageCount,
       turn: this.turns - 1,
-      weight: this.#weigh(logged.message),
+      weight: messageWeight(logged.message, this.settings.model),
     };
     this.messageCount += 1;
-    this.#history.push(entry);
-    this.#messages.push(entry.message);
-    this.#weight += entry.weight;
-    if (entry.message.role === "system") this.#systemWeight += entry.weight;
-    extendRuns(this.#runs, entry);
+    this.#history.append(entry);
     const { role } = logged.message;
     if (role === "assistant" || role === "block_assistant") {
       const text = indexableText(logged.message);
@@ -256,53 +236,8 @@ export class SessionState {
     }
   }
 
-  #compacted(seq: number, timestampMs: number, event: CompactionCompleted): void {
-    this.lastCompactionCall = this.modelCalls;
-    this.compactions += 1;
-    this.lastInputTokens = 0;
-    this.usage = addUsage(this.usage, event.usage);
-    this.#prune(event.pruned);
-    const leaves = (entry: HistoryEntry) =>
-      isSummary(entry.message) || event.discarded.some((span) => contains(span, entry.id));
-    const place = this.#history.findIndex(leaves);
-    const retained = this.#history.filter((entry) => !leaves(entry));
-    if (event.summary !== null) {
-      retained.splice(Math.max(0, place), 0, summaryEntry(seq, timestampMs, event.summary));
-    }
-    this.#replaceHistory(retained);
-  }
-
-  #prune(pruned: readonly PrunedOutput[]): void {
-    if (pruned.length === 0) return;
-    const byMessage = Map.groupBy(pruned, (item) => item.message);
-    this.#replaceHistory(
-      this.#history.map((entry) => {
-        const items = byMessage.get(entry.id);
-        if (!items) return entry;
-        const message = items.reduce<Message>(
-          (sofar, item) => withShortenedOutput(sofar, item.tool_use_id, item.kept_bytes),
-          entry.message,
-        );
-        return { ...entry, message, weight: this.#weigh(message) };
-      }),
-    );
-    this.#pruned.push(...pruned);
-  }
-
-  #replaceHistory(entries: readonly HistoryEntry[]): void {
-    this.#history = [...entries];
-    this.#messages = entries.map((entry) => entry.message);
-    this.#runs = runsOf(entries);
-    this.#summaryAt = entries.findIndex(isOwnSummary);
-    this.#weight = weightOf(entries);
-    this.#systemWeight = weightOf(entries.filter(({ message }) => message.role === "system"));
-    const held = new Set(entries.map((entry) => entry.id));
-    this.#pruned = this.#pruned.filter((item) => held.has(item.message));
-  }
-
   /** The state without its messages. Take it between runs. */
   snapshot(): SessionSnapshot {
-    const index = this.#summaryAt;
     return {
       version: 1,
       id: this.id,
@@ -320,10 +255,7 @@ export class SessionState {
       turns: this.turns,
       message_count: this.messageCount,
       last_assistant_text: this.lastAssistantText,
-      history_tokens: this.historyTokens,
-      history: this.#runs.map(({ next: _, ...run }) => run),
-      summary: index < 0 ? null : { seq: this.#history[index]?.id ?? 0, index },
-      pruned: this.#pruned,
+      ...this.#history.snapshot(),
       token_counts: this.counts.snapshot(),
       recorded_compactions: this.recordedCompactions,
       ...(this.allowed.length === 0 ? {} : { allowed: this.allowed }),
@@ -350,14 +282,12 @@ export class SessionState {
         state.recordedCompactions += Number(isRecordedCompaction(stored.event));
       }
     }
-    state.#prune(snapshot.pruned);
+    state.#history.prune(snapshot.pruned, state.settings.model);
     if (snapshot.summary) {
-      const { seq, index } = snapshot.summary;
+      const { seq } = snapshot.summary;
       for await (const { event, timestamp_ms } of read(seq - 1, seq)) {
         if (event.type !== "compaction_completed" || event.summary === null) continue;
-        const entries = [...state.#history];
-        entries.splice(index, 0, summaryEntry(seq, timestamp_ms, event.summary));
-        state.#replaceHistory(entries);
+        state.#history.insertSummary(snapshot.summary, timestamp_ms, event.summary);
       }
     }
     // An earlier version did not count them.
@@ -372,32 +302,39 @@ export class SessionState {
     return state;
   }
 
-  /** The state after the events of a log up to `toSeq`. */
+  /** The state after the events of a log up to `toSeq`. With an undo in it, the log is read twice. */
   static async fold(id: string, read: ReadLog, toSeq?: number): Promise<SessionState> {
+    const changes = new HistoryChanges();
     const state = new SessionState(id);
-    for await (const stored of read(0, toSeq)) await state.follow(stored, read);
+    let last = 0;
+    for await (const stored of read(0, toSeq)) {
+      changes.note(stored);
+      if (!changes.hasUndo) state.apply(stored);
+      last = stored.seq;
+    }
+    if (changes.hasUndo) return await SessionState.after(id, read(0, last), changes);
     state.#isOutdated = false;
     return state;
   }
 
-  /** Like `apply`, and reads the log where an event brings back what had left the history. */
-  async follow(stored: StoredEvent, read: ReadLog): Promise<void> {
-    this.apply(stored);
-    const { seq, event } = stored;
-    if (event.type === "compaction_undone") await this.#undo(event, seq, read);
+  /** The state after the events of a log, without the changes of its history that are undone. */
+  static async after(
+    id: string,
+    log: AsyncIterable<StoredEvent>,
+    changes: HistoryChanges,
+  ): Promise<SessionState> {
+    const state = new SessionState(id);
+    const isUndone = changes.undoneBefore();
+    for await (const stored of log) state.apply(stored, isUndone(stored.seq));
+    state.#isOutdated = false;
+    return state;
   }
 
-  /** What was said since the undone event stays, without what changed the history meanwhile. */
-  async #undo({ undone, left_out = [] }: CompactionUndone, at: number, read: ReadLog) {
-    const before = await SessionState.fold(this.id, read, undone - 1);
-    for await (const stored of read(undone - 1, at - 1)) {
-      if (!CHANGES_HISTORY.has(stored.event.type)) before.apply(stored);
-    }
-    const leftOut = new Set(left_out);
-    this.#pruned = before.#pruned;
-    this.#replaceHistory(before.#history.filter(({ id }) => !leftOut.has(id)));
-    this.working.shown = before.working.shown;
-    this.recalled.showAgain(before.recalled.shown);
+  /** Like `apply`, and reads the log up to the event where that brings back what had left the history. */
+  async follow(stored: StoredEvent, read: ReadLog): Promise<void> {
+    this.apply(stored);
+    if (stored.event.type !== "compaction_undone") return;
+    this.#become(await SessionState.fold(this.id, read, stored.seq));
   }
 
   /** Whether `catchUp` has to read the log before the history is right. */
@@ -417,12 +354,6 @@ export class SessionState {
   #become(fresh: SessionState): void {
     Object.assign(this, fresh);
     this.#history = fresh.#history;
-    this.#messages = fresh.#messages;
-    this.#runs = fresh.#runs;
-    this.#summaryAt = fresh.#summaryAt;
-    this.#weight = fresh.#weight;
-    this.#systemWeight = fresh.#systemWeight;
-    this.#pruned = fresh.#pruned;
     this.#assembler = fresh.#assembler;
     this.#isOutdated = false;
   }
@@ -479,25 +410,4 @@ function startOf({ source }: SessionSettings): number | undefined {
 function timeMs(time: string | undefined): number | undefined {
   const ms = instant(time);
   return Number.isNaN(ms) ? undefined : ms;
-}
-
-function weightOf(entries: readonly HistoryEntry[]): number {
-  return entries.reduce((sum, entry) => sum + entry.weight, 0);
-}
-
-function contains(span: Span, id: number): boolean {
-  return span.from <= id && id <= span.to;
-}
-
-function summaryEntry(seq: number, timestampMs: number, summary: string): HistoryEntry {
-  const message = summaryMessage(summary);
-  return {
-    id: seq,
-    from: seq,
-    message,
-    timestampMs,
-    ordinal: -1,
-    turn: -1,
-    weight: messageWeight(message),
-  };
 }

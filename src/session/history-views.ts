@@ -1,5 +1,12 @@
 import { SessionError } from "../core/errors.ts";
-import { type EventEnvelope, envelope, eventBytes, type StoredEvent } from "../core/event.ts";
+import {
+  type CompactionCompleted,
+  type EventEnvelope,
+  envelope,
+  eventBytes,
+  type StoredEvent,
+} from "../core/event.ts";
+import { given } from "../core/fields.ts";
 import { HistoryChanges } from "../core/history-changes.ts";
 import { type HistoryEntry, isOwnSummary } from "../core/history-entry.ts";
 import type { Message } from "../core/message.ts";
@@ -10,13 +17,12 @@ import type {
   LogPage,
   LogSpan,
   MessageTrace,
-  TracedCompaction,
 } from "../core/operations/history.ts";
 import type { CheckedRequest } from "../core/operations.ts";
 import { type ReadLog, SessionState } from "../core/session-state.ts";
 import { headWithin, messageWeight } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
-import { fatesBy, wordsOf } from "./message-fates.ts";
+import { FollowedMessage, fatesBy, wordsOf } from "./message-fates.ts";
 import type { ServiceCore } from "./service-core.ts";
 import { memoryOf } from "./service-options.ts";
 
@@ -62,32 +68,53 @@ export async function readCompaction(
   const { state: now } = await core.live.open(sessionId);
   const changes = new HistoryChanges();
   const read: ReadLog = (after, to) => core.options.stores.events.read(sessionId, after, to);
-  const sources = new Map<number, readonly LogSpan[]>();
-  let found: CompactionView | undefined;
-  for await (const { stored, before, state } of replayed(sessionId, read, now.seq)) {
+  const summaries = new Map<number, SummarySources>();
+  let found: StoredEvent | undefined;
+  for await (const stored of read(0, now.seq)) {
     changes.note(stored);
-    if (stored.event.type === "compaction_undone") continue;
-    const summary = before.find(isOwnSummary);
-    const earlier = summary ? (sources.get(summary.id) ?? []) : [];
-    const spans = "discarded" in stored.event ? stored.event.discarded.map(spanOf) : [];
-    sources.set(stored.seq, [...earlier, ...spans]);
-    if (event !== undefined && stored.seq !== event) continue;
-    const fates = fatesBy(stored, state.history, state.settings.memory);
-    const said = before.filter((entry) => !isOwnSummary(entry));
-    found = {
-      ...figuresOf(stored),
-      inForce: true,
-      sources: [...earlier, ...spans],
-      replaces: summary && stored.event.type === "compaction_completed" ? summary.id : null,
-      messageCount: said.length,
-      messages: said.slice(offset, offset + limit).map((entry) => ({
-        ...shown(entry),
-        ...fates(entry),
-      })),
-    };
+    const { type } = stored.event;
+    if (type === "compaction_completed") summaries.set(stored.seq, sourcesOf(stored.event));
+    const isChange = type === "compaction_completed" || type === "tool_output_pruned";
+    if (isChange && (event === undefined || stored.seq === event)) found = stored;
   }
-  if (found) return { ...found, inForce: changes.inForce.includes(found.event) };
-  throw new SessionError("NOT_POSSIBLE", {
+  if (!found) throw noCompaction(event);
+  const { seq } = found;
+  const earlier = changes.inForce(seq).flatMap((each) => summaries.get(each) ?? []);
+  const begins = earlier.findLastIndex(({ isWritten }) => !isWritten) + 1;
+  const added = summaries.get(seq);
+  const rests = [...earlier.slice(begins), ...(added ? [added] : [])];
+  const state = await SessionState.fold(sessionId, read, seq - 1);
+  const before = state.history;
+  state.apply(found);
+  const fates = fatesBy(found, state.history, now.settings.memory);
+  const said = before.filter((entry) => !isOwnSummary(entry));
+  const replaced = before.find(isOwnSummary)?.id ?? null;
+  return {
+    ...figuresOf(found),
+    inForce: changes.inForce().includes(seq),
+    sources: rests.flatMap(({ spans }) => spans),
+    replaces: found.event.type === "compaction_completed" ? replaced : null,
+    messageCount: said.length,
+    messages: said.slice(offset, offset + limit).map((entry) => ({
+      ...shown(entry),
+      ...fates(entry),
+    })),
+  };
+}
+
+/** What a summary adds to those that the summary before it rests on. */
+interface SummarySources {
+  readonly spans: readonly LogSpan[];
+  /** Whether there is a summary. Without one, the next summary does not rest on those before it. */
+  readonly isWritten: boolean;
+}
+
+function sourcesOf({ discarded, summary }: CompactionCompleted): SummarySources {
+  return { spans: discarded.map(({ from, to }) => ({ from, to })), isWritten: summary !== null };
+}
+
+function noCompaction(event: number | undefined): SessionError {
+  return new SessionError("NOT_POSSIBLE", {
     message:
       event === undefined
         ? "There was no compaction in this session."
@@ -102,81 +129,51 @@ export async function readMessage(
   { sessionId, message: id }: CheckedRequest<"readMessage">,
 ): Promise<MessageTrace> {
   const { state: now } = await core.live.open(sessionId);
-  const { events } = core.options.stores;
-  const read: ReadLog = (after, to) => events.read(sessionId, after, to);
-  const logged = await messageAt(id, read);
-  if (!logged) {
+  const { settings, working } = now;
+  const memoryId = `${sessionId}:${id}`;
+  const changes = new HistoryChanges();
+  const assembler = new MessageAssembler();
+  const recalledBy: number[] = [];
+  let turns = 0;
+  let logged: LoggedMessage | undefined;
+  let followed: FollowedMessage | undefined;
+  for await (const stored of core.options.stores.events.read(sessionId, 0, now.seq)) {
+    changes.note(stored);
+    const { event, seq } = stored;
+    if (followed) {
+      followed.note(stored);
+      if (event.type !== "memory_recalled") continue;
+      if (event.records.some((record) => record.id === memoryId)) recalledBy.push(seq);
+      continue;
+    }
+    const completed = assembler.push(stored);
+    if (completed && startsTurn(completed.message)) turns += 1;
+    if (completed?.id !== id) continue;
+    logged = completed;
+    followed = new FollowedMessage(completed, settings.memory);
+  }
+  if (!logged || !followed) {
     throw new SessionError("MESSAGE_NOT_IN_HISTORY", {
       message: `No message of this session has the id ${id}.`,
     });
   }
-  const changes = new HistoryChanges();
-  const compactions: Omit<TracedCompaction, "inForce">[] = [];
-  for await (const { stored, before, state } of replayed(sessionId, read, now.seq)) {
-    changes.note(stored);
-    if (stored.event.type === "compaction_undone") continue;
-    const entry = before.find((each) => each.id === id);
-    if (!entry) continue;
-    const { fate } = fatesBy(stored, state.history, state.settings.memory)(entry);
-    compactions.push({ event: stored.seq, fate });
-  }
-  const recalledBy: number[] = [];
-  for await (const { seq, event } of read(id)) {
-    if (event.type !== "memory_recalled") continue;
-    if (event.records.some((record) => record.id === `${sessionId}:${id}`)) recalledBy.push(seq);
-  }
+  const inForce = new Set(changes.inForce());
   const shownNow = now.history.find((entry) => entry.id === id);
-  const inForce = new Set(changes.inForce);
-  const weight = messageWeight(logged.message, now.settings.model);
-  const memoryId = `${sessionId}:${id}`;
+  const weight = messageWeight(logged.message, settings.model);
   const entries = (await memoryOf(core.options)?.read([memoryId])) ?? [];
   return {
     id,
-    turn: logged.turn,
+    turn: Math.max(0, turns - 1),
     time: new Date(logged.timestampMs).toISOString(),
     message: logged.message,
-    ...(logged.origin ? { origin: logged.origin } : {}),
+    ...given({ origin: logged.origin }),
     tokens: Math.ceil(weight / 4),
     now: !shownNow ? "left" : shownNow.weight === weight ? "whole" : "shortened",
-    pinned: now.working.isPinned(id),
+    pinned: working.isPinned(id),
     memoryId: entries.length > 0 ? memoryId : null,
-    compactions: compactions.map((each) => ({ ...each, inForce: inForce.has(each.event) })),
+    compactions: followed.fates.map((each) => ({ ...each, inForce: inForce.has(each.event) })),
     recalledBy,
   };
-}
-
-interface Change {
-  readonly stored: StoredEvent;
-  /** The history before it. */
-  readonly before: readonly HistoryEntry[];
-  /** The state after it. */
-  readonly state: SessionState;
-}
-
-/** The compactions and prunings of a log, and what undid them, with the histories before and after. */
-async function* replayed(id: string, read: ReadLog, toSeq: number): AsyncGenerator<Change> {
-  const state = new SessionState(id);
-  for await (const stored of read(0, toSeq)) {
-    const before = state.history;
-    const { type } = stored.event;
-    const isChange = type === "compaction_completed" || type === "tool_output_pruned";
-    await state.follow(stored, read);
-    if (isChange || type === "compaction_undone") yield { stored, before, state };
-  }
-}
-
-async function messageAt(
-  id: number,
-  read: ReadLog,
-): Promise<(LoggedMessage & { readonly turn: number }) | undefined> {
-  const assembler = new MessageAssembler();
-  let turns = 0;
-  for await (const stored of read(0, id)) {
-    const logged = assembler.push(stored);
-    if (logged && startsTurn(logged.message)) turns += 1;
-    if (logged?.id === id) return { ...logged, turn: Math.max(0, turns - 1) };
-  }
-  return undefined;
 }
 
 function figuresOf({ seq, timestamp_ms, event }: StoredEvent) {
@@ -190,10 +187,6 @@ function figuresOf({ seq, timestamp_ms, event }: StoredEvent) {
     tokensAfter: tokens.tokens_after,
     summary: isWhole ? event.summary : null,
   };
-}
-
-function spanOf({ from, to }: LogSpan): LogSpan {
-  return { from, to };
 }
 
 function shown({

@@ -1,5 +1,5 @@
 import { anchorsIn } from "../compaction/anchors.ts";
-import type { StoredEvent } from "../core/event.ts";
+import type { DurableEvent, StoredEvent } from "../core/event.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import { jsonText } from "../core/json-values.ts";
 import {
@@ -9,10 +9,13 @@ import {
   toolResults,
   toolUses,
 } from "../core/message.ts";
-import type { Fate } from "../core/operations/history.ts";
+import type { Fate, TracedCompaction } from "../core/operations/history.ts";
+import { leavingBy, prunedMessage } from "../core/session-history.ts";
 
 /** Names that are shown of a message. */
 const NAMES_MAX = 5;
+
+type HistoryMessage = Pick<HistoryEntry, "id" | "message">;
 
 export interface FateOfMessage {
   readonly fate: Fate;
@@ -23,9 +26,9 @@ export interface FateOfMessage {
 /** Tells what a compaction, or a pruning, did to the messages of the history before it. */
 export function fatesBy(
   { event }: Pick<StoredEvent, "event">,
-  after: readonly HistoryEntry[],
+  after: readonly HistoryMessage[],
   isRemembered: boolean,
-): (entry: HistoryEntry) => FateOfMessage {
+): (entry: HistoryMessage) => FateOfMessage {
   const stayed = new Map(after.map(({ id, message }) => [id, message]));
   const told = event.type === "compaction_completed" ? (event.summary ?? "") : "";
   const summary = oneLine(told);
@@ -41,6 +44,56 @@ export function fatesBy(
     if (names.length > 0) return { fate: "named", names };
     return { fate: isRemembered && said !== "" ? "in_memory" : "in_log", names };
   };
+}
+
+/** Follows one message through the log after it: what each change of the history did to it. */
+export class FollowedMessage {
+  readonly fates: Omit<TracedCompaction, "inForce">[] = [];
+  readonly #whole: HistoryMessage;
+  readonly #isRemembered: boolean;
+  /** As the history has it; undefined when it left. */
+  #now: HistoryMessage | undefined;
+  /** The same before each change. */
+  readonly #before = new Map<number, HistoryMessage | undefined>();
+
+  constructor({ id, message }: HistoryMessage, isRemembered: boolean) {
+    this.#whole = { id, message };
+    this.#now = this.#whole;
+    this.#isRemembered = isRemembered;
+  }
+
+  note({ seq, event }: Pick<StoredEvent, "seq" | "event">): void {
+    switch (event.type) {
+      case "compaction_completed":
+      case "tool_output_pruned": {
+        const before = this.#now;
+        this.#before.set(seq, before);
+        if (!before) return;
+        this.#now = messageAfter(before, event);
+        const after = this.#now ? [this.#now] : [];
+        const { fate } = fatesBy({ event }, after, this.#isRemembered)(before);
+        this.fates.push({ event: seq, fate });
+        return;
+      }
+      case "compaction_undone": {
+        const { undone, left_out = [] } = event;
+        this.#before.set(seq, this.#now);
+        // What was said since the undone change stays, whole.
+        const again = this.#before.has(undone) ? this.#before.get(undone) : this.#whole;
+        this.#now = left_out.includes(this.#whole.id) ? undefined : again;
+        return;
+      }
+    }
+  }
+}
+
+function messageAfter(
+  { id, message }: HistoryMessage,
+  event: Extract<DurableEvent, { type: "compaction_completed" | "tool_output_pruned" }>,
+): HistoryMessage | undefined {
+  const items = event.pruned.filter((item) => item.message === id);
+  const shorter = { id, message: prunedMessage(message, items) };
+  return event.type === "compaction_completed" && leavingBy(event)(shorter) ? undefined : shorter;
 }
 
 /** All that a message says: texts, calls, results. */

@@ -2,7 +2,7 @@ import { compactionContext, requestTokens } from "../agent/request-size.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
 import { countLooseMessages, joinedWith } from "../compaction/measure-history.ts";
 import { SessionError } from "../core/errors.ts";
-import type { CompactionUndone } from "../core/event.ts";
+import type { CompactionUndone, StoredEvent } from "../core/event.ts";
 import { HistoryChanges } from "../core/history-changes.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import { newId } from "../core/ids.ts";
@@ -25,22 +25,25 @@ export async function undoCompaction(
   return await work.run(sessionId, {}, async (session) => {
     const { state } = session;
     if (state.openCalls.length > 0) throw new SessionError("APPROVAL_REQUIRED");
-    const undone = await undoneBy(request, read);
-    const inHistory = new Set(state.history.map(({ id }) => id));
-    const whole = await stateAfter({ type: "compaction_undone", undone }, state, read);
-    const returned = (entries: readonly HistoryEntry[]) =>
-      entries.filter(({ id, ordinal }) => ordinal >= 0 && !inHistory.has(id));
-    const leftOut = stayingOut(leaveOut, whole, new Set(returned(whole.history).map(idOf)));
+    const changes = new HistoryChanges();
+    for await (const stored of read(0, state.seq)) changes.note(stored);
+    const undone = undoneBy(request, changes);
+    const inHistory = new Set(state.history.map(idOf));
+    const returned = ({ history }: SessionState) =>
+      history.filter(({ id, ordinal }) => ordinal >= 0 && !inHistory.has(id));
+    changes.note({ seq: state.seq + 1, event: { type: "compaction_undone", undone } });
+    const after = await SessionState.after(sessionId, read(0, state.seq), changes);
+    const leftOut = stayingOut(leaveOut, after, new Set(returned(after).map(idOf)));
     const event: CompactionUndone = {
       type: "compaction_undone",
       undone,
       ...(leftOut.length > 0 ? { left_out: leftOut } : {}),
     };
-    const after = leftOut.length > 0 ? await stateAfter(event, state, read) : whole;
+    after.apply(uncommitted(event, state.seq + 1));
     const tools = toolsOf(state.settings);
     const room = roomFor(after, tools, await settings.window(state.settings));
     if (room.tokensOver > 0 || room.messagesOver > 0) {
-      const more = toLeaveOut(returned(after.history), after, room);
+      const more = toLeaveOut(returned(after), after, room);
       return noRoom(room, [...leftOut, ...more]);
     }
     await session.commit([event]);
@@ -48,7 +51,7 @@ export async function undoCompaction(
       undone: true,
       event: state.seq,
       compaction: undone,
-      returned: returned(after.history).map(idOf),
+      returned: returned(after).map(idOf),
       leftOut,
       messages: state.history.length,
       usedTokens: room.usedTokens,
@@ -58,17 +61,14 @@ export async function undoCompaction(
 }
 
 /** @throws SessionError `NOT_POSSIBLE` */
-async function undoneBy({ event, redo }: UndoCompaction, read: ReadLog): Promise<number> {
-  const changes = new HistoryChanges();
-  for await (const stored of read(0)) changes.note(stored);
+function undoneBy({ event, redo }: UndoCompaction, changes: HistoryChanges): number {
   if (redo) return changes.lastUndo ?? refuse("The last change of the history was no undo.");
-  if (event === undefined) {
-    return changes.lastInForce ?? refuse("There is no compaction to undo.");
-  }
+  const inForce = changes.inForce();
+  const last = inForce.at(-1);
+  if (event === undefined) return last ?? refuse("There is no compaction to undo.");
   if (changes.canUndo(event)) return event;
-  const { inForce } = changes;
   const which =
-    inForce.length === 0
+    last === undefined
       ? "There is no compaction to undo."
       : `Those that can be undone are the events ${inForce.slice(-SHOWN_MAX).join(", ")}.`;
   return refuse(`Event ${event} is no compaction, or it is undone already. ${which}`);
@@ -80,17 +80,8 @@ function refuse(message: string): never {
   throw new SessionError("NOT_POSSIBLE", { message });
 }
 
-/** The state that the session would have after the event. */
-async function stateAfter(
-  event: CompactionUndone,
-  { id, seq }: SessionState,
-  read: ReadLog,
-): Promise<SessionState> {
-  const state = await SessionState.fold(id, read, seq);
-  const timestamp_ms = Date.now();
-  const stored = { event_id: newId(), timestamp_ms, event, seq: seq + 1, schema_version: 1 };
-  await state.follow(stored as typeof stored & { schema_version: 1 }, read);
-  return state;
+function uncommitted(event: CompactionUndone, seq: number): StoredEvent {
+  return { event_id: newId(), timestamp_ms: Date.now(), event, seq, schema_version: 1 };
 }
 
 /**
