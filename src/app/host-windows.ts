@@ -15,10 +15,10 @@ import type { HostMemory } from "../hosts/host-chats.ts";
 import { BAR_LEAST, recallBar } from "../recall/recall-bar.ts";
 import { RECALL_TOKENS_DEFAULT } from "../recall/recall-room.ts";
 import { memorySearchTool, searchProjectHistoryTool } from "../tools/memory-search.ts";
-import {
-  createHistoryWindow as createWindow,
-  type HistoryWindow,
-  type HistoryWindowOptions as WindowOptions,
+import { createHistoryWindow as createWindow } from "../window/create-history-window.ts";
+import type {
+  HistoryWindow,
+  HistoryWindowOptions as WindowOptions,
 } from "../window/history-window.ts";
 import { readWindowItem } from "../window/window-record.ts";
 import { openHostService } from "./host-service.ts";

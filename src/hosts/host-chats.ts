@@ -2,11 +2,8 @@ import type { HostRecord } from "../core/host-record.ts";
 import { newId } from "../core/ids.ts";
 import type { Tool, ToolOutput } from "../core/tool.ts";
 import { providerFailure } from "../models/provider-failure.ts";
-import {
-  createHistoryWindow,
-  type HistoryWindow,
-  type HistoryWindowOptions,
-} from "../window/history-window.ts";
+import { createHistoryWindow } from "../window/create-history-window.ts";
+import type { HistoryWindow, HistoryWindowOptions } from "../window/history-window.ts";
 import type { WindowMemory } from "../window/window-recall.ts";
 import { RecentlyUsed } from "./recently-used.ts";
 

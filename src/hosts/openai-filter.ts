@@ -4,7 +4,8 @@ import type { SummaryRequest } from "../compaction/write-summary.ts";
 import { SessionError } from "../core/errors.ts";
 import { jsonText } from "../core/json-values.ts";
 import type { Message } from "../core/message.ts";
-import { createHistoryWindow, type HistoryWindow } from "../window/history-window.ts";
+import { createHistoryWindow } from "../window/create-history-window.ts";
+import type { HistoryWindow } from "../window/history-window.ts";
 import { requireMessages } from "./host-messages.ts";
 import { itemView, messageOfItem, type OpenAIItem, userItem } from "./openai-items.ts";
 

@@ -69,7 +69,7 @@ function belongsTo({ pieces, isOpen }: Unit, message: Message | undefined): bool
   return isOpen || pieces.some(hasMoreThanText);
 }
 
-function isAnswer({ role }: Message): boolean {
+export function isAnswer({ role }: Message): boolean {
   return role === "assistant" || role === "block_assistant";
 }
 

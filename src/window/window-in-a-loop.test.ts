@@ -3,7 +3,7 @@ import { messageView } from "../../test/support/message-view.ts";
 import { rememberedLoop } from "../../test/support/remembered-loop.ts";
 import type { Message } from "../core/message.ts";
 import { type AdaptedLoop, adapterLaws } from "../testing/adapter-laws.ts";
-import { createHistoryWindow } from "./history-window.ts";
+import { createHistoryWindow } from "./create-history-window.ts";
 
 /** The way a loop takes a window's result. */
 const LOOPS = {

@@ -8,8 +8,8 @@ import { BAR_LEAST } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
 import type { RecallRoom } from "../recall/recall-room.ts";
 import { shownBy } from "../recall/shown-entries.ts";
-import type { SentPrompt } from "./followed-history.ts";
 import type { MessageView } from "./message-view.ts";
+import type { SentPrompt } from "./sent-history.ts";
 
 /** The memory that a window's records come from. */
 export interface WindowMemory {

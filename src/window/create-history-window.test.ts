@@ -2,11 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { trials } from "../../test/support/trials.ts";
 import { SUMMARY_PREFIX } from "../core/message.ts";
-import {
-  type ApplyOptions,
-  createHistoryWindow,
-  type HistoryWindowOptions,
-} from "./history-window.ts";
+import { createHistoryWindow } from "./create-history-window.ts";
+import type { ApplyOptions, HistoryWindowOptions } from "./history-window.ts";
 import type { MessageView } from "./message-view.ts";
 
 /** A message of a host as small as one can be. */

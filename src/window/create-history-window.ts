@@ -1,0 +1,339 @@
+import {
+  compactHistory,
+  type HistoryCompaction,
+  type Summarize,
+} from "../compaction/compact-history.ts";
+import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
+import { compactionThreshold, DefaultCompactor } from "../compaction/default-compactor.ts";
+import { engineCompactor } from "../compaction/engine-compactor.ts";
+import { roomWithin } from "../compaction/measure-history.ts";
+import type { EngineCompactor } from "../core/compactor.ts";
+import { errorText } from "../core/errors.ts";
+import { anything, group, requireOptions, someText, WINDOW } from "../core/options.ts";
+import { WorkQueue } from "../core/work-queue.ts";
+import { recallRoom, reservedForRecords } from "../recall/recall-room.ts";
+import { CountedTokens } from "./counted-tokens.ts";
+import { FollowedHistory } from "./followed-history.ts";
+import type {
+  AppliedWindow,
+  ApplyOptions,
+  HistoryWindow,
+  HistoryWindowOptions,
+} from "./history-window.ts";
+import type { NewCut } from "./new-cut.ts";
+import { pinnedUnits } from "./units.ts";
+import { WindowRecall } from "./window-recall.ts";
+import { WindowRecord } from "./window-record.ts";
+import {
+  missingSummarize,
+  requireMessages,
+  requirePositive,
+  requireRoom,
+  requireSummarize,
+  requireView,
+} from "./window-requirements.ts";
+
+/** @throws SessionError `INVALID_PARAMS` */
+export function createHistoryWindow<HostMessage extends object>(
+  options: HistoryWindowOptions<HostMessage>,
+): HistoryWindow<HostMessage> {
+  requireOptions("createHistoryWindow", OPTIONS, options);
+  return new LocalHistoryWindow(options);
+}
+
+const OPTIONS = group({
+  ...WINDOW,
+  view: anything,
+  model: someText,
+  record: anything,
+  memory: anything,
+});
+
+/** The target size of a history that a provider refused, as a part of its estimate. */
+const OVERFLOW_SHARE = 0.6;
+
+const NOTHING = { outcome: "unchanged", discarded: [], pruned: [], summary: null } as const;
+
+/** The options of one call, with those of the window. */
+interface Call {
+  readonly summarize: Summarize | "fallback";
+  readonly contextWindow: number | undefined;
+  readonly compactor: EngineCompactor;
+  readonly threshold: number;
+  readonly lastInputTokens: number;
+  readonly otherTokens: number;
+  readonly outgrown: boolean;
+  readonly force: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<HostMessage> {
+  readonly #options: HistoryWindowOptions<HostMessage>;
+  readonly #settings: HistoryCompaction;
+  readonly #history: FollowedHistory<HostMessage>;
+  readonly #record: WindowRecord | undefined;
+  readonly #recall: WindowRecall<HostMessage> | undefined;
+  readonly #counts = new CountedTokens();
+  /** Estimated tokens of the last request. */
+  #sentTokens: number | undefined;
+  /** Histories that were offered, and how many there were at the last attempt to compact one. */
+  #calls = 0;
+  #lastAttempt: number | undefined;
+  readonly #queue = new WorkQueue();
+
+  constructor(options: HistoryWindowOptions<HostMessage>) {
+    const { view, summarize, contextWindow, model, record, memory, ...settings } = options;
+    requireView(view);
+    requireSummarize(summarize);
+    requirePositive("contextWindow", contextWindow);
+    this.#options = options;
+    this.#settings = settings;
+    this.#history = new FollowedHistory(view, model);
+    this.#record = record && new WindowRecord(record);
+    this.#recall =
+      memory && memory.recallTokens > 0 ? new WindowRecall(memory, record, view) : undefined;
+    this.#compactor(contextWindow);
+  }
+
+  apply(
+    history: readonly HostMessage[],
+    options: ApplyOptions = {},
+  ): Promise<AppliedWindow<HostMessage>> {
+    return this.#queue.run(() => this.#apply(history, options));
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.idle();
+  }
+
+  async #apply(
+    given: readonly HostMessage[],
+    options: ApplyOptions,
+  ): Promise<AppliedWindow<HostMessage>> {
+    options.signal?.throwIfAborted();
+    requireMessages(given);
+    const call = this.#callOf(options);
+    const positions = await this.#catchUp(given);
+    const history = positions?.map((at) => given[at] as HostMessage) ?? given;
+    this.#follow(history, call);
+
+    const before = this.#tokens;
+    const result = this.#isDue(call) ? await this.#compact(history, call) : undefined;
+    const changes = this.#history.changesOf(result);
+    const failure =
+      result === undefined || result.outcome === "unchanged"
+        ? failureOf(result)
+        : await this.#cut(this.#history.cutOf(result), history);
+    const isCut = result !== undefined && result.outcome !== "unchanged" && !failure;
+    await this.#lookUp(call, { isCut, before });
+    this.#sentTokens = this.#tokens + call.otherTokens;
+
+    const done = this.#sent(history);
+    if (!isCut) return { ...done, ...NOTHING, ...(failure ? { failure } : {}) };
+    const inGiven = (places: readonly number[]) => places.map((at) => positions?.[at] ?? at);
+    const discarded = inGiven(changes.discarded);
+    const pruned = inGiven(changes.pruned);
+    return { ...done, outcome: result.outcome, discarded, pruned, summary: result.summary };
+  }
+
+  #callOf(options: ApplyOptions): Call {
+    const { summarize = this.#options.summarize, otherTokens = 0, lastInputTokens = 0 } = options;
+    const { contextWindow = this.#options.contextWindow, outgrown = false } = options;
+    const { force = false, signal } = options;
+    requireSummarize(summarize);
+    requirePositive("contextWindow", contextWindow);
+    if (summarize === undefined) throw missingSummarize();
+    const compactor = this.#compactor(contextWindow);
+    const { autoCompactThreshold: threshold } = compactor.config;
+    const limits = { contextWindow, compactor, threshold };
+    return { ...limits, summarize, lastInputTokens, otherTokens, outgrown, force, signal };
+  }
+
+  /**
+   * Takes over what other processes wrote. Returns the positions of the given messages that are of the
+   * history, if a host took over records.
+   */
+  async #catchUp(given: readonly HostMessage[]): Promise<readonly number[] | undefined> {
+    const followed = this.#history;
+    const known = await this.#record?.changed();
+    if (known) followed.know(known);
+    if (this.#record) this.#recall?.know(this.#record.recalled);
+    return this.#recall?.without(given, (message) => followed.userText(message));
+  }
+
+  /** Takes the history, and learns from the provider's count and refusal of the last request. */
+  #follow(
+    history: readonly HostMessage[],
+    { lastInputTokens, otherTokens, contextWindow = 0, threshold, outgrown }: Call,
+  ): void {
+    const change = this.#history.follow(history);
+    // The last request may belong to another conversation.
+    if (change === "another") this.#sentTokens = undefined;
+    if (change !== "the same") this.#learn(lastInputTokens, otherTokens);
+    requireRoom(this.#history.sent.systemTokens, otherTokens, threshold);
+    if (!outgrown) return;
+    const estimated = this.#tokens + otherTokens;
+    this.#counts.refused({ estimated, inputTokens: Math.max(estimated, contextWindow) });
+  }
+
+  /** Learns from the provider's count of the last request how far the estimate is off. */
+  #learn(lastInputTokens: number, otherTokens: number): void {
+    this.#calls += 1;
+    const estimated = this.#sentTokens ?? this.#history.sent.tokensBeforeAnswer + otherTokens;
+    if (!(lastInputTokens > 0) || estimated === 0) return;
+    this.#counts.counted({ estimated, inputTokens: lastInputTokens });
+  }
+
+  #isDue(call: Call): boolean {
+    const { outgrown, force, compactor, contextWindow } = call;
+    const { units } = this.#history.sent;
+    return (
+      outgrown ||
+      force ||
+      compactor.shouldCompact({
+        lastInputTokens: 0,
+        messageCount: units.length,
+        looseMessages: units.length,
+        estimatedHistoryTokens:
+          this.#expected(call) + Math.max(0, this.#reserved(call) - (this.#recall?.tokens ?? 0)),
+        lastCompactionTurn: this.#lastAttempt,
+        currentTurn: this.#calls,
+        ...(contextWindow === undefined ? {} : { contextWindow }),
+      })
+    );
+  }
+
+  async #compact(history: readonly HostMessage[], call: Call): Promise<CompactHistoryResult> {
+    const { compactor, summarize, otherTokens, outgrown, contextWindow, force, signal } = call;
+    this.#lastAttempt = this.#calls;
+    const reserved = this.#reserved(call);
+    this.#history.follow(history, { whole: true });
+    const { sent, visible } = this.#history;
+    const count = this.#counts.count(this.#tokens + otherTokens);
+    const room = (most: number, factor = count.factor) =>
+      Math.max(1, Math.floor(roomWithin(most, { ...count, factor })) - otherTokens - reserved);
+    const target = room(compactor.config.autoCompactThreshold);
+    const opaque = visible.flatMap(({ opaqueTokens }, index) =>
+      opaqueTokens > 0 ? [[index, opaqueTokens] as const] : [],
+    );
+    const options = {
+      ...this.#settings,
+      compactor,
+      messages: visible.map(({ message }) => message),
+      pins: pinnedUnits(sent.units, target),
+      opaqueTokens: new Map(opaque),
+      targetTokens: outgrown
+        ? Math.max(1, Math.min(target, Math.floor(sent.tokens * OVERFLOW_SHARE)))
+        : target,
+      due: true,
+      force,
+      ...(this.#options.model === undefined ? {} : { model: this.#options.model }),
+      ...(contextWindow === undefined
+        ? {}
+        : { contextWindow: room(contextWindow, Math.max(1, count.factor)) }),
+      ...(outgrown ? { outgrown } : {}),
+      ...(typeof summarize === "function" ? { summarize } : {}),
+      ...(signal ? { signal } : {}),
+    };
+    const result = await compactHistory(options);
+    if (!outgrown || result.outcome !== "unchanged") return result;
+    return await compactHistory({ ...options, bare: true });
+  }
+
+  /** Puts a compaction into force, after it is in the log. */
+  async #cut(
+    cut: NewCut<HostMessage>,
+    history: readonly HostMessage[],
+  ): Promise<AppliedWindow<HostMessage>["failure"]> {
+    let isFirst: boolean | undefined = true;
+    try {
+      isFirst = await this.#record?.add(cut.cut, cut.messages);
+    } catch (error) {
+      return { reason: "not_recorded", detail: errorText(error) };
+    }
+    this.#counts.historyChanged();
+    if (isFirst !== false) this.#history.take(cut);
+    else {
+      // Another process was first. Its compaction counts.
+      const known = await this.#record?.changed();
+      if (known) this.#history.know(known);
+      this.#history.follow(history);
+    }
+    return undefined;
+  }
+
+  /**
+   * Looks in memory for what a new prompt is about, and again once a compaction has taken the records away. `before`
+   * is the number of tokens that the history and its records had.
+   */
+  async #lookUp(
+    call: Call,
+    { isCut, before }: { readonly isCut: boolean; readonly before: number },
+  ): Promise<void> {
+    const { threshold, outgrown } = call;
+    if (!this.#recall) return;
+    if (isCut) this.#recall.clear();
+    const prompt = this.#history.sent.lastPrompt;
+    if (prompt && outgrown && !isCut) await this.#recall.leave(prompt);
+    // Before a prompt that was answered in part, records would change the beginning of the next request.
+    if (!prompt || !(prompt.isLast || isCut)) return;
+    const expected = this.#expected(call);
+    const recalled = this.#recall.tokens;
+    await this.#recall.lookUp(prompt, {
+      messages: () => this.#history.visible.map(({ message }) => message),
+      room: recallRoom({
+        ...{ threshold, expected, recalled },
+        ...(isCut ? { freed: before - this.#tokens } : {}),
+      }),
+    });
+  }
+
+  /** The messages to send, with the records in their places. */
+  #sent(history: readonly HostMessage[]) {
+    const { isAsOffered, sent } = this.#history;
+    const own = isAsOffered ? history : [...sent.messages];
+    const { messages = own, recalled = [] } =
+      this.#recall?.addTo(own, (key) => sent.placeOf(key)) ?? {};
+    return { messages, recalled, tokens: this.#tokens };
+  }
+
+  /** Estimated tokens of the history and of the records in it. */
+  get #tokens(): number {
+    return this.#history.sent.tokens + (this.#recall?.tokens ?? 0);
+  }
+
+  /** Tokens that a compaction leaves free for the records before the next prompt. */
+  #reserved({ threshold }: Call): number {
+    const { summaryTokens } = this.#history.sent;
+    if (!this.#recall || summaryTokens === 0) return 0;
+    const { recallTokens } = this.#recall;
+    return reservedForRecords({ threshold, recallTokens, summaryTokens });
+  }
+
+  /** The expected count of the provider. Where the estimate alone fills the window, no lower count is believed. */
+  #expected({ otherTokens, contextWindow = Infinity }: Call): number {
+    const estimated = this.#tokens + otherTokens;
+    const expected = this.#counts.expected(estimated);
+    return estimated < contextWindow ? expected : Math.max(estimated, expected);
+  }
+
+  #compactor(contextWindow: number | undefined): EngineCompactor {
+    const {
+      compactor,
+      onSummaryFailure,
+      pruneToolOutput,
+      keepAnchors,
+      userWordsTokens,
+      summaryTimeoutMs,
+      ...config
+    } = this.#settings;
+    const autoCompactThreshold = config.autoCompactThreshold ?? compactionThreshold(contextWindow);
+    const own = new DefaultCompactor({ ...config, autoCompactThreshold });
+    return compactor ? engineCompactor(compactor, own) : own;
+  }
+}
+
+function failureOf(result: CompactHistoryResult | undefined) {
+  if (result?.outcome !== "unchanged" || result.reason === "below_threshold") return undefined;
+  return { reason: result.reason, detail: result.detail };
+}

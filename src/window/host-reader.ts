@@ -1,0 +1,128 @@
+import { requireHistory } from "../compaction/compact-history.ts";
+import { errorText, SessionError } from "../core/errors.ts";
+import { withinNesting } from "../core/json-values.ts";
+import { contentText, isSummary, type Message, toolResults } from "../core/message.ts";
+import { messageWeight, withShortenedOutput } from "../core/tokens.ts";
+import { chained, keyOf } from "./message-keys.ts";
+import type { MessageView, ViewedMessage } from "./message-view.ts";
+import type { WeighedView } from "./units.ts";
+import type { KeptOutput } from "./window-record.ts";
+
+/** Reads each message of a host once, and keeps what it says, its weight, its key and its shortened copies. */
+export class HostReader<HostMessage extends object> {
+  readonly #view: MessageView<HostMessage>;
+  readonly #model: string | undefined;
+  readonly #views = new WeakMap<HostMessage, WeighedView>();
+  readonly #keys = new WeakMap<HostMessage, string>();
+  readonly #shortened = new WeakMap<HostMessage, Map<string, HostMessage>>();
+
+  constructor(view: MessageView<HostMessage>, model: string | undefined) {
+    this.#view = view;
+    this.#model = model;
+  }
+
+  read(host: HostMessage): WeighedView {
+    const known = this.#views.get(host);
+    if (known) return known;
+    const given = this.#view.read(host);
+    const read = given.message ? { ...given, message: withinNesting(given.message) } : given;
+    if (read.message) requireHistory([read.message]);
+    const view = this.#weighed(read);
+    this.#views.set(host, view);
+    return view;
+  }
+
+  /** @throws SessionError `INVALID_PARAMS` */
+  requireReadable(message: unknown, index: number): void {
+    if (typeof message !== "object" || message === null) {
+      const found = message === null ? "null" : `a ${typeof message}`;
+      throw unreadable(`history[${index}] is ${found}, not a message.`);
+    }
+    try {
+      this.read(message as HostMessage);
+    } catch (error) {
+      throw unreadable(`history[${index}] cannot be read: ${errorText(error)}`, error);
+    }
+  }
+
+  /** What a user message says; empty for other messages, and for those that cannot be read. */
+  userText(message: HostMessage): string {
+    try {
+      const { message: read } = this.read(message);
+      return read?.role === "user" ? contentText(read.content) : "";
+    } catch {
+      return "";
+    }
+  }
+
+  resultsOf(message: HostMessage) {
+    const { message: read } = this.read(message);
+    return read ? toolResults(read) : [];
+  }
+
+  keyOf(message: HostMessage): string {
+    const known = this.#keys.get(message);
+    if (known !== undefined) return known;
+    const key = keyOf(this.#view.id?.(message), this.read(message), message);
+    this.#keys.set(message, key);
+    return key;
+  }
+
+  /** The key of the messages of a unit. That of one message is its own. */
+  keyOfAll([first, ...rest]: readonly HostMessage[]): string {
+    const start = first ? this.keyOf(first) : "";
+    return rest.reduce((key, message) => chained(key, this.keyOf(message)), start);
+  }
+
+  summary(text: string): HostMessage {
+    return this.#view.summary(text);
+  }
+
+  /** Reads a user message as a summary from now on. */
+  markAsSummary(host: HostMessage): void {
+    const view = this.read(host);
+    if (view.message?.role !== "user" || isSummary(view.message)) return;
+    const content = contentText(view.message.content);
+    const message: Message = { role: "user", kind: "compaction_summary", content };
+    this.#views.set(host, this.#weighed({ ...view, message }));
+  }
+
+  /** The same copy for the same message, so that the provider's cache holds. */
+  withShortened(message: HostMessage, outputs: readonly KeptOutput[]): HostMessage {
+    const known = this.#shortened.get(message) ?? new Map<string, HostMessage>();
+    this.#shortened.set(message, known);
+    const name = JSON.stringify(outputs);
+    const copy = known.get(name) ?? this.#shorten(message, outputs);
+    known.set(name, copy);
+    return copy;
+  }
+
+  weightOf(message: Message): number {
+    return messageWeight(message, this.#model);
+  }
+
+  #shorten(message: HostMessage, outputs: readonly KeptOutput[]): HostMessage {
+    const results: Message = { role: "tool_results", results: this.resultsOf(message) };
+    const shorter = outputs.reduce<Message>(
+      (sofar, { toolUseId, keptBytes }) => withShortenedOutput(sofar, toolUseId, keptBytes),
+      results,
+    );
+    const ids = new Set(outputs.map(({ toolUseId }) => toolUseId));
+    const texts = toolResults(shorter).flatMap(({ tool_use_id, content }) =>
+      ids.has(tool_use_id) ? [[tool_use_id, content] as const] : [],
+    );
+    return this.#view.shorten(message, new Map(texts));
+  }
+
+  #weighed(view: ViewedMessage): WeighedView {
+    const { message, opaqueTokens = 0 } = view;
+    const weight = 4 * opaqueTokens + (message ? this.weightOf(message) + 1 : 0);
+    return { ...view, weight };
+  }
+}
+
+function unreadable(message: string, cause?: unknown): SessionError {
+  const hint =
+    "Pass the messages of your loop, oldest first, and a view that can read each of them.";
+  return new SessionError("INVALID_PARAMS", { message, hint, cause });
+}
