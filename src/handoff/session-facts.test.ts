@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decisionsIn } from "../handoff/session-facts.ts";
+import { decisionsIn } from "./session-facts.ts";
 
 test.each([
   ["We will use a perfect hash instead of a trie.", undefined],
