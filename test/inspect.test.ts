@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,8 +6,10 @@ import { createInterface } from "node:readline";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { OPERATIONS } from "../src/core/operations.ts";
+import { BUILDS } from "../src/testing.ts";
 import { RKAT } from "./support/built-package.ts";
 import { Project } from "./support/rkat-process.ts";
+import { scriptedService } from "./support/scripted-service.ts";
 import { type ChildProcess, spawn } from "./support/start-process.ts";
 
 /** A server of the page, and what its command printed. */
@@ -23,10 +25,11 @@ let reading: Served;
 let writing: Served;
 let beside: Served;
 let root = "";
+let project: Project;
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "rkat-inspect-"));
-  const project = await Project.open({ root });
+  project = await Project.open({ root });
   [reading, writing, beside] = await Promise.all([
     serve(project, ["inspect", "--no-open"]),
     serve(project, ["inspect", "--no-open", "--write"]),
@@ -177,6 +180,39 @@ test("it changes nothing without --write, and with it only for the page itself",
   expect(program.status).toBe(403);
   const page = await ask(writing, "/api/memory", { method: "POST", body, headers: own(writing) });
   expect(page.status).toBe(200);
+});
+
+test("a session as one file has no credential in it, and no path says where the project is or whose home", async () => {
+  const secret = `ghp_${"aB3dE5gH7j".repeat(4).slice(0, 36)}`;
+  const result = JSON.stringify({ text: `line\n${project.folder}/src/app.ts`, token: secret });
+  const { service, close } = scriptedService(project.folder, { capabilities: BUILDS.F ?? [] });
+  const { sessionId } = await service.createSession({ labels: { place: project.folder } });
+  await service.appendMessages({
+    sessionId,
+    messages: [
+      {
+        role: "user",
+        content: `See ${project.folder}/a.ts, /home/mara/b, C:\\Users\\Mara\\c and ${root}/d`,
+      },
+      {
+        role: "assistant",
+        content: "",
+        tool_calls: [
+          { id: "a", name: "read_file", args: { path: `${project.folder}/src/app.ts` } },
+        ],
+      },
+      { role: "tool_results", results: [{ tool_use_id: "a", content: result, is_error: false }] },
+      { role: "assistant", content: "https://example.com/home/mara and src/home/mara stay." },
+    ],
+  });
+  await close();
+  const file = join(root, "session.html");
+  expect(await project.rkat(["inspect", sessionId, "--export", file])).toMatchObject({ code: 0 });
+  const html = readFileSync(file, "utf8");
+  for (const text of [secret, root, "/home/mara/b", "Users\\\\Mara"])
+    expect(html).not.toContain(text);
+  expect(html).toContain("See project/a.ts, ~/b, ~\\\\c and ~/d");
+  expect(html).toContain("https://example.com/home/mara and src/home/mara stay.");
 });
 
 test("an operation that is asked for with GET only reads", () => {

@@ -1,3 +1,5 @@
+import { jsonText } from "./json-values.ts";
+
 /**
  * One entry of a session's history.
  *
@@ -150,6 +152,15 @@ export function messageTexts(message: Message): readonly string[] {
     ...(blocks.length > 1 ? blocks : []),
     ...toolResults(message).map(({ content }) => content),
   ].filter((text) => text.trim() !== "");
+}
+
+/** All that a message says: texts, calls, results. */
+export function wordsOf(message: Message): string {
+  if (message.role === "system") return message.content;
+  const said = message.role === "user" ? contentText(message.content) : indexableText(message);
+  const calls = toolUses(message).map(({ name, args }) => `${name} ${jsonText(args)}`);
+  const results = toolResults(message).map(({ content }) => content);
+  return [said, ...calls, ...results].filter((text) => text !== "").join("\n");
 }
 
 export function isSummary(message: Message): boolean {

@@ -9,7 +9,7 @@ import {
 import { given } from "../core/fields.ts";
 import { HistoryChanges } from "../core/history-changes.ts";
 import { type HistoryEntry, isOwnSummary } from "../core/history-entry.ts";
-import type { Message } from "../core/message.ts";
+import { type Message, wordsOf } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
 import type {
   CompactedMessage,
@@ -22,7 +22,7 @@ import type { CheckedRequest } from "../core/operations.ts";
 import { type ReadLog, SessionState } from "../core/session-state.ts";
 import { headWithin, messageWeight } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
-import { FollowedMessage, fatesBy, wordsOf } from "./message-fates.ts";
+import { FollowedMessage, fatesBy } from "./message-fates.ts";
 import type { ServiceCore } from "./service-core.ts";
 import { memoryOf } from "./service-options.ts";
 

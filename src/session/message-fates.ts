@@ -1,14 +1,7 @@
 import { anchorsIn } from "../compaction/anchors.ts";
 import type { DurableEvent, StoredEvent } from "../core/event.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
-import { jsonText } from "../core/json-values.ts";
-import {
-  contentText,
-  indexableText,
-  type Message,
-  toolResults,
-  toolUses,
-} from "../core/message.ts";
+import { indexableText, wordsOf } from "../core/message.ts";
 import type { Fate, TracedCompaction } from "../core/operations/history.ts";
 import { leavingBy, prunedMessage } from "../core/session-history.ts";
 
@@ -94,15 +87,6 @@ function messageAfter(
   const items = event.pruned.filter((item) => item.message === id);
   const shorter = { id, message: prunedMessage(message, items) };
   return event.type === "compaction_completed" && leavingBy(event)(shorter) ? undefined : shorter;
-}
-
-/** All that a message says: texts, calls, results. */
-export function wordsOf(message: Message): string {
-  if (message.role === "system") return message.content;
-  const said = message.role === "user" ? contentText(message.content) : indexableText(message);
-  const calls = toolUses(message).map(({ name, args }) => `${name} ${jsonText(args)}`);
-  const results = toolResults(message).map(({ content }) => content);
-  return [said, ...calls, ...results].filter((text) => text !== "").join("\n");
 }
 
 function oneLine(text: string): string {

@@ -35,13 +35,23 @@ const REPLIES: readonly ScriptedReply[] = [
   { text: `Staging listens on port 7443. ${TALK}`, usage: { input_tokens: 900 } },
   { text: `The owner of the parcel index is Mara. ${TALK}`, usage: { input_tokens: 2100 } },
   { text: TALK, usage: { input_tokens: 2600 } },
+  { text: TALK, usage: { input_tokens: 2600 } },
   { text: "It is 7443, as I said.", usage: { input_tokens: 1500 } },
+  {
+    toolCalls: ["the first", "the second"].map((query) => ({
+      id: query,
+      name: "memory_search",
+      args: { query },
+    })),
+  },
 ];
 
 export interface Inspected {
   readonly talk: string;
   readonly hostile: string;
   readonly long: string;
+  /** Two of its calls wait for approval. */
+  readonly waiting: string;
 }
 
 /** Fills a project with a talk that was compacted, a hostile one, and one of many events. */
@@ -50,19 +60,26 @@ export async function fill(project: Project): Promise<Inspected> {
   const setup = {
     capabilities: BUILDS.F ?? [],
     compaction: {
-      autoCompactThreshold: 1800,
+      autoCompactThreshold: 3000,
+      recentTurnBudget: 1,
       minTurnsBetweenCompactions: 1,
       summarizer: "fallback",
     },
     replies: REPLIES,
+    approvals: { timeoutMs: 1 },
   } as const;
   const { service, close } = scriptedService(project.folder, setup, stores);
   const talk = await say(service, [
     "On which port does staging listen? Never guess it.",
     `Who owns the parcel index? My token is ${SECRET}`,
     "Tell me of the fox.",
+    "Tell me of the dog.",
     "And which port was it?",
   ]);
+  const { sessionId: waiting } = await service.createSession({
+    approvals: { memory_search: "ask" },
+  });
+  await service.startTurn({ sessionId: waiting, prompt: "Look twice." });
   const { sessionId: hostile } = await service.createSession({
     labels: { topic: HOSTILE.slice(0, 200) },
   });
@@ -88,7 +105,7 @@ export async function fill(project: Project): Promise<Inspected> {
     seq = await stores.events.append(long, seq, events as never);
   }
   await close();
-  return { talk, hostile, long };
+  return { talk, hostile, long, waiting };
 }
 
 async function say(service: SessionService, prompts: readonly string[]): Promise<string> {

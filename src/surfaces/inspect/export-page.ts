@@ -1,8 +1,13 @@
 import { createHash } from "node:crypto";
+import { homedir } from "node:os";
 import { type DurableEvent, type EventEnvelope, isTransient } from "../../core/event.ts";
 import { given } from "../../core/fields.ts";
+import { wordsOf } from "../../core/message.ts";
+import { MessageAssembler } from "../../core/message-assembler.ts";
+import type { CompactionView } from "../../core/operations/history.ts";
 import { OPERATIONS } from "../../core/operations.ts";
 import type { SessionService } from "../../core/session-service.ts";
+import { headWithin } from "../../core/tokens.ts";
 import { toWire } from "../../core/wire.ts";
 import { redactEvent } from "../../secrets/redact-message.ts";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
@@ -15,9 +20,11 @@ export interface ExportedPage {
   readonly redacted: Readonly<Record<string, number>>;
 }
 
+type ExportedEvent = EventEnvelope & { readonly payload: DurableEvent };
+
 /**
- * One session as a file that needs no server: to attach to an issue, or to hand over. Credentials are replaced. Of the
- * folder only its name is in it.
+ * One session as a file that needs no server: to attach to an issue, or to hand over. Credentials are replaced. Paths
+ * begin with the name of the project's folder, or with `~` for a home.
  */
 export async function exportPage(
   service: SessionService,
@@ -40,12 +47,13 @@ export async function exportPage(
       ...source,
       ...given({
         title: title === undefined ? undefined : redactSecrets(title),
-        project: project?.split(/[/\\]/).at(-1),
+        project: project === undefined ? undefined : nameOfFolder(project),
       }),
     },
   };
   const path = `sessions/${encodeURIComponent(sessionId)}`;
-  const answers = {
+  const said = wordsById(events);
+  const answers: Record<string, unknown> = {
     [path]: toWire(OPERATIONS.read.result, shown),
     [`${path}/context`]: toWire(OPERATIONS.context.result, await service.context({ sessionId })),
     [`${path}/cost`]: toWire(
@@ -53,7 +61,15 @@ export async function exportPage(
       await service.sessionCost({ sessionId }),
     ),
   };
+  // Once for each place: what a compaction did to a message says the same again.
   const redacted = notesIn(JSON.stringify([answers, events]));
+  for (const { seq, payload } of events) {
+    if (payload.type !== "compaction_completed") continue;
+    answers[`${path}/compaction?event=${seq}`] = toWire(
+      OPERATIONS.readCompaction.result,
+      await compaction(service, sessionId, seq, said),
+    );
+  }
   const at = new Date().toISOString();
   const data = {
     writes: false,
@@ -62,27 +78,91 @@ export async function exportPage(
     answers,
     events,
   };
-  return { html: withData(data), events: events.length, redacted };
+  const json = withoutFolders(JSON.stringify(data), project);
+  return { html: withData(json), events: events.length, redacted };
+}
+
+/** Messages that are read at once. */
+const PAGE = 1000;
+/** UTF-8 bytes of a message in a list. */
+const SHOWN_BYTES = 200;
+
+/**
+ * What a compaction did to all messages. Their texts are cut from the redacted ones, because half a credential in the
+ * service's answer is not seen as one.
+ */
+async function compaction(
+  service: SessionService,
+  sessionId: string,
+  event: number,
+  said: ReadonlyMap<number, string>,
+): Promise<CompactionView> {
+  const view = await service.readCompaction({ sessionId, event, limit: PAGE });
+  const messages = [...view.messages];
+  while (messages.length < view.messageCount) {
+    const offset = messages.length;
+    const next = await service.readCompaction({ sessionId, event, limit: PAGE, offset });
+    if (next.messages.length === 0) break;
+    messages.push(...next.messages);
+  }
+  return {
+    ...view,
+    summary: view.summary === null ? null : redactSecrets(view.summary),
+    messages: messages.map((message) => {
+      const words = said.get(message.id) ?? "";
+      const names = message.names.filter((name) => words.includes(name));
+      return { ...message, names, text: headWithin(words, SHOWN_BYTES) };
+    }),
+  };
+}
+
+function wordsById(events: readonly ExportedEvent[]): ReadonlyMap<number, string> {
+  const assembler = new MessageAssembler();
+  const words = new Map<number, string>();
+  for (const { seq, timestamp_ms, event_id, payload: event } of events) {
+    const message = assembler.push({ schema_version: 1, event_id, seq, timestamp_ms, event });
+    if (message) words.set(message.id, wordsOf(message.message).replaceAll(/\s+/g, " ").trim());
+  }
+  return words;
 }
 
 async function eventsUpTo(
   service: SessionService,
   sessionId: string,
   last: number,
-): Promise<readonly EventEnvelope[]> {
-  const events: EventEnvelope[] = [];
+): Promise<readonly ExportedEvent[]> {
+  const events: ExportedEvent[] = [];
   for await (const event of service.subscribe({ sessionId, afterSeq: 0 })) {
     if (isTransient(event.payload)) continue;
-    events.push({ ...event, payload: withoutFolder(redactEvent(event.payload)) });
+    events.push({ ...event, payload: redactEvent(event.payload) });
     if (event.seq >= last) break;
   }
   return events;
 }
 
-function withoutFolder(event: DurableEvent): DurableEvent {
-  if (event.type !== "session_created" || !event.settings.source) return event;
-  const { project: _, ...source } = event.settings.source;
-  return { ...event, settings: { ...event.settings, source } };
+/** Where a path may begin in JSON, which writes an end of a line as a letter. */
+const BEGINS = String.raw`(?<=[^\w.~-]|\\[nrt])`;
+/** A home folder of any machine. It names a person. */
+const HOMES = new RegExp(String.raw`${BEGINS}(?:[A-Z]:)?[\\/]+(?:home|Users)[\\/]+[\w.@-]+`, "gi");
+
+/** JSON in which no path says where the project is, or whose home it is in. */
+function withoutFolders(json: string, project = ""): string {
+  return json
+    .replaceAll(pathIn(project), () => nameOfFolder(project))
+    .replaceAll(pathIn(homedir()), "~")
+    .replaceAll(HOMES, "~");
+}
+
+/** Finds a path in JSON, and in JSON that is a text in JSON, where more separators are between its parts. */
+function pathIn(path: string): RegExp {
+  const parts = path.replace(/[\\/]+$/, "").split(/[\\/]+/);
+  if (parts.length < 2) return /(?!)/g;
+  const escaped = parts.map((part) => part.replaceAll(/[.*+?^${}()|[\]]/g, "\\$&"));
+  return new RegExp(String.raw`${BEGINS}${escaped.join(String.raw`[\\/]+`)}(?![\w-])`, "g");
+}
+
+function nameOfFolder(path: string): string {
+  return path.split(/[/\\]/).findLast((part) => part !== "") ?? path;
 }
 
 /** How many notes stand in the place of credentials, by kind. */
@@ -95,7 +175,7 @@ function notesIn(text: string): Readonly<Record<string, number>> {
 }
 
 /** The page with its script and style inside. Only these two, which it knows by their hashes, are run and used. */
-function withData(data: object): string {
+function withData(json: string): string {
   const { script, style, html } = readPageFiles();
   const code = script.replaceAll("</script", "<\\/script");
   const policy = [
@@ -116,12 +196,12 @@ function withData(data: object): string {
     .replace(
       /<script type="module"[^>]*><\/script>/,
       () =>
-        `<script type="application/json" id="data">${inHtml(data)}</script>\n    <script type="module">${code}</script>`,
+        `<script type="application/json" id="data">${inHtml(json)}</script>\n    <script type="module">${code}</script>`,
     );
 }
 
-function inHtml(data: object): string {
-  return JSON.stringify(data)
+function inHtml(json: string): string {
+  return json
     .replaceAll("<", "\\u003c")
     .replaceAll("\u2028", "\\u2028")
     .replaceAll("\u2029", "\\u2029");

@@ -125,7 +125,11 @@ const LINKS = [
 function useRoute(): Route {
   const [route, setRoute] = useState(() => routeOf(location.hash));
   useEffect(() => {
-    const onChange = () => setRoute(routeOf(location.hash));
+    const onChange = () => {
+      // The printed link, opened in a tab that has the page: its token leaves the address at the start.
+      if (new URLSearchParams(location.hash.slice(1)).has("token")) return location.reload();
+      setRoute(routeOf(location.hash));
+    };
     addEventListener("hashchange", onChange);
     return () => removeEventListener("hashchange", onChange);
   }, []);

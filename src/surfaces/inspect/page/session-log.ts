@@ -1,50 +1,28 @@
-import {
-  type EventEnvelope,
-  isTransient,
-  type SessionEvent,
-  type StoredEvent,
-} from "../../../core/event.ts";
+import { type EventEnvelope, isTransient, type SessionEvent } from "../../../core/event.ts";
+import { HistoryChanges } from "../../../core/history-changes.ts";
 import { contentText, isSummary, type Message } from "../../../core/message.ts";
-import { type LoggedMessage, MessageAssembler } from "../../../core/message-assembler.ts";
-import { estimateTokens } from "../../../core/tokens.ts";
 
-/** One row of a transcript. */
-export type Row =
-  | {
-      readonly kind: "said";
-      readonly seq: number;
-      readonly time: number;
-      readonly who: string;
-      readonly text: string;
-    }
-  | { readonly kind: "answer"; readonly seq: number; readonly time: number; readonly text: string }
-  | { readonly kind: "thought"; readonly seq: number; readonly time: number; readonly text: string }
-  | ToolRow
-  | {
-      readonly kind: "recalled";
-      readonly seq: number;
-      readonly time: number;
-      readonly event: Recall;
-    }
-  | {
-      readonly kind: "compacted";
-      readonly seq: number;
-      readonly time: number;
-      readonly event: Compaction;
-    }
-  | {
-      readonly kind: "note";
-      readonly seq: number;
-      readonly time: number;
-      readonly tone: "quiet" | "bad";
-      readonly text: string;
-    };
-
-/** A call of a tool, with its result once there is one. */
-export interface ToolRow {
-  readonly kind: "tool";
+interface RowBase {
+  /** No other row of the session has it. */
+  readonly id: number;
   readonly seq: number;
   readonly time: number;
+}
+
+/** One row of a transcript. Several may be of one event. */
+export type Row = RowBase &
+  (
+    | { readonly kind: "said"; readonly who: string; readonly text: string }
+    | { readonly kind: "answer" | "thought"; readonly text: string }
+    | { readonly kind: "recalled"; readonly event: Recall }
+    | { readonly kind: "compacted"; readonly event: Compaction }
+    | { readonly kind: "note"; readonly tone: "quiet" | "bad"; readonly text: string }
+    | ToolCall
+  );
+
+/** A call of a tool, with its result once there is one. */
+interface ToolCall {
+  readonly kind: "tool";
   readonly name: string;
   readonly args: unknown;
   result?: string;
@@ -53,10 +31,13 @@ export interface ToolRow {
   waits?: boolean;
 }
 
+export type ToolRow = RowBase & ToolCall;
+
+type WithoutId<Each> = Each extends unknown ? Omit<Each, "id"> : never;
+
 type Recall = Extract<SessionEvent, { type: "memory_recalled" }>;
-type Undo = Extract<SessionEvent, { type: "compaction_undone" }>;
 type Pruning = Extract<SessionEvent, { type: "tool_output_pruned" }>;
-export type Compaction = Extract<SessionEvent, { type: "compaction_completed" }>;
+type Compaction = Extract<SessionEvent, { type: "compaction_completed" }>;
 
 /** A moment of the context window. */
 export interface WindowPoint {
@@ -65,13 +46,11 @@ export interface WindowPoint {
   readonly kind: "call" | "compaction";
 }
 
-/** What a compaction did to the messages of the window. */
+/** A compaction in the log. */
 export interface WindowChange {
   readonly seq: number;
   readonly time: number;
   readonly event: Compaction;
-  readonly before: readonly LoggedMessage[];
-  readonly after: ReadonlySet<number>;
 }
 
 /** A session as its events tell it. Each event costs the same, however long the session is. */
@@ -85,43 +64,27 @@ export class SessionLog {
     readonly event: Recall;
     readonly prompt: string;
   }[] = [];
-  /** By event: the event that undid it. */
+  /** By each change of the history that is not in force: the event that undid it, itself or with an earlier one. */
   readonly undone = new Map<number, number>();
   /** What the model has said of an answer that is not whole yet. */
   streaming = "";
   seq = 0;
-  #window: LoggedMessage[] = [];
-  #messages: LoggedMessage[] = [];
-  /** The window before each change of it, to go back to. */
-  readonly #before = new Map<number, readonly LoggedMessage[]>();
-  readonly #assembler = new MessageAssembler();
+  readonly #history = new HistoryChanges();
   readonly #tools = new Map<string, ToolRow>();
   #prompt = "";
 
-  push({ seq, timestamp_ms: time, event_id, payload }: EventEnvelope): void {
+  push({ seq, timestamp_ms: time, payload }: EventEnvelope): void {
     if (isTransient(payload)) {
       if (payload.type === "text_delta") this.streaming += payload.delta;
       return;
     }
     if (seq <= this.seq) return;
     this.seq = seq;
-    const stored: StoredEvent = {
-      schema_version: 1,
-      event_id,
-      seq,
-      timestamp_ms: time,
-      event: payload,
-    };
-    const message = this.#assembler.push(stored);
-    if (message) {
-      this.#window.push(message);
-      this.#messages.push(message);
-    }
     const at = { seq, time };
     switch (payload.type) {
       case "run_started":
         this.#prompt = payload.content ? contentText(payload.content) : payload.prompt;
-        this.rows.push({
+        this.#add({
           kind: "said",
           ...at,
           who: payload.origin?.speaker ?? payload.origin?.author ?? "user",
@@ -132,11 +95,11 @@ export class SessionLog {
         this.#rowsOf(payload.message, at, payload.origin?.speaker ?? payload.origin?.author);
         return;
       case "reasoning_complete":
-        this.rows.push({ kind: "thought", ...at, text: payload.content });
+        this.#add({ kind: "thought", ...at, text: payload.content });
         return;
       case "text_complete":
         this.streaming = "";
-        this.rows.push({ kind: "answer", ...at, text: payload.content });
+        this.#add({ kind: "answer", ...at, text: payload.content });
         return;
       case "tool_call_requested":
         this.#tool(payload.id, { kind: "tool", ...at, name: payload.name, args: payload.args });
@@ -169,18 +132,22 @@ export class SessionLog {
         });
         return;
       case "memory_recalled":
-        this.rows.push({ kind: "recalled", ...at, event: payload });
+        this.#add({ kind: "recalled", ...at, event: payload });
         this.recalls.push({ ...at, event: payload, prompt: this.#prompt });
         return;
       case "compaction_completed":
-        this.#compact(payload, at);
+        this.#history.note({ seq, event: payload });
+        this.changes.push({ ...at, event: payload });
+        this.points.push({ seq, kind: "compaction", tokens: payload.tokens_after });
+        this.#add({ kind: "compacted", ...at, event: payload });
         return;
       case "tool_output_pruned":
-        this.#before.set(seq, this.#window.slice());
+        this.#history.note({ seq, event: payload });
         this.#note(at, "quiet", prunedText(payload));
         return;
       case "compaction_undone":
-        this.#undo(payload, at);
+        this.#noteUndo(seq, payload);
+        this.#note(at, "quiet", `Took back what event ${payload.undone} did to the window`);
         return;
       default: {
         const note = noteOf(payload);
@@ -189,25 +156,11 @@ export class SessionLog {
     }
   }
 
-  #compact(event: Compaction, at: { seq: number; time: number }): void {
-    const before = this.#window;
-    this.#before.set(at.seq, before);
-    const left = (id: number) => event.discarded.some(({ from, to }) => from <= id && id <= to);
-    this.#window = before.filter(({ id }) => !left(id));
-    this.changes.push({ ...at, event, before, after: new Set(this.#window.map(({ id }) => id)) });
-    this.points.push({ seq: at.seq, kind: "compaction", tokens: event.tokens_after });
-    this.rows.push({ kind: "compacted", ...at, event });
-  }
-
-  /** The window is what it was before that change, with what was said since. */
-  #undo({ undone, left_out = [] }: Undo, at: { seq: number; time: number }): void {
-    const now = this.#window;
-    this.#before.set(at.seq, now);
-    const since = this.#messages.filter(({ id }) => id > undone);
-    const back = [...(this.#before.get(undone) ?? now), ...since];
-    this.#window = back.filter(({ id }) => !left_out.includes(id));
-    this.undone.set(undone, at.seq);
-    this.#note(at, "quiet", `Took back what event ${undone} did to the window`);
+  #noteUndo(seq: number, event: Extract<SessionEvent, { type: "compaction_undone" }>): void {
+    const before = this.#history.inForce;
+    this.#history.note({ seq, event });
+    for (const change of before) this.undone.set(change, seq);
+    for (const change of this.#history.inForce) this.undone.delete(change);
   }
 
   /** The rows of a message that came whole, as those of imported sessions do. */
@@ -222,10 +175,10 @@ export class SessionLog {
           return;
         }
         this.#prompt = contentText(message.content);
-        this.rows.push({ kind: "said", ...at, who: author ?? "program", text: this.#prompt });
+        this.#add({ kind: "said", ...at, who: author ?? "program", text: this.#prompt });
         return;
       case "assistant":
-        if (message.content) this.rows.push({ kind: "answer", ...at, text: message.content });
+        if (message.content) this.#add({ kind: "answer", ...at, text: message.content });
         for (const { id, name, args } of message.tool_calls ?? [])
           this.#tool(id, { kind: "tool", ...at, name, args });
         return;
@@ -236,7 +189,7 @@ export class SessionLog {
             this.#tool(id, { kind: "tool", ...at, name, args });
           } else {
             const kind = block.block_type === "text" ? "answer" : "thought";
-            this.rows.push({ kind, ...at, text: block.data.text });
+            this.#add({ kind, ...at, text: block.data.text });
           }
         }
         return;
@@ -246,13 +199,18 @@ export class SessionLog {
     }
   }
 
-  #note(at: { seq: number; time: number }, tone: "quiet" | "bad", text: string): void {
-    this.rows.push({ kind: "note", ...at, tone, text });
+  #add(row: WithoutId<Row>): void {
+    this.rows.push({ ...row, id: this.rows.length });
   }
 
-  #tool(id: string, row: ToolRow): void {
-    this.#tools.set(id, row);
+  #note(at: { seq: number; time: number }, tone: "quiet" | "bad", text: string): void {
+    this.#add({ kind: "note", ...at, tone, text });
+  }
+
+  #tool(id: string, call: Omit<ToolRow, "id">): void {
+    const row: ToolRow = { ...call, id: this.rows.length };
     this.rows.push(row);
+    this.#tools.set(id, row);
   }
 
   #result(id: string, result: string, isError: boolean, durationMs?: number): void {
@@ -291,7 +249,7 @@ function noteOf(event: SessionEvent): readonly ["quiet" | "bad", string] | undef
 }
 
 /** Whether the log that is shown still grows. */
-export type LiveState = "loading" | "live" | "still" | "paused" | "lost";
+export type LiveState = "loading" | "live" | "looks" | "paused" | "lost";
 
 export interface LiveLog {
   readonly log: SessionLog;
@@ -312,45 +270,4 @@ export function saidAndAnswered(rows: readonly Row[]): readonly Row[] {
   }
   if (answer) kept.push(answer);
   return kept;
-}
-
-/** Where a message of the window is after a compaction. */
-export type Fate = "kept" | "shortened" | "quoted" | "in memory" | "in the log";
-
-export function fateOf(message: LoggedMessage, { after, event }: WindowChange): Fate {
-  if (after.has(message.id)) {
-    return event.pruned.some((one) => one.message === message.id) ? "shortened" : "kept";
-  }
-  const text = textOf(message.message).trim();
-  if (message.message.role === "tool_results" || text === "") return "in the log";
-  const isQuoted = message.message.role === "user" && event.summary?.includes(text.slice(0, 120));
-  return isQuoted ? "quoted" : "in memory";
-}
-
-export function textOf(message: Message): string {
-  switch (message.role) {
-    case "user":
-      return contentText(message.content);
-    case "block_assistant":
-      return message.blocks
-        .flatMap((block) => (block.block_type === "text" ? [block.data.text] : []))
-        .join("\n");
-    case "tool_results":
-      return message.results.map(({ content }) => content).join("\n");
-    default:
-      return message.content;
-  }
-}
-
-/** Whose words a message has, for people. */
-export function speakerOf(message: Message): string {
-  if (message.role === "tool_results") return "tool";
-  if (message.role === "block_assistant" || message.role === "assistant") {
-    return textOf(message).trim() === "" ? "tool call" : "model";
-  }
-  return message.role;
-}
-
-export function tokensOf(message: Message): number {
-  return estimateTokens([message]);
 }

@@ -1,5 +1,7 @@
 import { createParser } from "eventsource-parser";
 import type { EventEnvelope } from "../../../core/event.ts";
+import type { LogPage } from "../../../core/operations/history.ts";
+import type { Wire } from "./wire.ts";
 
 /** What the page may do, and where it is from. */
 export interface About {
@@ -24,17 +26,19 @@ export interface Source {
   get<Answer>(path: string, query?: Query): Promise<Answer>;
   /** Changes something. */
   send<Answer>(method: "POST" | "DELETE", path: string, body?: object): Promise<Answer>;
-  /**
-   * The events of a session after `afterSeq`, in batches. A live one goes on with what is said from now on, until the
-   * signal ends it.
-   */
-  events(
+  /** A page of a session's log after `afterSeq`, oldest first. */
+  log(session: string, afterSeq: number, limit: number): Promise<EventPage>;
+  /** The events of a session after `afterSeq`, in batches, as they happen, until the signal ends it. */
+  follow(
     session: string,
     afterSeq: number,
     onEvents: (events: readonly EventEnvelope[]) => void,
     signal: AbortSignal,
   ): Promise<void>;
 }
+
+/** Events are the same on every wire: the names in them stay. */
+export type EventPage = Omit<Wire<LogPage>, "events"> & Pick<LogPage, "events">;
 
 /** What every view is given. */
 export interface ViewProps {
@@ -82,7 +86,12 @@ export class ServerSource implements Source {
     return (await response.json()) as Answer;
   }
 
-  async events(
+  log(session: string, afterSeq: number, limit: number): Promise<EventPage> {
+    const path = `sessions/${encodeURIComponent(session)}/log`;
+    return this.get(path, { after_seq: afterSeq, limit });
+  }
+
+  async follow(
     session: string,
     afterSeq: number,
     onEvents: (events: readonly EventEnvelope[]) => void,
@@ -155,8 +164,8 @@ export class FileSource implements Source {
     return this.#data;
   }
 
-  async get<Answer>(path: string): Promise<Answer> {
-    const answer = this.#data.answers[path];
+  async get<Answer>(path: string, { event }: Query = {}): Promise<Answer> {
+    const answer = this.#data.answers[event === undefined ? path : `${path}?event=${event}`];
     if (answer === undefined) throw new Refusal(404, "This file has one session only.", "");
     return answer as Answer;
   }
@@ -165,11 +174,10 @@ export class FileSource implements Source {
     throw new Refusal(403, "This is a file. Nothing can be changed here.", "");
   }
 
-  async events(
-    _session: string,
-    afterSeq: number,
-    onEvents: (events: readonly EventEnvelope[]) => void,
-  ): Promise<void> {
-    onEvents(this.#data.events.filter(({ seq }) => seq > afterSeq));
+  async log(): Promise<EventPage> {
+    const { events } = this.#data;
+    return { events, last_seq: events.at(-1)?.seq ?? 0, before: false, after: false };
   }
+
+  async follow(): Promise<void> {}
 }

@@ -1,17 +1,20 @@
-import { useMemo, useState } from "preact/hooks";
-import type { UndoOutcome } from "../../../../core/operations/history.ts";
-import { amount, Badge, Choice, clock, Failure, headOf, plain, Words } from "../parts.tsx";
-import { hrefOf } from "../route.ts";
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { CompactionView, Fate, UndoOutcome } from "../../../../core/operations/history.ts";
 import {
-  type Fate,
-  fateOf,
-  type SessionLog,
-  speakerOf,
-  textOf,
-  tokensOf,
-  type WindowChange,
-} from "../session-log.ts";
-import type { ViewProps } from "../source.ts";
+  amount,
+  Badge,
+  Choice,
+  clock,
+  Failure,
+  headOf,
+  plain,
+  useLoaded,
+  Words,
+} from "../parts.tsx";
+import { hrefOf } from "../route.ts";
+import type { SessionLog, WindowChange } from "../session-log.ts";
+import type { Source, ViewProps } from "../source.ts";
 import { VirtualList } from "../virtual-list.tsx";
 import type { Wire } from "../wire.ts";
 
@@ -19,9 +22,12 @@ const FATES: Readonly<Record<Fate, string>> = {
   kept: "Kept word for word",
   shortened: "Kept, its output shortened",
   quoted: "Left; quoted in the summary",
-  "in memory": "Left; memory finds it",
-  "in the log": "Left; only the log has it",
+  named: "Left; the summary has its names",
+  in_memory: "Left; memory finds it",
+  in_log: "Left; only the log has it",
 };
+
+type View = Wire<CompactionView>;
 
 /** What each compaction kept and dropped. */
 export function CompactionsView({
@@ -39,6 +45,12 @@ export function CompactionsView({
 }) {
   const { changes } = log;
   const chosen = changes.find((change) => change.seq === seq) ?? changes.at(-1);
+  const { value, error } = useLoaded(chosen && (() => read(source, session, chosen.seq)), [
+    source,
+    session,
+    chosen?.seq,
+  ]);
+  const view = value?.event === chosen?.seq ? value : undefined;
   if (!chosen) return <p class="empty">This session was not compacted so far.</p>;
   return (
     <div class="compactions">
@@ -57,7 +69,9 @@ export function CompactionsView({
         ))}
       </nav>
       <div class="scroll">
-        <Before key={chosen.seq} change={chosen} session={session} />
+        <Before key={chosen.seq} change={chosen} view={view} session={session}>
+          <Failure error={error} />
+        </Before>
         <div class="after">
           <UndoBar
             key={chosen.seq}
@@ -68,26 +82,50 @@ export function CompactionsView({
             undoneBy={log.undone.get(chosen.seq)}
             onChanged={onChanged}
           />
-          <After change={chosen} />
+          <After change={chosen} view={view} session={session} />
         </div>
       </div>
     </div>
   );
 }
 
-function Before({ change, session }: { readonly change: WindowChange; readonly session: string }) {
-  const { event, before } = change;
+/** Messages that one request asks for. */
+const PAGE = 1000;
+
+/** A compaction, with all messages before it. */
+async function read(source: Source, session: string, event: number): Promise<View> {
+  const path = `sessions/${encodeURIComponent(session)}/compaction`;
+  const view = await source.get<View>(path, { event, limit: PAGE });
+  const messages = [...view.messages];
+  while (messages.length < view.message_count) {
+    const offset = messages.length;
+    const next = await source.get<View>(path, { event, limit: PAGE, offset });
+    if (next.messages.length === 0) break;
+    messages.push(...next.messages);
+  }
+  return { ...view, messages };
+}
+
+function Before({
+  change: { event },
+  view,
+  session,
+  children,
+}: {
+  readonly change: WindowChange;
+  readonly view: View | undefined;
+  readonly session: string;
+  readonly children: ComponentChildren;
+}) {
   const [fate, setFate] = useState("");
-  const messages = useMemo(
-    () => before.map((message) => ({ message, fate: fateOf(message, change) })),
-    [before, change],
-  );
+  const messages = view?.messages ?? [];
   const counts = new Map<Fate, number>();
   for (const one of messages) counts.set(one.fate, (counts.get(one.fate) ?? 0) + 1);
   const shown = messages.filter((one) => fate === "" || one.fate === fate);
   return (
     <section aria-labelledby="before" class="before">
       <h2 id="before">Before: {amount(event.tokens_before)} tokens</h2>
+      {children}
       <div class="bar">
         <Choice
           label="Messages"
@@ -102,20 +140,19 @@ function Before({ change, session }: { readonly change: WindowChange; readonly s
       <VirtualList
         label="Messages before the compaction"
         items={shown}
-        keyOf={({ message }) => message.id}
+        keyOf={({ id }) => id}
         rowHeight={84}
-        render={({ message, fate: where }) => (
-          <article class={`row fate ${where.replaceAll(" ", "-")}`}>
+        render={({ id, role, fate: where, tokens, text, names }) => (
+          <article class={`row fate ${where}`}>
             <div class="what">
               <span class="facts">
-                <span class="who">{speakerOf(message.message)}</span>
-                <Badge tone={where.replaceAll(" ", "-")}>{FATES[where]}</Badge>
-                <span class="quiet">{amount(tokensOf(message.message))} tokens</span>
-                <a href={hrefOf(session, "transcript", message.from)}>Event {message.from}</a>
+                <span class="who">{role === "assistant" ? "model" : role}</span>
+                <Badge tone={where}>{FATES[where]}</Badge>
+                <span class="quiet">{amount(tokens)} tokens</span>
+                <a href={hrefOf(session, "transcript", id)}>Event {id}</a>
               </span>
-              <span class="words">
-                {headOf(textOf(message.message) || callsOf(message.message), 400)}
-              </span>
+              <span class="words">{headOf(text)}</span>
+              {where === "named" && <span class="quiet">{names.map(plain).join(", ")}</span>}
             </div>
           </article>
         )}
@@ -124,20 +161,17 @@ function Before({ change, session }: { readonly change: WindowChange; readonly s
   );
 }
 
-function callsOf(message: WindowChange["before"][number]["message"]): string {
-  if (message.role !== "block_assistant") return "";
-  return message.blocks
-    .flatMap((block) =>
-      block.block_type === "tool_use"
-        ? [`${block.data.name} ${JSON.stringify(block.data.args)}`]
-        : [],
-    )
-    .join(" ");
-}
-
 const WRITERS = { model: "a model", fallback: "rkat, without a model", none: "no one" } as const;
 
-function After({ change: { event } }: { readonly change: WindowChange }) {
+function After({
+  change: { event },
+  view,
+  session,
+}: {
+  readonly change: WindowChange;
+  readonly view: View | undefined;
+  readonly session: string;
+}) {
   const { report, usage } = event;
   const anchors = report?.anchors;
   return (
@@ -202,6 +236,17 @@ function After({ change: { event } }: { readonly change: WindowChange }) {
       ) : (
         <div class="card">
           <Words text={event.summary} />
+          {view && view.sources.length > 0 && (
+            <p class="quiet">
+              It rests on what was said in the events{" "}
+              {view.sources.map(({ from, to }) => (
+                <a key={from} href={hrefOf(session, "transcript", from)}>
+                  {from} to {to}
+                </a>
+              ))}
+              .
+            </p>
+          )}
         </div>
       )}
     </section>

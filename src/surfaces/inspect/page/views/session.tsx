@@ -1,4 +1,5 @@
-import { useEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useEffect, useReducer, useState } from "preact/hooks";
+import type { EventEnvelope } from "../../../../core/event.ts";
 import type { SessionView as Session } from "../../../../core/operations/sessions.ts";
 import { amount, Badge, Failure, headOf, plain, Time, useLoaded } from "../parts.tsx";
 import { hrefOf, type Route, SESSION_PARTS, type SessionPart } from "../route.ts";
@@ -27,7 +28,7 @@ export function SessionView({
   const { session: id, view } = route;
   const path = `sessions/${encodeURIComponent(id)}`;
   const session = useLoaded(() => source.get<SessionState>(path), [source, id]);
-  const live = useLog(source, id, session.value?.seq);
+  const live = useLog(source, id);
   const title = session.value?.source.title ?? live.log.rows.find(({ kind }) => kind === "said");
   const shown = typeof title === "object" && title.kind === "said" ? title.text : title;
   return (
@@ -91,74 +92,67 @@ function Facts({ session, live }: { readonly session: SessionState; readonly liv
 const STATES: Readonly<Record<LiveState, string>> = {
   loading: "loading",
   live: "live",
-  still: "not live: other tabs are",
+  looks: "looks every 2 s: other tabs are live",
   paused: "paused",
   lost: "connection lost",
 };
 
+/** Events of a page of the log. */
+const PAGE = 1000;
 /** A browser opens six connections to a server. Streams may have four of them, in all tabs together. */
 const STREAMS = 4;
 const AGAIN_MS = 2000;
 
 /** The log of a session, which grows while the session does and the page is in sight. */
-function useLog(source: Source, id: string, target: number | undefined): LiveLog {
+function useLog(source: Source, id: string): LiveLog {
   const [log] = useState(() => new SessionLog());
   const [, repaint] = useReducer((times: number, _: undefined) => times + 1, 0);
   const [state, setState] = useState<LiveState>("loading");
   const [error, setError] = useState<unknown>();
-  const last = useRef(target);
-  last.current = target;
   useEffect(() => {
     const ended = new AbortController();
-    const read = (signal: AbortSignal, isEnough?: () => boolean) =>
-      readInto(log, source, id, signal, () => repaint(undefined), isEnough);
-    const work = source.isLive
-      ? follow(read, () => log.seq >= (last.current ?? 0), ended.signal, setState)
-      : read(ended.signal);
-    work.catch((failure: unknown) => ended.signal.aborted || setError(failure));
+    const { signal } = ended;
+    let isAsked = false;
+    const paint = () => {
+      isAsked = false;
+      repaint(undefined);
+    };
+    const onEvents = (events: readonly EventEnvelope[]) => {
+      for (const event of events) log.push(event);
+      if (!isAsked) requestAnimationFrame(paint);
+      isAsked = true;
+    };
+    const reading = { log, onEvents, source, id };
+    const work = source.isLive ? follow(reading, signal, setState) : readOn(reading, signal);
+    work.catch((failure: unknown) => signal.aborted || setError(failure));
     return () => ended.abort();
   }, [source, id, log]);
-  const isBehind = source.isLive && log.seq < (target ?? 1);
-  return { log, state: isBehind && state === "live" ? "loading" : state, error };
+  return { log, state, error };
 }
 
-type Read = (signal: AbortSignal, isEnough?: () => boolean) => Promise<void>;
+interface Reading {
+  readonly source: Source;
+  readonly id: string;
+  readonly log: SessionLog;
+  readonly onEvents: (events: readonly EventEnvelope[]) => void;
+}
 
-/** Reads on in the log until it is enough or the signal ends it, and paints once for all that comes in a frame. */
-async function readInto(
-  log: SessionLog,
-  source: Source,
-  id: string,
-  signal: AbortSignal,
-  repaint: () => void,
-  isEnough = () => false,
-): Promise<void> {
-  const enough = new AbortController();
-  let isAsked = false;
-  const paint = () => {
-    isAsked = false;
-    repaint();
-  };
-  const onEvents = (events: Parameters<Parameters<Source["events"]>[2]>[0]) => {
-    for (const event of events) log.push(event);
-    if (!isAsked) requestAnimationFrame(paint);
-    isAsked = true;
-    if (isEnough()) enough.abort();
-  };
-  try {
-    await source.events(id, log.seq, onEvents, AbortSignal.any([signal, enough.signal]));
-  } catch (error) {
-    if (!enough.signal.aborted && !signal.aborted) throw error;
+/** Reads the log to its end. */
+async function readOn({ source, id, log, onEvents }: Reading, ended: AbortSignal): Promise<void> {
+  for (let hasMore = true; hasMore && !ended.aborted; ) {
+    const { events, after } = await source.log(id, log.seq, PAGE);
+    if (!ended.aborted) onEvents(events);
+    hasMore = after && events.length > 0;
   }
 }
 
-/** Holds a stream while the page is in sight. Without one of the streams it reads once what there is. */
+/** Reads the log, and holds a stream while the page is in sight. Without one of the streams it looks again and again. */
 async function follow(
-  read: Read,
-  isWhole: () => boolean,
+  reading: Reading,
   ended: AbortSignal,
   tell: (state: LiveState) => void,
 ): Promise<void> {
+  const { source, id, log, onEvents } = reading;
   while (!ended.aborted) {
     if (document.hidden) {
       tell("paused");
@@ -168,13 +162,14 @@ async function follow(
     const hidden = new AbortController();
     const onChange = () => document.hidden && hidden.abort();
     document.addEventListener("visibilitychange", onChange);
+    const signal = AbortSignal.any([ended, hidden.signal]);
     try {
+      await readOn(reading, signal);
       const isMine = await withStream(async () => {
         tell("live");
-        await read(AbortSignal.any([ended, hidden.signal]));
+        await source.follow(id, log.seq, onEvents, signal);
       });
-      if (!isMine && !isWhole()) await read(ended, isWhole);
-      tell(isMine ? "lost" : "still");
+      tell(isMine ? "lost" : "looks");
     } catch (error) {
       if (error instanceof Refusal && error.status >= 400) throw error;
       tell("lost");

@@ -217,27 +217,17 @@ function useOnce<Value>(key: string, load: () => Promise<Value>): Value | undefi
   return known.get(key) as Value | undefined;
 }
 
+/** Events at the start of a session, of which one has its first prompt. */
+const START = 20;
+
 async function firstPrompt(source: Source, id: string): Promise<string | undefined> {
-  let found: string | undefined;
-  const enough = new AbortController();
-  const giveUp = setTimeout(() => enough.abort(), 500);
-  const look = source.events(
-    id,
-    0,
-    (events) => {
-      for (const { payload } of events) {
-        if (payload.type === "run_started") found ??= payload.prompt;
-        if (payload.type === "message_added" && payload.message.role === "user") {
-          found ??= contentText(payload.message.content);
-        }
-      }
-      if (found !== undefined) enough.abort();
-    },
-    enough.signal,
-  );
-  await look.catch(() => {});
-  clearTimeout(giveUp);
-  return found;
+  const { events } = await source.log(id, 0, START);
+  for (const { payload } of events) {
+    if (payload.type === "run_started") return payload.prompt;
+    if (payload.type === "message_added" && payload.message.role === "user")
+      return contentText(payload.message.content);
+  }
+  return undefined;
 }
 
 function Hits({ hits }: { readonly hits: readonly Wire<HistoryHit>[] }) {

@@ -41,8 +41,11 @@ export function Transcript({
   }, [log, length, which, text]);
   const shown = useMemo(() => {
     if (seq === undefined || log.seq < seq) return undefined;
-    const at = rows.findIndex((row) => row.seq >= seq);
-    return at < 0 ? rows.length - 1 : at;
+    // A message's id is the `seq` of its last event, which has no row of its own where a model said it.
+    return Math.max(
+      0,
+      rows.findLastIndex((row) => row.seq <= seq),
+    );
   }, [rows, seq, log.seq]);
   return (
     <>
@@ -81,12 +84,12 @@ export function Transcript({
             key={which}
             label="Transcript"
             items={rows}
-            keyOf={keyOf}
+            keyOf={({ id }) => id}
             rowHeight={64}
             follows={follows}
             {...(shown === undefined ? {} : { shown })}
-            render={(row) => (
-              <RowView row={row} session={session} isMarked={row.seq === seq} open={open} />
+            render={(row, at) => (
+              <RowView row={row} session={session} isMarked={at === shown} open={open} />
             )}
           />
         )}
@@ -99,18 +102,6 @@ export function Transcript({
       )}
     </>
   );
-}
-
-/** Several rows may be of one event. */
-const keys = new WeakMap<Row, string>();
-let made = 0;
-function keyOf(row: Row): string {
-  const known = keys.get(row);
-  if (known) return known;
-  made += 1;
-  const key = `${row.seq} ${made}`;
-  keys.set(row, key);
-  return key;
 }
 
 function textOfRow(row: Row): string {
@@ -166,7 +157,7 @@ function RowContent({ row, session, open }: Omit<RowProps, "isMarked">) {
       );
     case "thought":
       return (
-        <Fold id={row.seq} open={open} name="thought" head={headOf(row.text, 120)}>
+        <Fold id={row.id} open={open} name="thought" head={headOf(row.text, 120)}>
           {() => <Words text={row.text} />}
         </Fold>
       );
@@ -175,7 +166,7 @@ function RowContent({ row, session, open }: Omit<RowProps, "isMarked">) {
     case "recalled":
       return (
         <Fold
-          id={row.seq}
+          id={row.id}
           open={open}
           name="recalled"
           head={`${row.event.records.length} records of memory, ${amount(row.event.tokens)} tokens`}
@@ -195,7 +186,7 @@ function RowContent({ row, session, open }: Omit<RowProps, "isMarked">) {
       return (
         <div class={`note ${row.tone}`}>
           {row.text.length > 300 || row.text.includes("\n") ? (
-            <Fold id={row.seq} open={open} name="" head={headOf(row.text, 160)}>
+            <Fold id={row.id} open={open} name="" head={headOf(row.text, 160)}>
               {() => <Words text={row.text} />}
             </Fold>
           ) : (
@@ -217,7 +208,7 @@ function Tool({ row, open }: { readonly row: ToolRow; readonly open: Set<number>
   const took = row.durationMs === undefined ? "" : ` · ${amount(row.durationMs)} ms`;
   return (
     <Fold
-      id={row.seq * 1000 + (row.name.length % 1000)}
+      id={row.id}
       open={open}
       name={row.name}
       head={`${headOf(argsText(row.args), 140)}${took}`}
