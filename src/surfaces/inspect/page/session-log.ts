@@ -157,10 +157,10 @@ export class SessionLog {
   }
 
   #noteUndo(seq: number, event: Extract<SessionEvent, { type: "compaction_undone" }>): void {
-    const before = this.#history.inForce;
+    const before = this.#history.inForce();
     this.#history.note({ seq, event });
     for (const change of before) this.undone.set(change, seq);
-    for (const change of this.#history.inForce) this.undone.delete(change);
+    for (const change of this.#history.inForce()) this.undone.delete(change);
   }
 
   /** The rows of a message that came whole, as those of imported sessions do. */
