@@ -117,6 +117,71 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
       .waitFor();
   });
 
+  test("a message says what became of it, and leads to what did that", async () => {
+    const { page } = await open(at(writing.link, made.talk));
+    const asked = row(page, "On which port does staging listen?");
+    await asked.getByRole("button", { name: /^What became of message \d+$/ }).click();
+    const trace = asked.getByRole("region", { name: /^What became of message/ });
+    await trace.getByText("It left the window.").waitFor();
+    await trace.getByRole("link", { name: "Memory has it" }).waitFor();
+    await trace.getByRole("link", { name: /^Event \d+$/ }).waitFor();
+    await trace
+      .getByRole("listitem")
+      .filter({ hasText: "Left; quoted in the summary" })
+      .getByRole("link")
+      .click();
+    const chosen = page.getByRole("navigation", { name: "Compactions" }).locator("[aria-current]");
+    await chosen.getByText("1", { exact: true }).waitFor();
+    await part(page, "Transcript");
+    const last = row(page, "And which port was it?");
+    await page.getByRole("region", { name: "Transcript" }).press("End");
+    await last.getByRole("button", { name: /^What became of/ }).click();
+    await last.getByText("It is in the window, word for word.").waitFor();
+    await last.getByRole("button", { name: /^Pin/ }).click();
+    await last.getByText("pinned", { exact: true }).waitFor();
+    await last.getByRole("button", { name: "Unpin" }).click();
+    await last.getByRole("button", { name: /^Pin/ }).waitFor();
+  });
+
+  test("turn by turn: what came back by itself and why, and what the agent searched for", async () => {
+    const { page } = await open(at(reading.link, made.talk));
+    await part(page, "Recalled");
+    const turn = (prompt: string) => page.getByRole("region", { name: prompt });
+    const recalled = turn("And which port was it?");
+    await recalled.getByRole("heading", { name: "Came back by itself" }).waitFor();
+    const first = recalled.getByRole("listitem").first();
+    await first.getByText("Why it came back").click();
+    await first.getByRole("row", { name: /port/ }).first().waitFor();
+    const searched = turn("On which port does staging listen?");
+    await searched.getByText("port of staging").waitFor();
+    await searched.getByText("It found nothing.").waitFor();
+    await searched.getByRole("link", { name: "Ask it again" }).click();
+    await page.getByRole("heading", { level: 1, name: "Recall" }).waitFor();
+    expect(await page.getByRole("searchbox").inputValue()).toBe("port of staging");
+  });
+
+  test("recall says why something is no result", async () => {
+    const { page } = await open(reading.link);
+    await views(page).getByRole("link", { name: "Recall" }).click();
+    await page.getByRole("searchbox").fill("who owns the parcel index");
+    await page.keyboard.press("Enter");
+    const why = async (words: string) => {
+      await page.getByLabel("Words of what you expected").fill(words);
+      await page.getByRole("button", { name: "Why not?" }).click();
+    };
+    await why("who owns the parcel index");
+    await page.getByText(/^It is result 1\.$/).waitFor();
+    await why("On which port does staging listen");
+    await page
+      .getByText(/which is too little to be a result|It has no word of the question/)
+      .first()
+      .waitFor();
+    await why("port 80");
+    await page.getByText("Memory does not have it; the log does.").waitFor();
+    await why("xylophone");
+    await page.getByText("Neither memory nor a log has these words").waitFor();
+  });
+
   test("a compaction is taken back on the page with all later ones, and so is that", async () => {
     const { page } = await open(at(writing.link, made.talk));
     await part(page, "Compactions");
@@ -309,14 +374,26 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
       };
       await row(page, "On which port").waitFor();
       expect(await problems()).toEqual([]);
-      for (const name of ["Context", "Compactions"]) {
+      await page
+        .getByRole("button", { name: /^What became of/ })
+        .first()
+        .click();
+      await page.getByRole("region", { name: /^What became of/ }).waitFor();
+      expect(await problems()).toEqual([]);
+      for (const name of ["Context", "Compactions", "Recalled"]) {
         await part(page, name);
         await page.getByRole("heading", { level: 2 }).first().waitFor();
+        if (name === "Recalled") await page.getByText("Why it came back").first().click();
         expect(await problems(), name).toEqual([]);
       }
       for (const name of ["Sessions", "Recall", "Memory", "Knowledge", "Approvals", "Health"]) {
         await views(page).getByRole("link", { name }).click();
         await page.getByRole("heading", { level: 1, name }).waitFor();
+        if (name === "Recall") {
+          await page.getByRole("searchbox").fill("parcel index");
+          await page.keyboard.press("Enter");
+          await page.getByText("Why it was found").first().click();
+        }
         expect(await problems(), name).toEqual([]);
       }
     },

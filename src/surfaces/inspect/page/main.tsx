@@ -198,21 +198,21 @@ function Exported({ exported }: { readonly exported: NonNullable<About["exported
 }
 
 function View({ route, ...props }: ViewProps & { readonly route: Route }) {
-  switch (route.view) {
+  if ("session" in route) return <SessionView key={route.session} {...props} route={route} />;
+  const { view, asked } = route;
+  switch (view) {
     case "recall":
-      return <RecallView {...props} />;
+      return <RecallView key={asked.toString()} {...props} asked={asked} />;
     case "memory":
-      return <MemoryView {...props} />;
+      return <MemoryView key={asked.toString()} {...props} asked={asked} />;
     case "knowledge":
-      return <KnowledgeView {...props} />;
+      return <KnowledgeView key={asked.toString()} {...props} asked={asked} />;
     case "approvals":
       return <ApprovalsView {...props} />;
     case "health":
       return <HealthView {...props} />;
-    case "sessions":
-      return <SessionsView {...props} />;
     default:
-      return <SessionView key={route.session} {...props} route={route} />;
+      return <SessionsView {...props} />;
   }
 }
 

@@ -121,6 +121,21 @@ export function useLoaded<Value>(
   return { ...state, reload: () => setAgain((times) => times + 1) };
 }
 
+/** Does something that a button asks for, shows why it failed, and loads again when it is done. */
+export function useWork(onDone: () => void): {
+  readonly failed: unknown;
+  readonly work: (asked: Promise<unknown>) => void;
+} {
+  const [failed, setFailed] = useState<unknown>();
+  const work = (asked: Promise<unknown>) => {
+    asked.then(() => {
+      setFailed(undefined);
+      onDone();
+    }, setFailed);
+  };
+  return { failed, work };
+}
+
 export function Failure({ error }: { readonly error: unknown }) {
   if (error === undefined) return null;
   const hint = error instanceof Refusal ? error.hint : "";
@@ -252,3 +267,13 @@ export function Choice({
     </span>
   );
 }
+
+/** Kinds of entries of memory, to choose from. */
+export const KINDS = [
+  ["", "all"],
+  ["message", "messages"],
+  ["fact", "facts"],
+  ["correction", "corrections"],
+  ["preference", "preferences"],
+  ["rule", "rules"],
+] as const;

@@ -1,9 +1,9 @@
 /** The places of the page. They are in the fragment, so that Back and links work, and the server sees none of them. */
 export type Route =
-  | { readonly view: "sessions" | "recall" | "memory" | "knowledge" | "approvals" | "health" }
+  | { readonly view: (typeof VIEWS)[number]; readonly asked: URLSearchParams }
   | { readonly view: SessionPart; readonly session: string; readonly seq?: number };
 
-export const SESSION_PARTS = ["transcript", "context", "compactions"] as const;
+export const SESSION_PARTS = ["transcript", "context", "compactions", "recalled"] as const;
 
 export type SessionPart = (typeof SESSION_PARTS)[number];
 
@@ -17,12 +17,21 @@ export function routeOf(hash: string): Route {
     const seq = Number(new URLSearchParams(query).get("seq"));
     return { view, session: decoded(id), ...(seq > 0 ? { seq } : {}) };
   }
-  return { view: VIEWS.find((name) => name === first) ?? "sessions" };
+  const view = VIEWS.find((name) => name === first) ?? "sessions";
+  return { view, asked: new URLSearchParams(query) };
 }
 
 export function hrefOf(session: string, part: SessionPart = "transcript", seq?: number): string {
   const place = seq === undefined ? "" : `?seq=${seq}`;
   return `#/session/${encodeURIComponent(session)}/${part}${place}`;
+}
+
+/** A view that begins with a question. */
+export function askingFor(
+  view: (typeof VIEWS)[number],
+  asked: Readonly<Record<string, string>>,
+): string {
+  return `#/${view}?${new URLSearchParams(asked)}`;
 }
 
 function decoded(text: string): string {

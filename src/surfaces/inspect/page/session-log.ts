@@ -1,12 +1,20 @@
-import { type EventEnvelope, isTransient, type SessionEvent } from "../../../core/event.ts";
+import {
+  type DurableEvent,
+  type EventEnvelope,
+  isTransient,
+  type SessionEvent,
+} from "../../../core/event.ts";
 import { HistoryChanges } from "../../../core/history-changes.ts";
-import { contentText, isSummary, type Message } from "../../../core/message.ts";
+import { contentText, isSummary, type Message, toolResults } from "../../../core/message.ts";
+import { MessageAssembler } from "../../../core/message-assembler.ts";
 
 interface RowBase {
   /** No other row of the session has it. */
   readonly id: number;
   readonly seq: number;
   readonly time: number;
+  /** The id of the message that has it, once that is whole. */
+  message?: number;
 }
 
 /** One row of a transcript. Several may be of one event. */
@@ -14,7 +22,7 @@ export type Row = RowBase &
   (
     | { readonly kind: "said"; readonly who: string; readonly text: string }
     | { readonly kind: "answer" | "thought"; readonly text: string }
-    | { readonly kind: "recalled"; readonly event: Recall }
+    | { readonly kind: "recalled"; readonly event: Recall; readonly prompt: string }
     | { readonly kind: "compacted"; readonly event: Compaction }
     | { readonly kind: "note"; readonly tone: "quiet" | "bad"; readonly text: string }
     | ToolCall
@@ -26,12 +34,16 @@ interface ToolCall {
   readonly name: string;
   readonly args: unknown;
   result?: string;
+  /** The id of the message that has the result. */
+  resultMessage?: number;
   isError?: boolean;
   durationMs?: number;
   waits?: boolean;
 }
 
 export type ToolRow = RowBase & ToolCall;
+
+export type RecalledRow = Extract<Row, { kind: "recalled" }>;
 
 type WithoutId<Each> = Each extends unknown ? Omit<Each, "id"> : never;
 
@@ -58,29 +70,45 @@ export class SessionLog {
   readonly rows: Row[] = [];
   readonly points: WindowPoint[] = [];
   readonly changes: WindowChange[] = [];
-  readonly recalls: {
-    readonly seq: number;
-    readonly time: number;
-    readonly event: Recall;
-    readonly prompt: string;
-  }[] = [];
   /** By each change of the history that is not in force: the event that undid it, itself or with an earlier one. */
   readonly undone = new Map<number, number>();
   /** What the model has said of an answer that is not whole yet. */
   streaming = "";
   seq = 0;
   readonly #history = new HistoryChanges();
+  readonly #messages = new MessageAssembler();
   readonly #tools = new Map<string, ToolRow>();
   #prompt = "";
 
-  push({ seq, timestamp_ms: time, payload }: EventEnvelope): void {
-    if (isTransient(payload)) {
-      if (payload.type === "text_delta") this.streaming += payload.delta;
+  push(envelope: EventEnvelope): void {
+    const { event_id, seq, timestamp_ms, payload: event } = envelope;
+    if (isTransient(event)) {
+      if (event.type === "text_delta") this.streaming += event.delta;
       return;
     }
     if (seq <= this.seq) return;
     this.seq = seq;
-    const at = { seq, time };
+    this.#show(event, { seq, time: timestamp_ms });
+    const whole = this.#messages.push({ schema_version: 1, event_id, seq, timestamp_ms, event });
+    if (whole) this.#noteMessage(whole.id, whole.from, whole.message);
+  }
+
+  /** Tells the rows of a message its id. */
+  #noteMessage(id: number, from: number, message: Message): void {
+    for (const { tool_use_id } of toolResults(message)) {
+      const row = this.#tools.get(tool_use_id);
+      if (row) row.resultMessage = id;
+    }
+    if (message.role === "tool_results") return;
+    for (let at = this.rows.length - 1; at >= 0; at -= 1) {
+      const row = this.rows[at];
+      if (row === undefined || row.seq < from) return;
+      if (isOfMessage(row)) row.message = id;
+    }
+  }
+
+  #show(payload: DurableEvent, at: { readonly seq: number; readonly time: number }): void {
+    const { seq } = at;
     switch (payload.type) {
       case "run_started":
         this.#prompt = payload.content ? contentText(payload.content) : payload.prompt;
@@ -132,8 +160,7 @@ export class SessionLog {
         });
         return;
       case "memory_recalled":
-        this.#add({ kind: "recalled", ...at, event: payload });
-        this.recalls.push({ ...at, event: payload, prompt: this.#prompt });
+        this.#add({ kind: "recalled", ...at, event: payload, prompt: this.#prompt });
         return;
       case "compaction_completed":
         this.#history.note({ seq, event: payload });
@@ -222,6 +249,10 @@ export class SessionLog {
   }
 }
 
+function isOfMessage({ kind }: Row): boolean {
+  return kind === "said" || kind === "answer" || kind === "thought" || kind === "tool";
+}
+
 function prunedText({ pruned, tokens_before, tokens_after }: Pruning): string {
   return `Shortened ${pruned.length} old tool outputs: ${tokens_before} → ${tokens_after} tokens`;
 }
@@ -270,4 +301,30 @@ export function saidAndAnswered(rows: readonly Row[]): readonly Row[] {
   }
   if (answer) kept.push(answer);
   return kept;
+}
+
+/** A prompt, what came back from memory for it by itself, and what the agent searched for then. */
+export interface AskedTurn {
+  readonly seq: number;
+  readonly time: number;
+  readonly prompt: string;
+  readonly asked: (RecalledRow | ToolRow)[];
+}
+
+/** A tool of rkat, whatever an agent calls the server that it is of. */
+const SEARCHES = /(?:^|_)(?:memory_search|search_project_history)$/;
+
+/** The turns of a session in which memory was asked. */
+export function askedTurns(rows: readonly Row[]): readonly AskedTurn[] {
+  const turns: AskedTurn[] = [];
+  let turn: AskedTurn | undefined;
+  for (const row of rows) {
+    if (row.kind === "said") turn = { seq: row.seq, time: row.time, prompt: row.text, asked: [] };
+    const isAsked = row.kind === "recalled" || (row.kind === "tool" && SEARCHES.test(row.name));
+    if (!isAsked) continue;
+    turn ??= { seq: row.seq, time: row.time, prompt: "", asked: [] };
+    if (turn.asked.length === 0) turns.push(turn);
+    turn.asked.push(row);
+  }
+  return turns;
 }

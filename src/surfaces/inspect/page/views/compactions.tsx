@@ -17,15 +17,7 @@ import type { SessionLog, WindowChange } from "../session-log.ts";
 import type { Source, ViewProps } from "../source.ts";
 import { VirtualList } from "../virtual-list.tsx";
 import type { Wire } from "../wire.ts";
-
-const FATES: Readonly<Record<Fate, string>> = {
-  kept: "Kept word for word",
-  shortened: "Kept, its output shortened",
-  quoted: "Left; quoted in the summary",
-  named: "Left; the summary has its names",
-  in_memory: "Left; memory finds it",
-  in_log: "Left; only the log has it",
-};
+import { FATES } from "./fates.ts";
 
 type View = Wire<CompactionView>;
 

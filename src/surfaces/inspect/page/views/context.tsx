@@ -5,7 +5,6 @@ import { hrefOf } from "../route.ts";
 import type { SessionLog, WindowPoint } from "../session-log.ts";
 import type { Source } from "../source.ts";
 import type { Wire } from "../wire.ts";
-import { Records } from "./records.tsx";
 
 const PARTS: Readonly<Record<string, string>> = {
   tool_definitions: "Tool definitions",
@@ -18,7 +17,7 @@ const PARTS: Readonly<Record<string, string>> = {
   recalled: "Recalled from memory",
 };
 
-/** Where each token goes, now and over time, and what came back from memory. */
+/** Where each token goes, now and over time, and what it cost. */
 export function ContextOverTime({
   source,
   log,
@@ -41,22 +40,6 @@ export function ContextOverTime({
         <Plot points={log.points} threshold={value?.threshold ?? null} session={session} />
       </section>
       <CostOf source={source} session={session} calls={log.points.length} />
-      <section aria-labelledby="recalled">
-        <h2 id="recalled">What came back from memory</h2>
-        {log.recalls.length === 0 && <p class="empty">Nothing came back by itself so far.</p>}
-        {log.recalls.map(({ seq, event, prompt }) => (
-          <div class="card" key={seq}>
-            <h3>
-              <a href={hrefOf(session, "transcript", seq)}>For “{headOf(prompt, 100)}”</a>
-            </h3>
-            <p class="quiet">
-              {event.records.length} records, {amount(event.tokens)} tokens
-              {event.replaces ? ", in the place of earlier ones" : ""}.
-            </p>
-            <Records records={event.records} />
-          </div>
-        ))}
-      </section>
     </div>
   );
 }

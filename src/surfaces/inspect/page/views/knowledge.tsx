@@ -28,9 +28,13 @@ const ORIGINS: Readonly<Record<KnowledgeEntry["origin"], string>> = {
 };
 
 /** What the project has learned, and whose words it rests on. */
-export function KnowledgeView({ source, about }: ViewProps) {
+export function KnowledgeView({
+  source,
+  about,
+  asked,
+}: ViewProps & { readonly asked: URLSearchParams }) {
   const [kind, setKind] = useState("");
-  const [text, setText] = useState("");
+  const [text, setText] = useState(asked.get("q") ?? "");
   const [asking, setAsking] = useState<Entry>();
   const [failed, setFailed] = useState<unknown>();
   const { value, error, reload } = useLoaded(

@@ -9,6 +9,7 @@ import {
   Failure,
   Field,
   headOf,
+  KINDS,
   plain,
   Time,
   useLoaded,
@@ -23,9 +24,14 @@ type Entry = Wire<ShownEntry>;
 const PAGE = 100;
 
 /** What memory has, page by page, and forgetting it. */
-export function MemoryView({ source, about }: ViewProps) {
+export function MemoryView({
+  source,
+  about,
+  asked,
+}: ViewProps & { readonly asked: URLSearchParams }) {
   const [kind, setKind] = useState("");
-  const [session, setSession] = useState("");
+  const [session, setSession] = useState(asked.get("session") ?? "");
+  const only = asked.get("id") ?? undefined;
   const [pages, setPages] = useState<readonly string[]>([]);
   const [chosen, setChosen] = useState<ReadonlyMap<string, Entry>>(new Map());
   const [isAsking, setAsking] = useState(false);
@@ -37,8 +43,9 @@ export function MemoryView({ source, about }: ViewProps) {
         kind,
         session_id: session.trim(),
         after,
+        id: only,
       }),
-    [kind, session, after],
+    [kind, session, after, only],
   );
   const entries = value?.entries ?? [];
   const filter = (change: () => void) => {
@@ -58,14 +65,7 @@ export function MemoryView({ source, about }: ViewProps) {
           label="Kind"
           value={kind}
           onChange={(next) => filter(() => setKind(next))}
-          options={[
-            ["", "all"],
-            ["message", "messages"],
-            ["fact", "facts"],
-            ["correction", "corrections"],
-            ["preference", "preferences"],
-            ["rule", "rules"],
-          ]}
+          options={KINDS}
         />
         <Field
           label="Session"
@@ -105,6 +105,11 @@ export function MemoryView({ source, about }: ViewProps) {
         </span>
       </form>
       <Failure error={error} />
+      {only && (
+        <p>
+          Only one entry is shown. <a href="#/memory">Show all</a>
+        </p>
+      )}
       <ul class="entries scroll">
         {entries.map((entry) => (
           <li key={entry.id} class="card">

@@ -1,41 +1,48 @@
 import { useState } from "preact/hooks";
-import type { MemoryEntry, MemoryHit, ScorePart } from "../../../../core/memory-store.ts";
+import type { MemoryEntry } from "../../../../core/memory-store.ts";
 import {
   amount,
   Badge,
   Choice,
   Failure,
   headOf,
-  Meter,
+  KINDS,
   plain,
   SearchField,
   Time,
   useLoaded,
   Words,
 } from "../parts.tsx";
+import { askingFor } from "../route.ts";
 import type { ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
-import { Origin } from "./records.tsx";
+import { Missing } from "./missing.tsx";
+import { type Hit, Origin, Parts, Score } from "./records.tsx";
 
-type Hit = Wire<MemoryHit>;
+/** Results at the most. */
+const SHOWN = 20;
 
-/** What memory finds for a question, and why. */
-export function RecallView({ source }: ViewProps) {
-  const [text, setText] = useState("");
-  const [asked, setAsked] = useState("");
-  const [kind, setKind] = useState("");
+/** What memory finds for a question, and why; and why it does not find something. */
+export function RecallView({ source, asked }: ViewProps & { readonly asked: URLSearchParams }) {
+  const question = asked.get("q") ?? "";
+  const kind = asked.get("kind") ?? "";
+  const [text, setText] = useState(question);
+  const ask = (q: string, of: string) => {
+    location.hash = askingFor("recall", { q, kind: of });
+  };
+  const query = phrasingsIn(question);
   const { value, error } = useLoaded(
-    asked === ""
+    query.length === 0
       ? undefined
       : () =>
           source.get<{ results: readonly Hit[] }>("memory/search", {
-            query: asked,
-            limit: 20,
+            query,
+            limit: SHOWN,
             explain: true,
             neighbours: 1,
             kind,
           }),
-    [asked, kind],
+    [question, kind],
   );
   return (
     <div class="view">
@@ -44,28 +51,16 @@ export function RecallView({ source }: ViewProps) {
         class="bar"
         onSubmit={(event) => {
           event.preventDefault();
-          setAsked(text.trim());
+          ask(text.trim(), kind);
         }}
       >
         <SearchField
           label="Question"
-          placeholder="Ask memory what an agent would ask"
+          placeholder="Ask memory what an agent would ask: one way | another way"
           value={text}
           onChange={setText}
         />
-        <Choice
-          label="Kind"
-          value={kind}
-          onChange={setKind}
-          options={[
-            ["", "all"],
-            ["message", "messages"],
-            ["fact", "facts"],
-            ["correction", "corrections"],
-            ["preference", "preferences"],
-            ["rule", "rules"],
-          ]}
-        />
+        <Choice label="Kind" value={kind} onChange={(of) => ask(text.trim(), of)} options={KINDS} />
         <button type="submit">Ask</button>
         <span class="status" role="status">
           {value ? `${amount(value.results.length)} results` : ""}
@@ -73,6 +68,12 @@ export function RecallView({ source }: ViewProps) {
       </form>
       <Failure error={error} />
       <div class="scroll">
+        {query.length === 0 && (
+          <p class="empty">
+            You see what a search of memory gives an agent, best first, with the parts of each
+            score. What came back by itself in a session is in its part “Recalled”.
+          </p>
+        )}
         {value?.results.length === 0 && (
           <p class="empty">
             Nothing in memory is about this. What scores too low is no result: memory rather says
@@ -86,9 +87,20 @@ export function RecallView({ source }: ViewProps) {
             </li>
           ))}
         </ol>
+        {value && (
+          <Missing source={source} query={query} kind={kind} shown={value.results} most={SHOWN} />
+        )}
       </div>
     </div>
   );
+}
+
+/** A question in several phrasings is one search, as an agent makes it. */
+function phrasingsIn(question: string): readonly string[] {
+  return question
+    .split("|")
+    .map((one) => one.trim())
+    .filter((one) => one !== "");
 }
 
 function Result({ hit }: { readonly hit: Hit }) {
@@ -96,8 +108,7 @@ function Result({ hit }: { readonly hit: Hit }) {
   return (
     <article>
       <span class="facts">
-        <Meter label="Score" used={hit.score} of={1} />
-        <strong>{hit.score.toFixed(2)}</strong>
+        <Score score={hit.score} />
         <Badge tone={hit.role ?? ""}>{plain(hit.speaker ?? hit.role ?? hit.kind)}</Badge>
         {hit.kind !== "message" && <Badge>{hit.kind}</Badge>}
         {hit.time && <Time at={hit.time} />}
@@ -125,40 +136,5 @@ function Neighbour({ entry }: { readonly entry: Wire<MemoryEntry> }) {
     <p class="neighbour" dir="auto">
       <span class="who">{plain(entry.role ?? "")}</span> {headOf(entry.content, 200)}
     </p>
-  );
-}
-
-function Parts({ parts }: { readonly parts: readonly ScorePart[] }) {
-  const most = Math.max(...parts.map(({ adds = 0 }) => adds), 0.0001);
-  return (
-    <table class="parts">
-      <caption class="unseen">Parts of the score</caption>
-      <thead>
-        <tr>
-          <th scope="col">Part</th>
-          <th scope="col">Of</th>
-          <th scope="col" class="number">
-            Counts
-          </th>
-          <th scope="col">
-            <span class="unseen">Size</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {parts.map(({ name, of, adds, times }) => (
-          <tr key={`${name} ${of}`}>
-            <th scope="row">{plain(name)}</th>
-            <td>{plain(of ?? "")}</td>
-            <td class="number">
-              {adds === undefined ? `× ${times?.toFixed(2)}` : `+ ${adds.toFixed(2)}`}
-            </td>
-            <td>
-              {adds !== undefined && <Meter label="Of the largest part" used={adds} of={most} />}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }

@@ -9,6 +9,7 @@ import { Refusal, type Source } from "../source.ts";
 import type { Wire } from "../wire.ts";
 import { CompactionsView } from "./compactions.tsx";
 import { ContextOverTime } from "./context.tsx";
+import { RecalledView } from "./recalled.tsx";
 import { Transcript } from "./transcript.tsx";
 
 export type SessionState = Wire<Omit<Session, "history" | "task">>;
@@ -17,6 +18,7 @@ const NAMES: Readonly<Record<SessionPart, string>> = {
   transcript: "Transcript",
   context: "Context",
   compactions: "Compactions",
+  recalled: "Recalled",
 };
 
 /** One session. Its log is read once for all three parts, and followed. */
@@ -46,7 +48,9 @@ export function SessionView({
           </a>
         ))}
       </nav>
-      {view === "transcript" && <Transcript live={live} session={id} seq={route.seq} />}
+      {view === "transcript" && (
+        <Transcript source={source} about={about} live={live} session={id} seq={route.seq} />
+      )}
       {view === "context" && <ContextOverTime source={source} log={live.log} session={id} />}
       {view === "compactions" && (
         <CompactionsView
@@ -57,6 +61,9 @@ export function SessionView({
           seq={route.seq}
           onChanged={session.reload}
         />
+      )}
+      {view === "recalled" && (
+        <RecalledView source={source} about={about} log={live.log} session={id} seq={route.seq} />
       )}
     </div>
   );

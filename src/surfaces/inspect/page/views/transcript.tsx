@@ -11,17 +11,27 @@ import {
   Words,
 } from "../parts.tsx";
 import { hrefOf } from "../route.ts";
-import { type LiveLog, type Row, saidAndAnswered, type ToolRow } from "../session-log.ts";
+import {
+  type LiveLog,
+  type Row,
+  type SessionLog,
+  saidAndAnswered,
+  type ToolRow,
+} from "../session-log.ts";
+import type { ViewProps } from "../source.ts";
 import { VirtualList } from "../virtual-list.tsx";
 import { Change, changeIn } from "./change.tsx";
-import { Records } from "./records.tsx";
+import { MessageTraceView } from "./message-trace.tsx";
+import { Recalled } from "./records.tsx";
 
 /** What was said and done, in order. */
 export function Transcript({
+  source,
+  about,
   live,
   session,
   seq,
-}: {
+}: ViewProps & {
   readonly live: LiveLog;
   readonly session: string;
   readonly seq: number | undefined;
@@ -30,7 +40,7 @@ export function Transcript({
   const [which, setWhich] = useState("all");
   const [text, setText] = useState("");
   const [follows, setFollows] = useState(false);
-  const [open] = useState(() => new Set<number>());
+  const [open] = useState(() => new Set<string>());
   const length = log.rows.length;
   const rows = useMemo(() => {
     const chosen = which === "words" ? saidAndAnswered(log.rows) : log.rows;
@@ -89,7 +99,15 @@ export function Transcript({
             follows={follows}
             {...(shown === undefined ? {} : { shown })}
             render={(row, at) => (
-              <RowView row={row} session={session} isMarked={at === shown} open={open} />
+              <RowView
+                row={row}
+                source={source}
+                about={about}
+                log={log}
+                session={session}
+                isMarked={at === shown}
+                open={open}
+              />
             )}
           />
         )}
@@ -117,15 +135,24 @@ function textOfRow(row: Row): string {
   }
 }
 
-interface RowProps {
+interface RowProps extends ViewProps {
   readonly row: Row;
+  readonly log: SessionLog;
   readonly session: string;
   readonly isMarked: boolean;
-  /** The rows that you opened. They stay open when they leave the document. */
-  readonly open: Set<number>;
+  /** What you opened. It stays open when it leaves the document. */
+  readonly open: Set<string>;
 }
 
-function RowView({ row, session, isMarked, open }: RowProps) {
+function RowView({ isMarked, ...props }: RowProps) {
+  const { row, session, source, about, log, open } = props;
+  const { message } = row;
+  const trace = `trace ${message}`;
+  const [isTraced, setTraced] = useState(open.has(trace));
+  const toggle = () => {
+    if (!open.delete(trace)) open.add(trace);
+    setTraced(open.has(trace));
+  };
   return (
     <article class={`row ${row.kind} ${isMarked ? "marked" : ""}`}>
       <a class="when" href={hrefOf(session, "transcript", row.seq)} title={`Event ${row.seq}`}>
@@ -133,13 +160,34 @@ function RowView({ row, session, isMarked, open }: RowProps) {
         {clock(row.time)}
       </a>
       <div class="what">
-        <RowContent row={row} session={session} open={open} />
+        <RowContent {...props} />
+        {isTraced && message !== undefined && (
+          <MessageTraceView
+            source={source}
+            about={about}
+            session={session}
+            message={message}
+            since={log.seq}
+          />
+        )}
       </div>
+      {message !== undefined && !about.exported && (
+        <button
+          type="button"
+          class="trace-of"
+          aria-expanded={isTraced}
+          aria-label={`What became of message ${message}`}
+          title="What became of it"
+          onClick={toggle}
+        >
+          ⋯
+        </button>
+      )}
     </article>
   );
 }
 
-function RowContent({ row, session, open }: Omit<RowProps, "isMarked">) {
+function RowContent({ row, source, about, session, open }: Omit<RowProps, "isMarked">) {
   switch (row.kind) {
     case "said":
       return (
@@ -171,7 +219,7 @@ function RowContent({ row, session, open }: Omit<RowProps, "isMarked">) {
           name="recalled"
           head={`${row.event.records.length} records of memory, ${amount(row.event.tokens)} tokens`}
         >
-          {() => <Records records={row.event.records} />}
+          {() => <Recalled source={source} about={about} recall={row} />}
         </Fold>
       );
     case "compacted":
@@ -197,7 +245,7 @@ function RowContent({ row, session, open }: Omit<RowProps, "isMarked">) {
   }
 }
 
-function Tool({ row, open }: { readonly row: ToolRow; readonly open: Set<number> }) {
+function Tool({ row, open }: { readonly row: ToolRow; readonly open: Set<string> }) {
   const state = row.waits
     ? "waits for approval"
     : row.result === undefined
@@ -253,17 +301,17 @@ function Fold({
   children,
 }: {
   readonly id: number;
-  readonly open: Set<number>;
+  readonly open: Set<string>;
   readonly name: string;
   readonly head: string;
   readonly badge?: preact.ComponentChildren;
   readonly children: () => preact.ComponentChildren;
 }) {
-  const [isOpen, setOpen] = useState(open.has(id));
+  const row = `row ${id}`;
+  const [isOpen, setOpen] = useState(open.has(row));
   const toggle = () => {
-    if (isOpen) open.delete(id);
-    else open.add(id);
-    setOpen(!isOpen);
+    if (!open.delete(row)) open.add(row);
+    setOpen(open.has(row));
   };
   return (
     <>

@@ -1,0 +1,78 @@
+import type { MessageTrace } from "../../../../core/operations/history.ts";
+import { amount, Badge, Failure, useLoaded, useWork } from "../parts.tsx";
+import { askingFor, hrefOf } from "../route.ts";
+import type { ViewProps } from "../source.ts";
+import type { Wire } from "../wire.ts";
+import { FATES } from "./fates.ts";
+
+type Trace = Wire<MessageTrace>;
+
+const NOW: Readonly<Record<Trace["now"], string>> = {
+  whole: "It is in the window, word for word.",
+  shortened: "It is in the window, with its output shortened.",
+  left: "It left the window.",
+};
+
+/** What became of a message: where it is now, what each compaction did to it, and when it came back. */
+export function MessageTraceView({
+  source,
+  about,
+  session,
+  message,
+  since,
+}: ViewProps & {
+  readonly session: string;
+  readonly message: number;
+  /** The last event that is known: with more of them it may be somewhere else. */
+  readonly since: number;
+}) {
+  const path = `sessions/${encodeURIComponent(session)}`;
+  const { value, error, reload } = useLoaded(
+    () => source.get<Trace>(`${path}/message`, { message }),
+    [source, session, message, since],
+  );
+  const { failed, work } = useWork(reload);
+  if (!value) return <Failure error={error} />;
+  const pin = () =>
+    work(source.send("POST", `${path}/${value.pinned ? "unpin" : "pins"}`, { message }));
+  return (
+    <section class="trace" aria-label={`What became of message ${message}`}>
+      <p>
+        <strong>{NOW[value.now]}</strong>{" "}
+        <span class="quiet">
+          {amount(value.tokens)} tokens, message {message}, turn {value.turn}
+        </span>{" "}
+        {value.pinned && <Badge>pinned</Badge>}
+      </p>
+      <ul>
+        {value.compactions.map(({ event, fate, in_force }) => (
+          <li key={event}>
+            <a href={hrefOf(session, "compactions", event)}>Compaction, event {event}</a>:{" "}
+            {FATES[fate]}
+            {in_force ? "" : " (undone)"}
+          </li>
+        ))}
+        {value.recalled_by.map((event) => (
+          <li key={event}>
+            <a href={hrefOf(session, "recalled", event)}>Event {event}</a>: it came back from memory
+          </li>
+        ))}
+        <li>
+          {value.memory_id === null ? (
+            "Memory does not have it."
+          ) : (
+            <a href={askingFor("memory", { id: value.memory_id })}>Memory has it</a>
+          )}
+        </li>
+      </ul>
+      {about.writes && (
+        <div class="bar">
+          <button type="button" onClick={pin}>
+            {value.pinned ? "Unpin" : "Pin: no compaction takes it out"}
+          </button>
+        </div>
+      )}
+      <Failure error={failed} />
+    </section>
+  );
+}
