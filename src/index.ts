@@ -20,6 +20,7 @@ export { type LibraryOptions, withLibrary } from "./session/with-library.ts";
 
 // Its requests and results, by area. Each operation is described at its interface.
 
+export type { HeldInstruction } from "./core/kept-state.ts";
 export type {
   Allowed,
   AnswerApproval,
@@ -39,6 +40,7 @@ export type {
   SessionCost,
   TurnCost,
 } from "./core/operations/cost.ts";
+export type { ForkedSession, ForkSession } from "./core/operations/forks.ts";
 export type {
   CompactedMessage,
   CompactionView,
@@ -122,7 +124,6 @@ export type {
 } from "./core/session-source.ts";
 export type { SubTask, TaskRecord, TaskView } from "./core/task.ts";
 export type { TokenUsage, Usage } from "./core/usage.ts";
-export type { HeldInstruction } from "./core/working-memory.ts";
 
 // Failures.
 

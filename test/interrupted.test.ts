@@ -172,6 +172,7 @@ async function expectWhole(place: WorkPlace, prepared: Prepared, what: string): 
   try {
     await settle(stores, place);
     await expectMemoryOfLog(stores, what);
+    await expectForksKnown(stores, what);
     await expectFilesOfLog(stores, place, what);
     await expectRestorable(stores, place, prepared, what);
     await expectMemoryOfLog(stores, what);
@@ -230,6 +231,20 @@ async function expectMemoryOfLog(stores: Stores, what: string): Promise<void> {
   });
   const asked = await stores.approvals.list({});
   expect(asked.map(({ approvalId }) => approvalId).sort(), what).toEqual(waiting.sort());
+}
+
+/** A fork and the session that it is of know each other, or neither is there. */
+async function expectForksKnown(stores: Stores, what: string): Promise<void> {
+  const events = [...(await logsOf(stores)).values()].flat();
+  const forks = events.flatMap(({ sessionId, stored: { event } }) =>
+    event.type === "session_forked" ? [`${event.fork} of ${sessionId} at ${event.event}`] : [],
+  );
+  const begun = events.flatMap(({ sessionId, stored: { event } }) =>
+    event.type === "history_inherited"
+      ? [`${sessionId} of ${event.from.session} at ${event.from.event}`]
+      : [],
+  );
+  expect(begun.sort(), what).toEqual(forks.sort());
 }
 
 async function expectFilesOfLog(stores: Stores, { folder }: WorkPlace, what: string) {

@@ -1,61 +1,10 @@
-import { join } from "node:path";
 import fc from "fast-check";
-import { expect, onTestFinished, test } from "vitest";
-import type { Message } from "../src/core/message.ts";
-import { SessionState } from "../src/core/session-state.ts";
-import { createSessionService, type ServiceOptions, type SessionService } from "../src/index.ts";
-import { type Stores, sqliteStores } from "../src/sqlite.ts";
-import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
+import { expect, test } from "vitest";
+import type { SessionService } from "../src/index.ts";
+import type { ScriptedReply } from "../src/testing.ts";
+import { FILLER, openProject } from "./support/history-project.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { trials } from "./support/trials.ts";
-
-const FILLER = "The harbour was quiet, and the tide came in as it does each evening. ".repeat(30);
-
-const COMPACTION = {
-  autoCompactThreshold: 40_000,
-  minTurnsBetweenCompactions: 1,
-  recentTurnBudget: 1,
-  userWordsTokens: 0,
-  summarizer: scriptedModel(() => "The harbour was quiet in the evening, and the tide came in."),
-} as const;
-
-/** A service over a project's stores, and what its model would be sent next. */
-async function openProject(
-  options: Partial<ServiceOptions> = {},
-  at?: string,
-  next: (call: number) => ScriptedReply = () => "Noted.",
-) {
-  const path = join(at ?? (await temporaryFolder()), "rkat.db");
-  const stores: Stores = sqliteStores({ path });
-  const model = scriptedModel((_, call) => next(call));
-  const service = createSessionService({
-    model,
-    stores,
-    knowledge: false,
-    compaction: COMPACTION,
-    ...options,
-  });
-  onTestFinished(async () => {
-    await service.close();
-    await stores.close();
-  });
-  const say = async (sessionId: string, prompt: string): Promise<readonly Message[]> => {
-    await service.startTurn({ sessionId, prompt });
-    return model.requests.at(-1)?.messages ?? [];
-  };
-  /** What the model would be sent now: a turn in a copy of the store, which changes nothing here. */
-  const nextRequest = async (sessionId: string) => {
-    const read = (after: number, to?: number) => stores.events.read(sessionId, after, to);
-    const snapshot = await stores.sessions.load(sessionId);
-    const folded = await SessionState.fold(sessionId, read);
-    const restored = snapshot ? await SessionState.restore(snapshot, read) : folded;
-    expect(restored.sentMessages).toEqual(folded.sentMessages);
-    expect(restored.historyTokens).toBe(folded.historyTokens);
-    expect(restored.snapshot()).toEqual(folded.snapshot());
-    return JSON.stringify(folded.sentMessages);
-  };
-  return { service, stores, model, say, nextRequest };
-}
 
 async function undo(
   { service }: Pick<Awaited<ReturnType<typeof openProject>>, "service">,

@@ -9,7 +9,12 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   resume: ['rkat resume last "and the tests?"', "rkat resume ~1"],
   continue: ['rkat continue "and the tests?"', "rkat c"],
-  chat: ["rkat chat", "rkat chat --resume last", "rkat chat -m ollama/llama3.2 --tools none"],
+  chat: [
+    "rkat chat",
+    "rkat chat --resume last",
+    "rkat chat --fork last@17",
+    "rkat chat -m ollama/llama3.2 --tools none",
+  ],
   sessions: ["rkat sessions list", "rkat sessions show last"],
   "sessions create": [
     "rkat sessions create --label task=parser",
@@ -39,6 +44,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "sessions diff": ["rkat sessions diff last", "rkat sessions diff last --event 120"],
   "sessions why": ["rkat sessions why last @17"],
   "sessions log": ["rkat sessions log last --limit 20", "rkat sessions log last --before 500"],
+  "sessions fork": ["rkat sessions fork last", "rkat sessions fork last --at @17"],
   "sessions undo": ["rkat sessions undo last", "rkat sessions undo last --redo"],
   "sessions compact": [
     "rkat sessions compact last",

@@ -52,6 +52,13 @@ const ids = listOf(isNumber);
 const usage = fields({ input_tokens: isNumber, output_tokens: isNumber });
 const pruned = listOf(fields({ message: isNumber, tool_use_id: isText, kept_bytes: isNumber }));
 
+const task = fields({
+  goal: maybe(isText),
+  sub_tasks: maybe(listOf(fields({ id: isNumber, text: isText }))),
+  scratchpad: maybe(recordOf(isText)),
+  active_files: maybe(listOf(isText)),
+});
+
 /** Of a session that another program held. */
 export const isSource: Shape = fields({
   agent: isText,
@@ -61,7 +68,7 @@ export const isSource: Shape = fields({
   title: maybe(isText),
   model: maybe(isText),
   started_at: maybe(isText),
-  parent: maybe(fields({ id: isText, relation: isText })),
+  parent: maybe(fields({ id: isText, relation: isText, event: maybe(isNumber) })),
 });
 
 /** What a session was created with. */
@@ -84,6 +91,7 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
     ...given,
     imported: maybe(fields({ ids: listOf(isText) })),
     batch: maybe(fields({ key: isText, messages: isNumber })),
+    inherited: maybe(fields({ session: isText, message: isNumber })),
   }),
   host_items_changed: fields({
     items: Array.isArray,
@@ -143,15 +151,22 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
     model: maybe(isText),
   }),
   compaction_undone: fields({ undone: isNumber, left_out: maybe(ids) }),
-  text_forgotten: fields({ messages: ids, shortened: maybe(ids), events: ids }),
-  task_updated: fields({
-    changed: fields({
-      goal: maybe(isText),
-      sub_tasks: maybe(listOf(fields({ id: isNumber, text: isText }))),
-      scratchpad: maybe(recordOf(isText)),
-      active_files: maybe(listOf(isText)),
-    }),
+  session_forked: fields({ fork: isText, event: isNumber }),
+  history_inherited: fields({
+    from: fields({ session: isText, event: isNumber }),
+    summary: maybe(fields({ session: isText, event: isNumber, text: isText, index: isNumber })),
+    pruned,
+    recalled: maybe(listOf(fields({ before: isNumber, text: isText, ids: listOf(isText) }))),
+    pins: ids,
+    shown_task: orNull(fields({ after: isNumber, text: isText })),
+    denied: listOf(fields({ tool: isText, args: isText, reason: isText })),
+    instructions: listOf(fields({ id: isNumber, message: isNumber, text: isText })),
+    instructions_left_out: ids,
+    task,
+    token_factors: recordOf(isNumber),
   }),
+  text_forgotten: fields({ messages: ids, shortened: maybe(ids), events: ids }),
+  task_updated: fields({ changed: task }),
   message_pinned: fields({ message: isNumber }),
   message_unpinned: fields({ message: isNumber }),
 };

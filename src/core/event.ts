@@ -1,6 +1,8 @@
 import type { AllowedCalls, AllowedFor, Answerer, ToolPolicy } from "./approval.ts";
 import type { ErrorCode } from "./errors.ts";
+import type { InheritedSummary, SaidIn } from "./fork.ts";
 import { newId } from "./ids.ts";
+import type { DeniedCall, HeldInstruction, ShownRecords, ShownTask } from "./kept-state.ts";
 import type { ContentBlock, Message, ProviderMeta, StopReason } from "./message.ts";
 import type { LoggedSource } from "./session-source.ts";
 import type { TaskRecord } from "./task.ts";
@@ -56,6 +58,8 @@ export type DurableEvent =
       };
       /** It stays out of memory. */
       readonly memory?: false;
+      /** A copy: the session is a fork, and this was said before it began. */
+      readonly inherited?: SaidIn;
     } & GivenInstructions)
   | HostItemsChanged
   | {
@@ -186,6 +190,8 @@ export type DurableEvent =
       readonly plan?: CompactionPlan;
     }
   | CompactionUndone
+  | SessionForked
+  | HistoryInherited
   /** Texts of earlier events were forgotten on request. A marker stands in their place. */
   | TextForgotten
   /** The task record changed. Has the changed fields with their new values. */
@@ -283,6 +289,39 @@ export interface CompactionUndone {
   readonly undone: number;
   /** Ids of messages that stay out, because they had no room. */
   readonly left_out?: readonly number[];
+}
+
+/** Another session began with the history of this one. */
+export interface SessionForked {
+  readonly type: "session_forked";
+  /** Id of the other session. */
+  readonly fork: string;
+  /** The last event of this session that it knows of. */
+  readonly event: number;
+}
+
+/**
+ * The session began with the history of another one: the messages before this event are copies. The rest of what its
+ * model sees is in here, with ids of the copies.
+ */
+export interface HistoryInherited {
+  readonly type: "history_inherited";
+  readonly from: {
+    readonly session: string;
+    /** The last event there that this session knows of. */
+    readonly event: number;
+  };
+  readonly summary?: InheritedSummary;
+  readonly pruned: readonly PrunedOutput[];
+  readonly recalled?: readonly ShownRecords[];
+  readonly pins: readonly number[];
+  readonly task: TaskRecord;
+  readonly shown_task: ShownTask | null;
+  readonly denied: readonly DeniedCall[];
+  readonly instructions: readonly HeldInstruction[];
+  readonly instructions_left_out: readonly number[];
+  /** What each model counts for an estimated token. */
+  readonly token_factors: Readonly<Record<string, number>>;
 }
 
 export interface TextForgotten {

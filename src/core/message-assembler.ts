@@ -1,4 +1,5 @@
 import type { DurableEvent, Origin, StoredEvent } from "./event.ts";
+import type { SaidIn } from "./fork.ts";
 import {
   type AssistantBlock,
   type Message,
@@ -17,6 +18,8 @@ export interface LoggedMessage {
   readonly message: Message;
   readonly timestampMs: number;
   readonly origin?: Origin;
+  /** It is a copy: the session is a fork. */
+  readonly inherited?: SaidIn;
 }
 
 /**
@@ -95,12 +98,14 @@ export class MessageAssembler {
     this.#calls = toolUses(message);
     this.#results = new Map();
     const origin = "origin" in stored.event ? stored.event.origin : undefined;
+    const inherited = "inherited" in stored.event ? stored.event.inherited : undefined;
     return {
       id: stored.seq,
       from,
       message,
       timestampMs: stored.timestamp_ms,
       ...(origin ? { origin } : {}),
+      ...(inherited ? { inherited } : {}),
     };
   }
 }

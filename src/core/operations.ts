@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { APPROVAL_OPERATIONS } from "./operations/approvals.ts";
 import { COST_OPERATIONS } from "./operations/cost.ts";
+import { FORK_OPERATIONS } from "./operations/forks.ts";
 import { HISTORY_OPERATIONS } from "./operations/history.ts";
 import { IMPORT_OPERATIONS, type ImportStream } from "./operations/imports.ts";
 import { KNOWLEDGE_OPERATIONS } from "./operations/knowledge.ts";
@@ -29,6 +30,7 @@ export const OPERATIONS = {
   interrupt,
   compact,
   ...HISTORY_OPERATIONS,
+  ...FORK_OPERATIONS,
   ...WORKING_MEMORY_OPERATIONS,
   ...COST_OPERATIONS,
   ...ofSessions,

@@ -1,17 +1,9 @@
 import { textWeight } from "../text/text-weight.ts";
 import type { MemoryRecalled, RecalledRecord, StoredEvent } from "./event.ts";
 import type { HistoryEntry } from "./history-entry.ts";
+import type { ShownRecords } from "./kept-state.ts";
 import type { Message } from "./message.ts";
 import { messageWeight } from "./tokens.ts";
-
-/** Records of memory as the model sees them, and their place in the history. */
-export interface ShownRecords {
-  /** Id of the prompt that they stand before. */
-  readonly before: number;
-  readonly text: string;
-  /** Ids of the records in memory. */
-  readonly ids: readonly string[];
-}
 
 /**
  * The records of memory that a session's model sees besides the history. Like the history it is a fold of the log.
@@ -42,6 +34,9 @@ export class Recalled {
         return;
       case "compaction_undone":
         this.clearings += 1;
+        return;
+      case "history_inherited":
+        this.restore(event);
         return;
     }
   }

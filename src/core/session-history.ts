@@ -1,4 +1,10 @@
-import type { CompactionCompleted, CompactionUndone, PrunedOutput, StoredEvent } from "./event.ts";
+import type {
+  CompactionCompleted,
+  CompactionUndone,
+  HistoryInherited,
+  PrunedOutput,
+  StoredEvent,
+} from "./event.ts";
 import {
   extendRuns,
   type HistoryEntry,
@@ -61,6 +67,9 @@ export class SessionHistory {
       case "compaction_undone":
         this.#leaveOut(event);
         return;
+      case "history_inherited":
+        this.#inherit(seq, timestamp_ms, event, model);
+        return;
     }
   }
 
@@ -86,6 +95,16 @@ export class SessionHistory {
       retained.splice(Math.max(0, place), 0, summaryEntry(seq, timestampMs, event.summary));
     }
     this.#replace(retained);
+  }
+
+  #inherit(
+    seq: number,
+    timestampMs: number,
+    { pruned, summary }: HistoryInherited,
+    model: string,
+  ): void {
+    this.prune(pruned, model);
+    if (summary) this.insertSummary({ seq, index: summary.index }, timestampMs, summary.text);
   }
 
   #leaveOut({ left_out = [] }: CompactionUndone): void {

@@ -1,6 +1,7 @@
 import type { EventEnvelope } from "./event.ts";
 import type { ApprovalOperations } from "./operations/approvals.ts";
 import type { CostOperations } from "./operations/cost.ts";
+import type { ForkOperations } from "./operations/forks.ts";
 import type { HistoryOperations } from "./operations/history.ts";
 import type { ImportOperations } from "./operations/imports.ts";
 import type { KnowledgeOperations } from "./operations/knowledge.ts";
@@ -24,6 +25,7 @@ import type { WorkingMemoryOperations } from "./operations/working-memory.ts";
  * - The task record, pins and what they keep survive compaction and everything being closed.
  * - No message is outside all tiers: it is in the history, or it left and a search finds it.
  * - A compaction can be undone, with what was said since, and the undo too.
+ * - A fork's next request is the one that the other session would have made at that event, and stays so when the other is deleted.
  * - Every request is checked here; a bad one is `INVALID_PARAMS`.
  * - A transcript is imported once, for one user, and what was forgotten of it stays forgotten.
  * - What belongs to one user is not found, listed, searched, told or changed for another, nor without a user.
@@ -33,6 +35,7 @@ export interface SessionService
     TurnOperations,
     ImportOperations,
     HistoryOperations,
+    ForkOperations,
     WorkingMemoryOperations,
     CostOperations,
     MemoryOperations,

@@ -1,12 +1,12 @@
 import type { AllowedCalls } from "./approval.ts";
 import type { PrunedOutput, SessionSettings, StoredEvent } from "./event.ts";
+import type { KnownFork } from "./fork.ts";
 import type { HistoryRun } from "./history-entry.ts";
+import type { DeniedCall, HeldInstruction, ShownRecords, ShownTask } from "./kept-state.ts";
 import type { CachedCall, Pace } from "./prompt-cache.ts";
-import type { ShownRecords } from "./recalled.ts";
 import type { TaskRecord } from "./task.ts";
 import type { TokenCountsSnapshot } from "./token-counts.ts";
 import type { Usage } from "./usage.ts";
-import type { DeniedCall, HeldInstruction, ShownTask } from "./working-memory.ts";
 
 /** What a store keeps of a session. Its size does not grow with the session. */
 export interface SessionSnapshot {
@@ -37,6 +37,7 @@ export interface SessionSnapshot {
   readonly recorded_compactions?: number;
   readonly allowed?: readonly AllowedCalls[];
   readonly appended?: readonly AppendedBatch[];
+  readonly forks?: readonly KnownFork[];
   readonly task?: TaskRecord;
   readonly denied?: readonly DeniedCall[];
   readonly shown_task?: ShownTask | null;

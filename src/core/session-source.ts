@@ -8,6 +8,8 @@ export interface ParentSession {
   /** Its `sessionId`. */
   readonly id: string;
   readonly relation: (typeof PARENT_RELATIONS)[number];
+  /** The last event of its log that a fork of rkat knows of. */
+  readonly event?: number;
 }
 
 /** Which agent a session was held with, and where. A session of rkat itself has the agent `rkat`. */

@@ -1,5 +1,6 @@
 import { type AllowedCalls, covers } from "./approval.ts";
 import type { SessionSettings, StoredEvent } from "./event.ts";
+import type { KnownFork } from "./fork.ts";
 import { HistoryChanges } from "./history-changes.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import { instant } from "./instant.ts";
@@ -50,6 +51,8 @@ export class SessionState {
   readonly waiting = new WaitingCalls();
   /** The calls that the user allowed for the rest of the session. */
   allowed: readonly AllowedCalls[] = [];
+  /** The sessions that began with its history. */
+  forks: readonly KnownFork[] = [];
   /** The task record and the pins. */
   readonly working = new WorkingMemory();
   /** What came back from memory since the last compaction. */
@@ -166,6 +169,9 @@ export class SessionState {
       case "session_deleted":
         this.deleted = true;
         return;
+      case "session_forked":
+        this.forks = [...this.forks, { session: event.fork, event: event.event }];
+        return;
       case "session_remembered":
         this.settings = { ...this.settings, memory: true };
         return;
@@ -260,6 +266,7 @@ export class SessionState {
       recorded_compactions: this.recordedCompactions,
       ...(this.allowed.length === 0 ? {} : { allowed: this.allowed }),
       ...(this.appended.all.length === 0 ? {} : { appended: this.appended.all }),
+      ...(this.forks.length === 0 ? {} : { forks: this.forks }),
       ...this.recalled.snapshot(),
       ...this.cache.snapshot(),
       ...this.working.snapshot(),
@@ -286,8 +293,9 @@ export class SessionState {
     if (snapshot.summary) {
       const { seq } = snapshot.summary;
       for await (const { event, timestamp_ms } of read(seq - 1, seq)) {
-        if (event.type !== "compaction_completed" || event.summary === null) continue;
-        state.#history.insertSummary(snapshot.summary, timestamp_ms, event.summary);
+        const summary = summaryIn(event);
+        if (summary === null) continue;
+        state.#history.insertSummary(snapshot.summary, timestamp_ms, summary);
       }
     }
     // An earlier version did not count them.
@@ -387,7 +395,14 @@ function scalarsOf(snapshot: SessionSnapshot) {
     messageCount: snapshot.message_count,
     lastAssistantText: snapshot.last_assistant_text,
     allowed: snapshot.allowed ?? [],
+    forks: snapshot.forks ?? [],
   };
+}
+
+/** The summary that an event put into the history. */
+function summaryIn(event: StoredEvent["event"]): string | null {
+  if (event.type === "history_inherited") return event.summary?.text ?? null;
+  return event.type === "compaction_completed" ? event.summary : null;
 }
 
 /** Whether the message is the summary of a compaction of another agent. */

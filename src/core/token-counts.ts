@@ -61,6 +61,9 @@ export class TokenCounts {
       case "tool_output_pruned":
       case "compaction_undone":
         this.historyChanged();
+        return;
+      case "history_inherited":
+        this.restore({ last: null, factors: event.token_factors });
     }
   }
 

@@ -1,34 +1,10 @@
 import type { GivenInstructions, StoredEvent } from "./event.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import { jsonText } from "./json-values.ts";
+import type { DeniedCall, HeldInstruction, ShownTask } from "./kept-state.ts";
 import { isForgotten, type Message, type ToolUse, toolResults, toolUses } from "./message.ts";
 import { NO_TASK, renderTask, TASK_LIMITS, type TaskRecord, withFiles } from "./task.ts";
 import { headWithin, messageWeight, utf8Bytes } from "./tokens.ts";
-
-/** The task record as the model sees it, and its place in the history. */
-export interface ShownTask {
-  /** Id of the message before it; 0 when it comes first. */
-  readonly after: number;
-  readonly text: string;
-}
-
-/** A call that the user denied in this session, and why. */
-export interface DeniedCall {
-  readonly tool: string;
-  /** Its arguments as JSON, shortened. */
-  readonly args: string;
-  /** The user's own words; empty when there are none. */
-  readonly reason: string;
-}
-
-/** A standing instruction that holds in this session. */
-export interface HeldInstruction {
-  readonly id: number;
-  /** Id of the message that gave it. */
-  readonly message: number;
-  /** The user's words. */
-  readonly text: string;
-}
 
 /** Messages that are remembered as having instructions for which there was no room. */
 const LEFT_OUT_MAX = 100;
@@ -103,6 +79,9 @@ export class WorkingMemory {
         return;
       case "message_unpinned":
         this.#pins.delete(event.message);
+        return;
+      case "history_inherited":
+        this.restore(event);
         return;
     }
   }

@@ -1,5 +1,10 @@
 import type { AllowedCalls } from "../core/approval.ts";
-import type { DurableEvent, HostItemsChanged, StandingInstruction } from "../core/event.ts";
+import type {
+  DurableEvent,
+  HistoryInherited,
+  HostItemsChanged,
+  StandingInstruction,
+} from "../core/event.ts";
 import { changedJson, type JsonChange, jsonText } from "../core/json-values.ts";
 import { FORGOTTEN, indexableText, isRecall, toolResults } from "../core/message.ts";
 import {
@@ -196,6 +201,8 @@ export const FORGETTING: Rows = {
   },
   tool_output_pruned: NO_TEXT,
   compaction_undone: NO_TEXT,
+  session_forked: NO_TEXT,
+  history_inherited: { copies: inheritedWithout },
   text_forgotten: NO_TEXT,
   task_updated: {
     forgotten: (event, extent) =>
@@ -246,7 +253,10 @@ function callsWithout<Calls extends AllowedCalls>(calls: Calls, phrases: Forgott
 }
 
 /** The instructions that do not have the phrases. */
-function heldWithout(instructions: readonly StandingInstruction[], phrases: ForgottenPhrases) {
+function heldWithout<Held extends Pick<StandingInstruction, "text">>(
+  instructions: readonly Held[],
+  phrases: ForgottenPhrases,
+): readonly Held[] {
   return instructions.filter(({ text }) => phrases.removeFrom(text, "whole") === text);
 }
 
@@ -300,6 +310,21 @@ function withoutItsSummary(value: unknown): unknown {
   return changedJson(value, {
     leaf: (leaf, key) => (key === "summary" && typeof leaf === "string" ? FORGOTTEN : leaf),
   });
+}
+
+/** What a fork has of the other session, besides its messages. */
+function inheritedWithout(event: HistoryInherited, phrases: ForgottenPhrases): HistoryInherited {
+  const without = (text: string) => phrases.removeFrom(text, "part");
+  const { summary, recalled, shown_task: shown } = event;
+  return {
+    ...event,
+    ...(summary ? { summary: { ...summary, text: without(summary.text) } } : {}),
+    ...(recalled ? { recalled: recalled.map((one) => ({ ...one, text: without(one.text) })) } : {}),
+    task: inJson(event.task, without) as typeof event.task,
+    shown_task: shown && { ...shown, text: without(shown.text) },
+    denied: inJson(event.denied, without) as typeof event.denied,
+    instructions: heldWithout(event.instructions, phrases),
+  };
 }
 
 function argsWithout(args: unknown, phrases: ForgottenPhrases): unknown {

@@ -12,6 +12,7 @@ import { KnowledgeDistiller } from "../knowledge/knowledge-distiller.ts";
 import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 import { findCopies, namesFound } from "./find-copies.ts";
 import { ForgottenPhrases } from "./forgotten-phrases.ts";
+import { forkedMessages } from "./forks.ts";
 import { type IdentifyingName, identifyingNames, NameFinder } from "./identifying-names.ts";
 import { cleanedKnowledge, NOT_CLEANED, notReadable } from "./receipt.ts";
 import { redactLog } from "./redact-log.ts";
@@ -50,6 +51,8 @@ export interface ForgettingDeps {
  *     5. the entries                    deleted
  *     6. deleted sessions that say it   deleted for good
  *
+ * A fork has the same messages: what was said before it began goes there too, with what its summary tells of it.
+ *
  * In 2 and 3, a summary of anything that lost text is written again without a model. Names and
  * numbers that no other message has are cut out of everything that was derived.
  *
@@ -65,16 +68,18 @@ export async function forgetMemory(
   const { memory, knowledge, events } = deps;
   await deps.projected();
   const all = (await knowledge?.all()) ?? [];
-  const found = await forgettable(what, deps);
-  const ids = new Set([...("ids" in what ? what.ids : []), ...found.map(({ id }) => id)]);
-  const named = namedKnowledge(ids, all);
-  const isNamed = new Set(named.map(({ id }) => id));
-  const entries = found.filter(({ id }) => !isNamed.has(id));
+  const named = await forgettable(what, deps);
   const wholeSession = "sessionId" in what ? what.sessionId : undefined;
-  if (entries.length + named.length === 0) return await forgetDeleted(wholeSession, deps.trash);
+  const forked = await forkedMessages(named, wholeSession, events);
+  const found = [...named, ...forked.copies];
+  const ids = new Set([...("ids" in what ? what.ids : []), ...found.map(({ id }) => id)]);
+  const knows = namedKnowledge(ids, all);
+  const isNamed = new Set(knows.map(({ id }) => id));
+  const entries = found.filter(({ id }) => !isNamed.has(id));
+  if (entries.length + knows.length === 0) return await forgetDeleted(wholeSession, deps.trash);
 
-  const sources = await sourcesOf(entries, named, wholeSession, events);
-  const learned = [...new Set([...named, ...learnedFrom(sources, all)])];
+  const sources = await sourcesOf(entries, knows, wholeSession, events);
+  const learned = [...new Set([...knows, ...learnedFrom(sources, all)])];
   const rules = rulesMadeOf(learned, all);
   const texts = [
     ...entries.map(({ content }) => content),
@@ -108,7 +113,10 @@ export async function forgetMemory(
   const elsewhere = [...copies.sessions, ...sessions].filter((id) => !sources.has(id));
   const cleaned: Cleaned[] = [];
   const unreadable: string[] = [];
-  for (const sessionId of new Set([...elsewhere, ...sources.keys()])) {
+  // A fork comes after the session that wrote its summary.
+  const forks = new Set(forked.sessions);
+  const apart = [...elsewhere, ...sources.keys()].filter((id) => !forks.has(id));
+  for (const sessionId of new Set([...apart, ...forks])) {
     const source = sources.get(sessionId) ?? NO_SOURCE;
     const ofSession = (one: { readonly sessionId?: string }) => one.sessionId === sessionId;
     const gone = [

@@ -23,6 +23,7 @@ import {
   withoutSummaries,
 } from "./forget-event.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
+import { withSummaryOfOrigin } from "./forks.ts";
 import { cleanedPlaces, NOT_CLEANED } from "./receipt.ts";
 import { compactedParts, withRewrittenSummary } from "./rewritten-summary.ts";
 import type { Source } from "./sources.ts";
@@ -55,7 +56,9 @@ export async function redactLog(
   const redacted = new RedactedLog(state.id, (after, to) => events.read(state.id, after, to));
   const redact = logRedactor(source, what);
   for await (const stored of events.read(state.id, 0)) {
-    const event = await redacted.push(stored, redact(stored));
+    const rest = redact(stored);
+    const now = rest.type === "history_inherited" ? await withSummaryOfOrigin(rest, events) : rest;
+    const event = await redacted.push(stored, now);
     if (event === stored.event) continue;
     redactions.push({ seq: stored.seq, event });
     gone.push(...importableTexts(stored.event));

@@ -14,7 +14,7 @@ import { ForgottenPhrases } from "./forgotten-phrases.ts";
 export type ForgetTarget = { readonly ids: readonly string[] } | { readonly sessionId: string };
 
 /** A memory entry, or a message that has none yet and is named by the id that its entry would have. */
-type Forgettable = Pick<MemoryEntry, "id" | "content" | "sessionId" | "source">;
+export type Forgettable = Pick<MemoryEntry, "id" | "content" | "sessionId" | "source">;
 
 /** The events and extents to forget in one session's log. */
 export interface Source {
@@ -76,7 +76,7 @@ async function* entriesOfSession(
 
 async function* messagesOfSession(
   sessionId: string,
-  events: EventStore,
+  events: Pick<EventStore, "read">,
   toSeq?: number,
 ): AsyncIterable<Forgettable> {
   const assembler = new MessageAssembler();
@@ -91,7 +91,10 @@ async function* messagesOfSession(
   }
 }
 
-async function messageOf(id: string, events: EventStore): Promise<Forgettable | undefined> {
+export async function messageOf(
+  id: string,
+  events: Pick<EventStore, "read">,
+): Promise<Forgettable | undefined> {
   const [, sessionId = "", place = ""] = /^(.+):(\d+)$/s.exec(id) ?? [];
   for await (const message of messagesOfSession(sessionId, events, Number(place))) {
     if (message.id === id) return message;

@@ -1,4 +1,4 @@
-import type { DurableEvent, SessionSettings } from "../core/event.ts";
+import type { DurableEvent, HistoryInherited, SessionSettings } from "../core/event.ts";
 import { changedJson, jsonText } from "../core/json-values.ts";
 import type { AssistantBlock, ContentBlock, Message } from "../core/message.ts";
 import { type OnRedacted, redactSecrets } from "./redact-secrets.ts";
@@ -104,6 +104,8 @@ export function redactEvent(event: DurableEvent): DurableEvent {
       return event.summary === null ? event : { ...event, summary: redactSecrets(event.summary) };
     case "memory_recalled":
       return { ...event, records: redactJson(event.records) };
+    case "history_inherited":
+      return redactInherited(event);
     case "task_updated":
       return { ...event, changed: redactJson(event.changed) };
     default:
@@ -134,12 +136,26 @@ type WithoutText = Extract<
       | "compaction_started"
       | "tool_output_pruned"
       | "compaction_undone"
+      | "session_forked"
       | "text_forgotten"
       | "message_pinned"
       | "message_unpinned"
       | "budget_warning";
   }
 >;
+
+function redactInherited(event: HistoryInherited): HistoryInherited {
+  const { summary, recalled, shown_task: shown, task, denied, instructions } = event;
+  return {
+    ...event,
+    ...(summary ? { summary: { ...summary, text: redactSecrets(summary.text) } } : {}),
+    ...(recalled ? { recalled: redactJson(recalled) } : {}),
+    task: redactJson(task),
+    shown_task: shown && { ...shown, text: redactSecrets(shown.text) },
+    denied: redactJson(denied),
+    instructions: redactJson(instructions),
+  };
+}
 
 function redactContent(block: ContentBlock, onRedacted?: OnRedacted): ContentBlock {
   return block.type === "text" ? { ...block, text: redactSecrets(block.text, onRedacted) } : block;

@@ -1,18 +1,21 @@
+import type { ForkOperations } from "../core/operations/forks.ts";
 import type { HistoryOperations } from "../core/operations/history.ts";
 import type { Part } from "./checked-operations.ts";
+import { forkSession } from "./fork-session.ts";
 import { readCompaction, readLog, readMessage } from "./history-views.ts";
 import type { ServiceCore, ToolsOf } from "./service-core.ts";
 import { undoCompaction } from "./undo-compaction.ts";
 
-/** Takes back what compactions did to a history. */
+/** Shows a history, takes back what compactions did to it, and goes on from a place in it. */
 export function historyOperations(
   core: ServiceCore,
   toolsOf: ToolsOf,
-): Part<keyof HistoryOperations> {
+): Part<keyof HistoryOperations | keyof ForkOperations> {
   return {
     undoCompaction: (request) => undoCompaction(core, toolsOf, request),
     readCompaction: (request) => readCompaction(core, request),
     readMessage: (request) => readMessage(core, request),
     readLog: (request) => readLog(core, request),
+    forkSession: (request) => forkSession(core, request),
   };
 }

@@ -2,7 +2,8 @@ import type { HistoryHit } from "../core/event-store.ts";
 import type { CheckedRequest } from "../core/operations.ts";
 import { forgetMemory } from "../forgetting/forget-memory.ts";
 import type { Part } from "./checked-operations.ts";
-import { ofSource, withSources } from "./memory-operations.ts";
+import { saidOnce } from "./inherited-copies.ts";
+import { ofSource, searchFor, withSources } from "./memory-operations.ts";
 import type { ServiceCore } from "./service-core.ts";
 
 const SEARCH_LIMIT_DEFAULT = 10;
@@ -30,5 +31,7 @@ export async function searchHistory(
 ): Promise<readonly HistoryHit[]> {
   const { events, sessions } = options.stores;
   const { limit = SEARCH_LIMIT_DEFAULT, ...query } = await ofSource(request, sessions, options);
-  return await withSources(await events.search({ ...query, limit }), sessions, options);
+  const search = (wider: number) => events.search({ ...query, limit: wider });
+  const hits = await searchFor<HistoryHit>(limit, saidOnce, search);
+  return await withSources(hits, sessions, options);
 }

@@ -4,6 +4,7 @@ import { given } from "../core/fields.ts";
 import {
   type MemoryEntry,
   type MemoryHit,
+  type MemoryPage,
   type MemoryStats,
   type MemoryStore,
   memoryFilter,
@@ -22,6 +23,7 @@ import type { SessionStore } from "../core/session-store.ts";
 import { withinTokens } from "../core/tokens.ts";
 import type { Outages } from "../core/warn.ts";
 import { isMemoryBehind } from "../projections/log-projection.ts";
+import { saidOnce, withoutInherited } from "./inherited-copies.ts";
 import type { MemoryAudit } from "./memory-audit.ts";
 import {
   learningOf,
@@ -95,7 +97,7 @@ export function memoryOperations(
       const page = await ofSource(request, sessions, options);
       const entries =
         id === undefined
-          ? await memory.list({ limit: LIST_LIMIT_DEFAULT, ...page })
+          ? await listOnce(memory, { limit: LIST_LIMIT_DEFAULT, ...page }, options)
           : pageOf((await memory.read([id].flat())).filter(memoryFilter(page)), page);
       // What is listed can leave the project, and an older version may have stored credentials.
       const { redactEntries } = await import("../secrets/redact-secrets.ts");
@@ -174,6 +176,23 @@ async function statsOf(choice: SessionChoice, memory: MemoryStore): Promise<Memo
   return { ...sum, index: "words" };
 }
 
+/** A page of entries. Those of one session come with what it inherited; of all sessions, nothing comes twice. */
+async function listOnce(
+  memory: MemoryStore,
+  page: MemoryPage,
+  { stores }: Pick<MemoryOptions, "stores">,
+): Promise<readonly MemoryEntry[]> {
+  if (!stores || page.sessionId !== undefined) return await memory.list(page);
+  const found: MemoryEntry[] = [];
+  for (let { after } = page; found.length < page.limit; ) {
+    const more = await memory.list({ ...page, ...given({ after }) });
+    found.push(...(await withoutInherited(more, memory, stores)));
+    after = more.at(-1)?.id;
+    if (more.length < page.limit) break;
+  }
+  return found.slice(0, page.limit);
+}
+
 function pageOf(
   entries: readonly MemoryEntry[],
   { after, limit }: Pick<ListMemory, "after" | "limit">,
@@ -186,11 +205,11 @@ function pageOf(
 const SEARCH_LIMIT_MAX = 1000;
 
 /** Searches for `count` hits that are kept. It asks for more as long as others take their places. */
-export async function searchFor(
+export async function searchFor<Hit>(
   count: number,
-  kept: (hits: readonly MemoryHit[]) => readonly MemoryHit[],
-  search: (limit: number) => Promise<readonly MemoryHit[]>,
-): Promise<readonly MemoryHit[]> {
+  kept: (hits: readonly Hit[]) => readonly Hit[],
+  search: (limit: number) => Promise<readonly Hit[]>,
+): Promise<readonly Hit[]> {
   for (let limit = count; ; limit = Math.min(4 * limit, SEARCH_LIMIT_MAX)) {
     const hits = await search(limit);
     const wanted = kept(hits);
@@ -200,10 +219,10 @@ export async function searchFor(
   }
 }
 
-/** Leaves out what models, tools and files say in the same words as a hit that is the user's own. */
+/** Leaves out what models, tools and files say in the same words as a hit that is the user's own, and what forks repeat. */
 function withoutCopies(hits: readonly MemoryHit[]): readonly MemoryHit[] {
   const own = new Set(hits.filter(isOwn).map(wordsIn));
-  return hits.filter((hit) => isOwn(hit) || !own.has(wordsIn(hit)));
+  return saidOnce(hits).filter((hit) => isOwn(hit) || !own.has(wordsIn(hit)));
 }
 
 function isOwn({ role, speaker }: MemoryHit): boolean {

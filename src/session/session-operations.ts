@@ -4,6 +4,7 @@ import { SessionError } from "../core/errors.ts";
 import type { EventEnvelope } from "../core/event.ts";
 import { isUnreadable } from "../core/event-shape.ts";
 import { given } from "../core/fields.ts";
+import type { KnownFork } from "../core/fork.ts";
 import { newId } from "../core/ids.ts";
 import type { CostOperations } from "../core/operations/cost.ts";
 import { parseRequest } from "../core/operations/parse-request.ts";
@@ -97,6 +98,15 @@ export function sessionOperations(
     return { sessionId: id };
   }
 
+  /** Tells which of their forks were not deleted since. */
+  async function existing(
+    parents: readonly { readonly forks?: readonly KnownFork[] }[],
+  ): Promise<IsThere> {
+    const ids = parents.flatMap(({ forks = [] }) => forks.map(({ session }) => session));
+    const known = ids.length === 0 ? undefined : await sessions.sources(ids);
+    return (id) => known?.has(id) ?? false;
+  }
+
   async function remove(sessionId: string, { now }: { readonly now: boolean }): Promise<void> {
     // What the user taught in it stays, so it is learned first.
     await core.projected();
@@ -125,7 +135,8 @@ export function sessionOperations(
     async read({ sessionId }) {
       const session = await live.open(sessionId);
       const isActive = session.running !== undefined || (await work.runsElsewhere(session));
-      return sessionView(session.state, isActive, ownProject);
+      const isThere = await existing([session.state]);
+      return sessionView(session.state, isActive, ownProject, isThere);
     },
     async sessionCost({ sessionId, limit = COST_TURNS_DEFAULT }) {
       const { state } = await live.open(sessionId);
@@ -140,7 +151,9 @@ export function sessionOperations(
         const found = (await trash?.list(query, events)) ?? [];
         return found.map((snapshot) => deletedSummary(snapshot, ownProject));
       }
-      return (await sessions.list(query)).map((snapshot) => sessionSummary(snapshot, ownProject));
+      const found = await sessions.list(query);
+      const isThere = await existing(found);
+      return found.map((snapshot) => sessionSummary(snapshot, ownProject, isThere));
     },
     async archive({ sessionId }) {
       await work.run(sessionId, {}, (session) =>
@@ -209,8 +222,16 @@ async function orUnreadable<Opened>(
   }
 }
 
+/** Whether a fork was not deleted. */
+type IsThere = (sessionId: string) => boolean;
+
 /** A snapshot as an entry of a list. `project` is the project that the store belongs to. */
-function sessionSummary(snapshot: SessionSnapshot, project: string | undefined): SessionSummary {
+function sessionSummary(
+  snapshot: SessionSnapshot,
+  project: string | undefined,
+  isThere: IsThere,
+): SessionSummary {
+  const forks = (snapshot.forks ?? []).filter(({ session }) => isThere(session));
   return {
     sessionId: snapshot.id,
     createdAt: new Date(snapshot.created_at_ms).toISOString(),
@@ -223,12 +244,15 @@ function sessionSummary(snapshot: SessionSnapshot, project: string | undefined):
     labels: snapshot.settings.labels,
     ...given({ user: snapshot.settings.user }),
     source: sourceView(snapshot.settings.source, snapshot.id, project),
+    ...(forks.length === 0
+      ? {}
+      : { forks: forks.map(({ session, event }) => ({ sessionId: session, event })) }),
   };
 }
 
 /** A snapshot in the trash. Its time is that of the deletion. */
 function deletedSummary(snapshot: SessionSnapshot, project: string | undefined): SessionSummary {
-  const summary = sessionSummary(snapshot, project);
+  const summary = sessionSummary(snapshot, project, () => true);
   return { ...summary, deletedAt: summary.updatedAt };
 }
 
@@ -237,9 +261,10 @@ function sessionView(
   state: SessionState,
   isActive: boolean,
   project: string | undefined,
+  isThere: IsThere,
 ): SessionView {
   return {
-    ...sessionSummary(state.snapshot(), project),
+    ...sessionSummary(state.snapshot(), project, isThere),
     isActive,
     usage: tokenUsage(state.usage),
     lastAssistantText: state.lastAssistantText,

@@ -1,4 +1,5 @@
 import { ToolSet } from "../agent/tool-set.ts";
+import type { HistoryEntry } from "../core/history-entry.ts";
 import type { MemoryHit } from "../core/memory-store.ts";
 import {
   type OpenMemory,
@@ -44,13 +45,21 @@ export function sessionTools(core: ServiceCore, memory: Pick<OpenMemory, "search
   return ({ memory }) => (memory ? sets.withMemory : sets.withoutMemory);
 }
 
+/** The ids of a message in memory. A fork's may be there twice. */
+function namesOf(sessionId: string) {
+  return ({ id, inherited: said }: Pick<HistoryEntry, "id" | "inherited">): readonly string[] => [
+    `${sessionId}:${id}`,
+    ...(said ? [`${said.session}:${said.message}`] : []),
+  ];
+}
+
 /** Searches memory for what the model does not see in its history. */
 function searchUnseen(
   { live }: ServiceCore,
   { searchMemory }: Pick<OpenMemory, "searchMemory">,
 ): SearchForModel {
   return ({ queries, limit: count }, sessionId) => {
-    const shown = new Set(live.historyOf(sessionId).map(({ id }) => `${sessionId}:${id}`));
+    const shown = new Set(live.historyOf(sessionId).flatMap(namesOf(sessionId)));
     const unseen = (hits: readonly MemoryHit[]) => hits.filter(({ id }) => !shown.has(id));
     return searchFor(count, unseen, (limit) => searchMemory({ query: [...queries], limit }));
   };

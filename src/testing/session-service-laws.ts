@@ -1,5 +1,6 @@
 import { inWords, type Law } from "./law.ts";
 import { compactionLaws } from "./service/compaction-laws.ts";
+import { forkLaws } from "./service/fork-laws.ts";
 import { historyLaws } from "./service/history-laws.ts";
 import { learningLaws } from "./service/learning-laws.ts";
 import { memoryLaws } from "./service/memory-laws.ts";
@@ -13,6 +14,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
   ...turnLaws,
   ...compactionLaws,
   ...historyLaws,
+  ...forkLaws,
   ...memoryLaws,
   ...learningLaws,
 ]);

@@ -33,6 +33,7 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
     { sessionId },
     { sessionId, redo: true, leaveOut: [message] },
   ],
+  forkSession: ({ sessionId, message }) => [{ sessionId }, { sessionId, event: message }],
   updateTask: ({ sessionId }) => [{ sessionId }, { sessionId, goal: "mine now" }],
   pin: ({ sessionId, message }) => [
     { sessionId, message },

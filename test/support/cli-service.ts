@@ -159,6 +159,11 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return this.#ask({ command, fields, words: wordsOf(session_id) });
   }
 
+  forkSession({ session_id, event: at, ...fields }: Params) {
+    const command = ["sessions", "fork", "--json"];
+    return this.#ask({ command, fields: { ...fields, at }, words: wordsOf(session_id) });
+  }
+
   async appendMessages({ session_id, messages, origin, ...fields }: Params) {
     if (!Array.isArray(messages)) throw new Unsayable("messages");
     const command = ["sessions", "append", "--json", "--messages=-"];

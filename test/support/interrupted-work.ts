@@ -120,6 +120,11 @@ export const WORK: Readonly<Record<string, Work>> = {
     await service.undoCompaction({ sessionId });
     await service.undoCompaction({ sessionId, redo: true });
   },
+  fork: async (service, { first: sessionId }) => {
+    await service.compact({ sessionId });
+    const fork = await service.forkSession({ sessionId });
+    await service.forkSession({ sessionId: fork.sessionId });
+  },
   archive: (service, { first }) => service.archive({ sessionId: first }),
   approval: async (service, { waiting: sessionId, approvalId }) => {
     await service.answerApproval({ sessionId, approvalId, decision: "allow" });

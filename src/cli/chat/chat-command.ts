@@ -3,6 +3,8 @@ import { openService, requireModelOf } from "../../app/open-service.ts";
 import { useOpened } from "../../app/opened.ts";
 import { hasCapability } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
+import { SessionError } from "../../core/errors.ts";
+import { given } from "../../core/fields.ts";
 import { contentText, isSummary } from "../../core/message.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
@@ -21,9 +23,11 @@ export function chatCommand(program: Command, context: CliContext): void {
   const command = program
     .command("chat")
     .description("talk in a session; type /help for its commands")
-    .option("-r, --resume <session>", "continue an earlier session: its id, `last`, or ~N");
+    .option("-r, --resume <session>", "continue an earlier session: its id, `last`, or ~N")
+    .option("--fork <session[@id]>", "go on from a session, or one of its messages, in a new one");
   addSessionFlags(addRunFlags(command)).action(
-    async ({ resume, ...flags }: ChatFlags & { readonly resume?: string }) => {
+    async ({ resume, fork, ...flags }: ChatFlags & Begun) => {
+      if (resume !== undefined && fork !== undefined) throw bothGiven();
       const workspace = await workspaceOf(context, command);
       const { model } = flags;
       if (model !== undefined) await requireModelOf(workspace.config, model);
@@ -33,7 +37,7 @@ export function chatCommand(program: Command, context: CliContext): void {
       const opened = await openService(workspace, "create", asking);
       await useOpened(opened, async (service) => {
         // A session that does not exist ends the command before the screen opens.
-        const sessionId = resume === undefined ? undefined : await findExisting(service, resume);
+        const sessionId = await begunWith(service, { resume, fork });
         const isKept = hasCapability(workspace.config, "session-store");
         const history = isKept ? await earlierPrompts(service) : [];
         const screen = await openScreen(context.terminal, {
@@ -47,6 +51,28 @@ export function chatCommand(program: Command, context: CliContext): void {
       });
     },
   );
+}
+
+/** The session that a chat begins with. */
+interface Begun {
+  readonly resume?: string | undefined;
+  readonly fork?: string | undefined;
+}
+
+async function begunWith(
+  service: SessionService,
+  { resume, fork }: Begun,
+): Promise<string | undefined> {
+  if (fork === undefined)
+    return resume === undefined ? resume : await findExisting(service, resume);
+  const [, name = "", id] = /^(.*?)(?:@(\d{1,15}))?$/s.exec(fork) ?? [];
+  const sessionId = await findExisting(service, name);
+  const event = id === undefined ? undefined : Number(id);
+  return (await service.forkSession({ sessionId, ...given({ event }) })).sessionId;
+}
+
+function bothGiven(): SessionError {
+  return new SessionError("INVALID_PARAMS", { message: "Give --resume or --fork, not both." });
 }
 
 /** A terminal that cannot move its cursor is used like a pipe. */

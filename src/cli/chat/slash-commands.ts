@@ -1,8 +1,9 @@
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import type { KnowledgeEntry } from "../../core/knowledge.ts";
-import { indexableText, toolResults, toolUses } from "../../core/message.ts";
+import { contentText, indexableText, toolResults, toolUses } from "../../core/message.ts";
 import type { HistoryMessage } from "../../core/operations/sessions.ts";
+import { startsTurn } from "../../core/turn.ts";
 import { nearestName } from "../../text/nearest-name.ts";
 import { findSession } from "../commands/find-session.ts";
 import { messageId } from "../commands/sessions/history-commands.ts";
@@ -11,7 +12,7 @@ import { plural } from "../render/amounts.ts";
 import { oneLine } from "../render/printable.ts";
 import { renderCompaction, renderContext, renderPins } from "../render/render-context.ts";
 import { renderCost } from "../render/render-cost.ts";
-import { renderDiff, renderTrace, renderUndo } from "../render/render-history.ts";
+import { renderDiff, renderFork, renderTrace, renderUndo } from "../render/render-history.ts";
 import { renderMemoryHits, renderMemoryStats } from "../render/render-memory.ts";
 import { renderSessionList, roleName, shortId, shortIds } from "../render/render-sessions.ts";
 import { renderTable, type Style } from "../render/style.ts";
@@ -52,6 +53,28 @@ const sessionCommands: readonly SlashCommand[] = [
     },
   },
   {
+    name: "fork",
+    takes: "[@id]",
+    does: "go on in a new session, from message @id or from here; this one stays as it is",
+    async run(chat, argument) {
+      const at = argument === "" ? {} : { event: messageId(argument) };
+      await fork(chat, at);
+    },
+  },
+  {
+    name: "edit",
+    does: "ask your last prompt in other words, in a new session; your next prompt takes its place",
+    async run(chat) {
+      const { history } = await chat.service.read({ sessionId: chat.requireSession() });
+      const last = history.findLast(({ message }) => startsTurn(message));
+      if (last?.message.role !== "user") {
+        throw new SessionError("NOT_POSSIBLE", { message: "You have not asked anything yet." });
+      }
+      await fork(chat, { event: last.id - 1 });
+      await chat.screen.note(`It was: ${oneLine(contentText(last.message.content), 400)}`);
+    },
+  },
+  {
     name: "new",
     does: "start a new session with the next prompt",
     async run(chat) {
@@ -69,6 +92,12 @@ const sessionCommands: readonly SlashCommand[] = [
     },
   },
 ];
+
+async function fork(chat: Conversation, at: { readonly event?: number }): Promise<void> {
+  const forked = await chat.service.forkSession({ sessionId: chat.requireSession(), ...at });
+  chat.sessionId = forked.sessionId;
+  await chat.screen.note(`Session ${shortId(forked.sessionId)}: ${renderFork(forked)}`);
+}
 
 async function sessionIds(chat: Conversation): Promise<readonly string[]> {
   const sessions = await chat.service.list({ limit: SESSIONS_SHOWN });

@@ -43,6 +43,10 @@ export function renderEvent(event: SessionEvent): string {
       return `  ✂ Old tool output pruned: ${event.tokens_before} → ${event.tokens_after} tokens\n${renderEffect(event)}`;
     case "compaction_undone":
       return `  ↩ Undone: the history is what it was before event ${event.undone}\n`;
+    case "session_forked":
+      return `  ⑂ Session ${event.fork} goes on from event ${event.event}\n`;
+    case "history_inherited":
+      return `  ⑂ Goes on from event ${event.from.event} of session ${event.from.session}\n`;
     case "task_updated":
       return `  ✎ Task record: ${Object.keys(event.changed).join(", ").replaceAll("_", " ")}\n`;
     case "message_pinned":

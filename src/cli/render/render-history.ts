@@ -1,3 +1,4 @@
+import type { ForkedSession } from "../../core/operations/forks.ts";
 import type {
   CompactionView,
   Fate,
@@ -18,6 +19,11 @@ export function renderUndo(outcome: UndoOutcome): string {
   const room = tokensMax === null ? "" : ` of ${thousands(tokensMax)}`;
   const out = leftOut.length === 0 ? "" : ` ${plural(leftOut.length, "message")} stayed out.`;
   return `Undone (event ${event}): ${plural(returned.length, "message")} came back, the history has ${messages}. The next request has about ${thousands(usedTokens)}${room} tokens.${out}`;
+}
+
+/** A fork, in a sentence. */
+export function renderFork({ event, messages, historyTokens }: ForkedSession): string {
+  return `It goes on from event ${event}, with ${plural(messages, "message")} of about ${thousands(historyTokens)} tokens.`;
 }
 
 const FATES: Readonly<Record<Fate, string>> = {

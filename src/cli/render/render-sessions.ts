@@ -41,6 +41,7 @@ export function renderSessionList(
       TITLE: oneLine(source.title ?? "", TITLE_COLUMNS.most),
       LABELS: [
         ...labelList(session.labels),
+        ...(isOwn && source.parent ? [`(fork of ${shortId(source.parent.id)})`] : []),
         ...(session.store === "user" ? ["(user)"] : []),
         ...(session.archived ? ["(archived)"] : []),
         ...(session.deletedAt ? ["(deleted)"] : []),
@@ -100,7 +101,7 @@ const TITLE_COLUMNS = { least: 24, most: 80 } as const;
 
 /** The agent that a session came from, and the command that opens it there. Nothing for a session of rkat itself. */
 function sourceFacts({ agent, project, branch, title, parent, open }: SourceView) {
-  if (agent === OWN_AGENT) return [];
+  if (agent === OWN_AGENT) return parent ? ([["fork of", placeOf(parent)]] as const) : [];
   const place = [agent, project && `in ${project}`, branch && `on ${branch}`];
   return [
     ["title", oneLine(title ?? "", 200)],
@@ -123,6 +124,7 @@ export function renderSession(view: SessionView, now: number, style: Style): str
       ["used", `${thousands(view.totalTokens)} tokens`],
       ["labels", labelList(view.labels).join(" ")],
       ["archived", view.archived ? "yes" : ""],
+      ["forks", forksOf(view)],
     ],
     style,
   );
@@ -133,6 +135,18 @@ export function renderSession(view: SessionView, now: number, style: Style): str
     held.length === 0 ? "" : `\n${style.cyan("standing instructions")}\n${indent(held.join("\n"))}`;
   const body = view.history.map((entry, index) => renderMessage(entry, index, style)).join("");
   return `${style.bold(`Session ${printable(view.sessionId)}`)}\n${facts}${standing}${record}${body}`;
+}
+
+/** Sessions that began with this one's history. */
+function forksOf({ forks = [] }: SessionView): string {
+  return forks
+    .map(({ sessionId: id, event }) => placeOf({ id, event, relation: "fork" }))
+    .join(", ");
+}
+
+function placeOf({ id, event, relation }: NonNullable<SourceView["parent"]>): string {
+  const place = event === undefined ? relation : `at event ${event}`;
+  return oneLine(`${id} (${place})`, 200);
 }
 
 /** The number of compactions. For an imported session, also those of its agent: `0, and 2 by claude-code`. */

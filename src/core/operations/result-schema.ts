@@ -44,7 +44,9 @@ export const sourceView = shape<SourceView>()({
   title: z.string().optional(),
   model: z.string().optional(),
   startedAt: z.string().optional(),
-  parent: z.object({ id: z.string(), relation: z.enum(PARENT_RELATIONS) }).optional(),
+  parent: z
+    .object({ id: z.string(), relation: z.enum(PARENT_RELATIONS), event: count.optional() })
+    .optional(),
   open: z.string().optional(),
 });
 

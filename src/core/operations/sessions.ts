@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { Origin } from "../event.ts";
+import type { HeldInstruction } from "../kept-state.ts";
 import type { Message } from "../message.ts";
 import { messageSchema } from "../message-schema.ts";
 import { PARENT_RELATIONS, type SourceView } from "../session-source.ts";
 import type { TaskView } from "../task.ts";
 import type { TokenUsage } from "../usage.ts";
 import { USER_CHARACTERS_MAX, USER_NAME, USER_NAME_PROBLEM } from "../user-name.ts";
-import type { HeldInstruction } from "../working-memory.ts";
 import type { Operation } from "./operation.ts";
 import {
   compactionSettings,
@@ -34,7 +34,9 @@ const source = z.strictObject({
   title: z.string().max(1000).optional(),
   model: z.string().max(200).optional(),
   startedAt: isoTime.optional(),
-  parent: z.strictObject({ id: sessionId, relation: z.enum(PARENT_RELATIONS) }).optional(),
+  parent: z
+    .strictObject({ id: sessionId, relation: z.enum(PARENT_RELATIONS), event: positive.optional() })
+    .optional(),
 });
 
 export const createSession = z.strictObject({
@@ -94,6 +96,13 @@ export type ListSessions = z.infer<typeof listSessions>;
 
 export type Subscribe = z.infer<typeof subscribe>;
 
+/** A session that began with the history of another one. */
+export interface SessionFork {
+  readonly sessionId: string;
+  /** `seq` of the last event of the other session that it knows of. */
+  readonly event: number;
+}
+
 export interface SessionSummary {
   readonly sessionId: string;
   /** ISO 8601. */
@@ -113,6 +122,8 @@ export interface SessionSummary {
   readonly user?: string;
   /** Where it came from, and how to open it there. */
   readonly source: SourceView;
+  /** The sessions that began with its history, oldest first, if there are any. Its own parent is in `source`. */
+  readonly forks?: readonly SessionFork[];
   /** It is in the store of the user, not of the project, for a service that lists both. */
   readonly store?: "user";
 }
@@ -169,6 +180,7 @@ const summaryFields = {
   labels: z.record(z.string(), z.string()),
   user: z.string().optional(),
   source: sourceView,
+  forks: z.array(z.object({ sessionId: z.string(), event: count })).optional(),
   store,
 };
 

@@ -76,6 +76,8 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<OperationName | "sessionEvents",
     "Read a message by its id, also one that a compaction took out of the history, with what each compaction did to it and when it came back from memory.",
   readLog:
     "Read a page of a session's log: the last events, those before `before_seq`, or those after `after_seq`. To wait for new events, use session_events.",
+  forkSession:
+    "Create a session that goes on from a message of another one, which is not changed: it begins with the same history. `event` is the id of the last message that it knows of.",
   updateTask:
     "Change and return a session's task record: goal, sub-tasks, notes, active files. The session's model sees it, and no compaction changes it. With only a session_id it changes nothing.",
   pin: "Pin a message of a session's history, so that no compaction removes it. Name it by its position, counted from 0 as in session_read, or by its id. Fails with PIN_BUDGET_EXCEEDED when the pins would take too many tokens.",

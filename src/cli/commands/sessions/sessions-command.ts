@@ -34,6 +34,7 @@ import {
   restoreCommand,
   unarchiveCommand,
 } from "./change-commands.ts";
+import { forkCommand } from "./fork-command.ts";
 import { diffCommand, logCommand, undoCommand, whyCommand } from "./history-commands.ts";
 import {
   contextCommand,
@@ -68,6 +69,7 @@ export function sessionsCommand(program: Command, context: CliContext): void {
     diffCommand,
     whyCommand,
     logCommand,
+    forkCommand,
     eventsCommand,
     projectCommand,
   ]) {

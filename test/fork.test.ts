@@ -1,0 +1,147 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { SessionState } from "../src/core/session-state.ts";
+import { FILLER, openProject } from "./support/history-project.ts";
+import { trials } from "./support/trials.ts";
+
+type Project = Awaited<ReturnType<typeof openProject>>;
+
+/** What the model of a session was about to be sent after an event. */
+async function requestAt({ stores }: Project, sessionId: string, event?: number) {
+  const read = (after: number, to?: number) => stores.events.read(sessionId, after, to);
+  return JSON.stringify((await SessionState.fold(sessionId, read, event)).sentMessages);
+}
+
+test("a fork sends what the other session would have sent at that event, byte for byte, whatever came before it", async () => {
+  const step = fc.constantFrom("say", "ask", "compact", "undo", "pin", "tool", "task", "fork");
+  const property = fc.asyncProperty(
+    fc.array(step, { minLength: 4, maxLength: 12 }),
+    fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 2, maxLength: 4 }),
+    async (steps, places) => {
+      let tool = false;
+      const project = await openProject({}, undefined, (n) => {
+        const calls = tool;
+        tool = false;
+        return calls ? { toolCalls: [{ id: `c${n}`, name: "datetime", args: {} }] } : "Noted.";
+      });
+      const { service, say, nextRequest } = project;
+      let { sessionId } = await service.createSession({ systemPrompt: "Be brief." });
+      await say(sessionId, "My sister Mirela keeps bees near Constanta, twelve hives.");
+      for (const [index, what] of steps.entries()) {
+        tool = what === "tool";
+        if (what === "say" || what === "tool") await say(sessionId, `${index} ${FILLER}`);
+        if (what === "ask") await say(sessionId, "How many hives of bees does Mirela keep?");
+        if (what === "compact") await service.compact({ sessionId });
+        if (what === "undo") await service.undoCompaction({ sessionId }).catch(() => {});
+        if (what === "task") await service.updateTask({ sessionId, newTask: `Count ${index}.` });
+        if (what === "fork") ({ sessionId } = await service.forkSession({ sessionId }));
+        if (what === "pin") {
+          const { history } = await service.read({ sessionId });
+          await service.pin({ sessionId, message: history.at(-1)?.id ?? 0 });
+        }
+      }
+      const { seq } = await service.read({ sessionId });
+      for (const event of [seq, ...places.map((place) => 2 + Math.floor(place * (seq - 2)))]) {
+        const wanted = await requestAt(project, sessionId, event);
+        const forking = service.forkSession({ sessionId, event });
+        const fork = await forking.catch((error: Error) => error);
+        if (fork instanceof Error) {
+          // Only calls that have no results yet are in the way.
+          expect(fork.message).toMatch(/calls of message \d+ have no results/);
+          continue;
+        }
+        expect(await requestAt(project, fork.sessionId)).toBe(wanted);
+        expect(await nextRequest(fork.sessionId)).toBe(wanted);
+      }
+      const whole = await requestAt(project, sessionId);
+      const fork = await service.forkSession({ sessionId });
+      const sent = await say(fork.sessionId, "Thanks.");
+      expect(JSON.stringify(sent).startsWith(whole.slice(0, -1))).toBe(true);
+      expect(await nextRequest(fork.sessionId)).toContain("Thanks.");
+    },
+  );
+  await fc.assert(property, { numRuns: trials(6, 200) });
+}, 300_000);
+
+test("a fork costs what the window has, not what the log has", async () => {
+  const { service, stores, say } = await openProject();
+  const { sessionId } = await service.createSession({ memory: false });
+  for (let turn = 0; turn < 3; turn += 1) {
+    for (let at = 0; at < 8; at += 1) await say(sessionId, `${turn} ${at} ${FILLER}`);
+    await service.compact({ sessionId });
+  }
+  const { seq, history } = await service.read({ sessionId });
+  let reads = 0;
+  const { read } = stores.events;
+  stores.events.read = async function* (id, after, to) {
+    for await (const event of read.call(stores.events, id, after, to)) {
+      reads += Number(id === sessionId);
+      yield event;
+    }
+  };
+  const fork = await service.forkSession({ sessionId });
+  expect(seq).toBeGreaterThan(100);
+  expect(reads).toBeLessThan(60);
+  const events = await Array.fromAsync(read.call(stores.events, fork.sessionId, 0));
+  expect(events.length).toBeLessThan(history.length + 4);
+});
+
+test("a summary that a fork began with is written again when the other session forgets what it told of", async () => {
+  const project = await openProject();
+  const { service, say } = project;
+  const { sessionId } = await service.createSession({});
+  await say(sessionId, "The secret animal is the okapi of Emden.");
+  for (let turn = 0; turn < 4; turn += 1) await say(sessionId, `${turn} ${FILLER}`);
+  await service.compact({ sessionId });
+  const fork = await service.forkSession({ sessionId });
+  const forkOfFork = await service.forkSession({ sessionId: fork.sessionId });
+  const before = await requestAt(project, fork.sessionId);
+  const [entry] = await service.listMemory({ sessionId });
+  await service.forgetMemory({ ids: [entry?.id ?? ""] });
+  const after = await requestAt(project, fork.sessionId);
+  expect(after).not.toBe(before);
+  expect(after).toBe(await requestAt(project, forkOfFork.sessionId));
+  const parent = await requestAt(project, sessionId);
+  expect(summaryIn(after)).toBe(summaryIn(parent));
+});
+
+function summaryIn(request: string): unknown {
+  const messages: { readonly kind?: string; readonly content: unknown }[] = JSON.parse(request);
+  return messages.find(({ kind }) => kind === "compaction_summary")?.content;
+}
+
+test("a fork teaches the project nothing again, and is allowed nothing that the other session was", async () => {
+  const { service, stores } = await openProject({ knowledge: {} });
+  const { sessionId } = await service.createSession({});
+  await service.appendMessages({
+    sessionId,
+    messages: [
+      { role: "user", content: "Always moor the barge in the harbour of Emden." },
+      { role: "assistant", content: "Noted." },
+    ],
+    origin: { author: "user" },
+  });
+  const known = await service.listKnowledge({ kind: "preference" });
+  expect(known.map(({ count }) => count)).toEqual([1]);
+  const fork = await service.forkSession({ sessionId });
+  await service.startTurn({ sessionId: fork.sessionId, prompt: "And now?" });
+  expect(await service.listKnowledge({ kind: "preference" })).toEqual(known);
+  const { instructions } = await service.read({ sessionId: fork.sessionId });
+  expect(instructions).toHaveLength(1);
+  expect((await stores.sessions.load(fork.sessionId))?.allowed).toBeUndefined();
+});
+
+test("the last prompt is edited in a fork at the event before it", async () => {
+  const { service, say } = await openProject();
+  const { sessionId } = await service.createSession({ systemPrompt: "Be brief." });
+  await say(sessionId, "one");
+  await say(sessionId, "tow");
+  const { history } = await service.read({ sessionId });
+  const last = history.findLast(({ message }) => message.role === "user")?.id ?? 0;
+  const fork = await service.forkSession({ sessionId, event: last - 1 });
+  const sent = await say(fork.sessionId, "two");
+  expect(sent.flatMap((message) => (message.role === "user" ? [message.content] : []))).toEqual([
+    "one",
+    "two",
+  ]);
+});
