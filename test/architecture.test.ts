@@ -80,6 +80,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   transcripts: ["core", "text", "zod"],
   // From one set of stores to another.
   moving: ["core", "projections", "secrets"],
+  // One file with whole stores in it, and what differs from it.
+  backup: ["core"],
   replay: ["core", "compaction", "transcripts"],
   import: ["core", "files", "secrets", "text", "transcripts"],
   // A session for another agent to continue, as a text.
@@ -103,6 +105,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // What a project is: its settings opened as stores, models, a service.
   app: [
     "agent",
+    "backup",
     "coding-agents",
     "config",
     "core",

@@ -68,6 +68,7 @@ const COMMANDS: readonly {
   { args: ["import", "conversations.json", "--yes"], prints: /1 message/ },
   { args: ["replay", "conversation.jsonl"], prints: /./ },
   { args: ["memory", "forget", "--query", "behind the proxy", "--yes"], prints: /./ },
+  { args: ["backup", "../my-project.backup", "--force"], prints: /checked/ },
   { args: ["doctor"], prints: /· home .*RKAT_HOME/ },
   { args: ["rpc"], stdin: PING, prints: /"result"/ },
   { args: ["mcp"], stdin: INITIALIZE, prints: /"serverInfo"/ },

@@ -152,6 +152,9 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   init: null,
   trust: null,
   move: ["--to", "other.db"],
+  backup: ["there.backup"],
+  // Without a backup it opens none.
+  restore: null,
   config: null,
   capabilities: null,
   doctor: [],

@@ -130,6 +130,12 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "rkat move --to postgres://ada@db.example.com/rkat",
     "rkat move --from .rkat/rkat.db --to ~/backup/rkat.db",
   ],
+  backup: ["rkat backup ~/backups/shop.backup", "rkat backup library.backup --scope user --force"],
+  restore: [
+    "rkat restore ~/backups/shop.backup",
+    "rkat restore ~/backups/shop.backup --compare",
+    "rkat --store postgres://ada@db.example.com/rkat restore shop.backup",
+  ],
   config: ["rkat config", "rkat --dir ~/app config --json"],
   capabilities: ["rkat capabilities"],
   doctor: ["rkat doctor", "rkat doctor --online"],

@@ -127,6 +127,7 @@ type Load = (next: string | undefined) => Promise<Register>;
 const runCommands = () => import("./commands/run-commands.ts");
 const serveCommands = () => import("./commands/serve-commands.ts");
 const installCommands = () => import("./commands/install-commands.ts");
+const backupCommands = () => import("./commands/backup-commands.ts");
 const settingsCommands = () => import("./commands/settings-commands.ts");
 
 /**
@@ -156,6 +157,8 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   init: async () => (await settingsCommands()).initCommand,
   trust: async () => (await settingsCommands()).trustCommand,
   move: async () => (await import("./commands/move-command.ts")).moveCommand,
+  backup: async () => (await backupCommands()).backupCommand,
+  restore: async () => (await backupCommands()).restoreCommand,
   config: async () => (await settingsCommands()).configCommand,
   capabilities: async () => (await settingsCommands()).capabilitiesCommand,
   doctor: async () => (await import("./commands/doctor-command.ts")).doctorCommand,

@@ -302,10 +302,41 @@ export function makeStore({ storePlace }: Workspace, env: Environment): void {
     // A name that no repository can guess: the file must be the one that is made here.
     const unseen = `${storeFile}.${crypto.randomUUID()}.new`;
     makeFile(folder, unseen, "");
-    if (!trust("store", unseen, storePlace, env)) markAsMadeHere(storePlace, unseen);
-    publish(unseen, storeFile);
+    publishStore(storePlace, unseen, env);
   }
   requireTrustedStore(storePlace, env);
+}
+
+function publishStore(places: TrustedPlaces, unseen: string, env: Environment): void {
+  if (!trust("store", unseen, places, env)) markAsMadeHere(places, unseen);
+  publish(unseen, places.storeFile);
+}
+
+/**
+ * Makes a complete store, at `unseen` below the same `.rkat`, the store of this place. It is trusted from then on.
+ *
+ * @throws SessionError `NOT_POSSIBLE` when there is a store, `UNSAFE_FILE`
+ */
+export function placeStore(places: TrustedPlaces, unseen: string, env: Environment): void {
+  requireNoStore(places);
+  const made = lookAtFile(places.folder, unseen);
+  publishStore(places, unseen, env);
+  // Another process may have made one a moment ago.
+  if (lookAtFile(places.folder, places.storeFile)?.ino !== made?.ino) throw storeIsThere(places);
+}
+
+/** @throws SessionError `NOT_POSSIBLE` when there is a store, or a file that SQLite kept beside one */
+export function requireNoStore(places: TrustedPlaces): void {
+  for (const beside of ["", "-wal", "-shm", "-journal"]) {
+    if (lookAtFile(places.folder, places.storeFile + beside)) throw storeIsThere(places);
+  }
+}
+
+function storeIsThere({ storeFile }: TrustedPlaces): SessionError {
+  return new SessionError("NOT_POSSIBLE", {
+    message: `There is a store already: ${storeFile}. Nothing was restored over it.`,
+    hint: `Compare both with \`rkat restore FILE --compare\`. To use the backup, move ${storeFile} and the files beside it away.`,
+  });
 }
 
 /**
@@ -335,7 +366,7 @@ export function storeNotTrusted(
 }
 
 /** @throws SessionError `STORE_NOT_TRUSTED`, `UNSAFE_FILE` */
-function requireTrustedStore(places: TrustedPlaces, env: Environment): void {
+export function requireTrustedStore(places: TrustedPlaces, env: Environment): void {
   const { storeFile } = places;
   lookAtStore(storeFile);
   if (!trustIn(places, env).store) {

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
@@ -204,6 +205,8 @@ const COMMANDS: Readonly<Record<string, readonly [line: string, stdin?: string]>
   mcp: ["mcp --http --port 0"],
   inspect: ["inspect last --no-open"],
   move: ["move --to there.db"],
+  backup: ["backup there.backup --scope project"],
+  restore: ["restore shop.backup"],
   doctor: ["doctor"],
   repair: ["repair"],
 };
@@ -216,6 +219,13 @@ const WITHOUT_STORE = ["init", "trust", "config", "capabilities", "help", "compl
   "install",
   "uninstall",
 ]);
+
+/** Of an empty file: the database is asked before it is read. */
+const BACKUP = `${JSON.stringify({
+  rkat_backup: 1,
+  made_at: "2026-11-26T00:00:00.000Z",
+  parts: [{ name: "project", bytes: 0, sha256: hash("sha256", "") }],
+})}\n`;
 
 test("every command is among those that are blocked, or cannot be", async () => {
   const all = commandsIn(await newProgram()).filter(([, { commands }]) => commands.length === 0);
@@ -236,6 +246,7 @@ test.each(sampled(BLOCKED, { of: 8, at: 0 }, "attacks"))(
     const project = await Project.open({ store: `postgres://rkat@127.0.0.1:${port}/rkat` });
     project.write("claude.jsonl", CLAUDE);
     project.write("messages.jsonl", TALK);
+    project.write("shop.backup", BACKUP);
     const connected = once(silent, "connection");
     const env = { RKAT_MODEL: "openai/none", OPENAI_API_KEY: "k", PGCONNECT_TIMEOUT: "60" };
     const command = project.start(line.split(" "), stdin, env);

@@ -22,8 +22,11 @@ const SHIFT = "(select shift from rkat.position_shift)";
 /** The first position of the running transaction. */
 export const FIRST_POSITION = `(${NUMBER} + ${SHIFT}) * ${EVENTS_PER_NUMBER}`;
 
+/** The number of the oldest transaction that is still writing. */
+export const OLDEST_WRITER = "pg_snapshot_xmin(pg_current_snapshot())";
+
 /** All positions below it are final. */
-export const HORIZON = `(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + ${SHIFT}) * ${EVENTS_PER_NUMBER}`;
+export const HORIZON = `(${OLDEST_WRITER}::text::bigint + ${SHIFT}) * ${EVENTS_PER_NUMBER}`;
 
 /**
  * More first positions, for a transaction with so many events. Their numbers are those of subtransactions that are

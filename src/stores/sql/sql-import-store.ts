@@ -149,11 +149,10 @@ export class SqlForgottenTexts implements Asking<ForgottenTexts & ForgottenMarks
     const kept = yield* rows<{ mark: string }>(
       sql`select mark from rkat.forgotten_text where namespace = ${this.#namespace}`,
     );
-    if (kept.length === 0) return [];
-    return forgottenCopy(
-      yield* requireKey(),
-      kept.map(({ mark }) => mark),
-    );
+    const marks = kept.map(({ mark }) => mark);
+    // A store whose marks all came from other stores may have no key of its own.
+    const own = marks.length > 0 ? yield* row<Key>(KEY) : undefined;
+    return own ? forgottenCopy(keyIn(own), marks) : marks;
   }
 
   *restore(copy: readonly string[]): Sql<void> {

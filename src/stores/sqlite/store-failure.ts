@@ -39,6 +39,11 @@ export function isBusy(error: unknown): boolean {
   return code === 5 || code === 6;
 }
 
+/** Whether an error of a copy is about the file that is read: it is busy, may not be opened, is damaged, or no database. */
+export function isAboutSource(error: unknown): boolean {
+  return [3, 5, 6, 11, 26].includes(resultCode(error) ?? -1);
+}
+
 /** SQLite's primary result code, if the error is one of SQLite's. */
 function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errcode" in error)) return undefined;

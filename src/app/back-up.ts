@@ -1,0 +1,261 @@
+import { existsSync, linkSync, lstatSync, mkdirSync, renameSync, unlinkSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { type PartFile, type PartName, writeBackup } from "../backup/backup-file.ts";
+import { inWorkFolder } from "../backup/work-folder.ts";
+import { hasUserStore } from "../config/config-places.ts";
+import type { SearchScope } from "../config/settings.ts";
+import { ownKey } from "../config/trust.ts";
+import {
+  hasStore,
+  openUserWorkspace,
+  requireTrustedStore,
+  type Workspace,
+} from "../config/workspace.ts";
+import { errorText, SessionError } from "../core/errors.ts";
+import type { Stores } from "../core/stores.ts";
+import { examineStore } from "./examine.ts";
+import { storeName } from "./open-stores.ts";
+
+/** What a backup is doing, and how much of it is done; in bytes, pages or entries. */
+export interface BackupProgress {
+  readonly step: "copying" | "checking" | "writing" | "reading" | "comparing";
+  readonly done: number;
+}
+
+export interface BackupWork {
+  readonly scope: SearchScope;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: BackupProgress) => void;
+}
+
+export interface BackupReport {
+  readonly file: string;
+  readonly bytes: number;
+  readonly made_at: string;
+  /** The stores in it: which, and where they are. */
+  readonly stores: readonly { readonly name: PartName; readonly place: string }[];
+}
+
+/** A store that a backup has, or that takes what a backup has. */
+export interface BackupPlace {
+  readonly name: PartName;
+  readonly workspace: Workspace;
+}
+
+/**
+ * Writes a backup of the project's store and of the user-wide one into `file`: each as it is at one moment, with its
+ * users, its trash and all that was learned, while others go on writing. It is checked before it gets its name.
+ *
+ * @throws SessionError `NOT_POSSIBLE` when the file is there already, or there is no store
+ * @throws SessionError `SESSION_STORE_ERROR` when the copy of a store is damaged
+ */
+export async function backUp(
+  workspace: Workspace,
+  { file, force, ...work }: BackupWork & { readonly file: string; readonly force: boolean },
+): Promise<BackupReport> {
+  const path = resolve(file);
+  const places = await placesToBackUp(workspace, work.scope);
+  const madeAt = new Date();
+  const key = ownKey(process.env);
+  const bytes = await writing(path, force, async (folder) => {
+    const parts: PartFile[] = [];
+    for (const place of places) {
+      const copy = join(folder, `${place.name}.db`);
+      await copyOf(place.workspace, copy, work);
+      await requireSound(copy, work);
+      parts.push({ name: place.name, file: copy });
+    }
+    const unseen = join(folder, "backup");
+    const { signal, onProgress } = work;
+    let done = 0;
+    const written = await writeBackup(unseen, parts, {
+      key,
+      madeAt,
+      signal,
+      onProgress: (more) => {
+        done += more;
+        onProgress({ step: "writing", done });
+      },
+    });
+    publishBackup(unseen, path, force);
+    return written;
+  });
+  const stores = places.map(({ name, workspace: own }) => ({ name, place: storeName(own) }));
+  return { file: path, bytes, made_at: madeAt.toISOString(), stores };
+}
+
+/** Works in a folder beside a file that is about to be written. */
+async function writing<Result>(
+  path: string,
+  force: boolean,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  try {
+    requireFree(path, force);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    return await inWorkFolder(path, work);
+  } catch (error) {
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    throw new SessionError("SESSION_STORE_ERROR", {
+      message: `${path} could not be written (${errorText(error)}).`,
+      hint: "Check the folder, its permissions and the free space of the disk. No backup was written.",
+      cause: error,
+    });
+  }
+}
+
+/** The stores of a scope, with those that only some backups have. */
+export async function backupPlaces(
+  workspace: Workspace,
+  scope: SearchScope,
+): Promise<readonly BackupPlace[]> {
+  if (workspace.user !== undefined) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "A backup has the sessions of all users.",
+      hint: "Leave --user out, and RKAT_USER empty.",
+    });
+  }
+  const { folder, storeFile, storeAddress } = workspace;
+  const library = await openUserWorkspace({ cwd: folder, env: process.env }).catch((error) => {
+    if (scope === "user") throw error;
+    return undefined;
+  });
+  // In your home folder both are the same.
+  const isLibrary = storeAddress === undefined && library?.storeFile === storeFile;
+  const own = scope === "user" || isLibrary ? [] : [{ name: "project" as const, workspace }];
+  const others =
+    library && (scope !== "project" || isLibrary)
+      ? [{ name: "user" as const, workspace: library }]
+      : [];
+  return [...own, ...others];
+}
+
+async function placesToBackUp(
+  workspace: Workspace,
+  scope: SearchScope,
+): Promise<readonly BackupPlace[]> {
+  const places = await backupPlaces(workspace, scope);
+  const found = places.filter(({ workspace: own }) => hasStore(own));
+  const [missing] = places.filter((place) => !found.includes(place));
+  // A user-wide store that was never made is no reason to stop.
+  if (missing && (missing.name === "project" || found.length === 0)) {
+    throw new SessionError("NOT_POSSIBLE", {
+      message: `There is no store at ${missing.workspace.storeFile}.`,
+      hint: hasUserStore(process.env)
+        ? "Name the project's folder with --dir, or back up the user-wide store with --scope user."
+        : "Name the project's folder with --dir.",
+    });
+  }
+  return found;
+}
+
+/** Copies a store, as it is at one moment, into a new SQLite file. */
+async function copyOf(workspace: Workspace, to: string, work: BackupWork): Promise<void> {
+  const { signal, onProgress } = work;
+  const { copyStore, settleStore } = await import("../stores/sqlite/copy-store.ts");
+  const copying = (done: number) => onProgress({ step: "copying", done });
+  if (workspace.storeAddress === undefined) {
+    requireTrustedStore(workspace.storePlace, process.env);
+    await copyStore(workspace.storeFile, to, { signal, onProgress: copying });
+  } else {
+    await withSnapshot(workspace.storeAddress, async (from) => {
+      const { moveStores } = await import("../moving/move-stores.ts");
+      const { sqliteStores } = await import("../stores/sqlite/sqlite-stores.ts");
+      const stores = sqliteStores({ path: to });
+      try {
+        await moveStores(from, stores, { signal, onProgress: copying });
+      } finally {
+        await stores.close();
+      }
+    });
+  }
+  settleStore(to);
+}
+
+/** Works with the stores of a namespace on PostgreSQL, as they are at one moment. */
+async function withSnapshot(
+  address: string,
+  work: (stores: Stores) => Promise<void>,
+): Promise<void> {
+  const { postgresAddress } = await import("../stores/postgres/server-address.ts");
+  const { postgresStores } = await import("../stores/postgres/postgres-stores.ts");
+  const { openSnapshotPool } = await import("../stores/postgres/snapshot-pool.ts");
+  const { connectionString, notify: _, partitions: __, ...place } = postgresAddress(address);
+  // The tables are made, or brought to this version, before: a snapshot is only read.
+  const ready = postgresStores({ connectionString, ...place });
+  await ready.users().finally(() => ready.close());
+  const pool = await openSnapshotPool(connectionString);
+  const stores = postgresStores({ pool, ...place });
+  try {
+    await work(stores);
+  } finally {
+    await stores.close();
+    await pool.end();
+  }
+}
+
+/** @throws SessionError `SESSION_STORE_ERROR` when the copy of a store is damaged */
+async function requireSound(copy: string, { signal, onProgress }: BackupWork): Promise<void> {
+  const { settleStore } = await import("../stores/sqlite/copy-store.ts");
+  const { sqliteStores } = await import("../stores/sqlite/sqlite-stores.ts");
+  onProgress({ step: "checking", done: 0 });
+  const problems = [...(await examineStore(copy))];
+  if (problems.length === 0) {
+    const stores = sqliteStores({ path: copy });
+    try {
+      const users = await stores.users();
+      for (const { memory } of [stores, ...users.map((user) => stores.forUser(user))]) {
+        signal.throwIfAborted();
+        const check = await memory.verify({
+          signal,
+          onProgress: ({ done }) => onProgress({ step: "checking", done }),
+        });
+        problems.push(...check.problems);
+      }
+    } finally {
+      await stores.close();
+    }
+  }
+  settleStore(copy);
+  const [problem] = problems;
+  if (problem === undefined) return;
+  throw new SessionError("SESSION_STORE_ERROR", {
+    detail: `The store has a problem, so it was not backed up: ${problem.replace(/\.?$/, ".")}`,
+    hint: "`rkat doctor` lists all problems, and `rkat repair` mends what can be made again.",
+  });
+}
+
+/** @throws SessionError `NOT_POSSIBLE` when the place of a backup is taken, `INVALID_PARAMS` when it cannot be one */
+function requireFree(path: string, force: boolean): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found && !found.isFile()) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: `${path} is not a regular file.`,
+      hint: "Name a new file.",
+    });
+  }
+  if (found && !force) throw fileIsThere(path);
+}
+
+function publishBackup(unseen: string, path: string, force: boolean): void {
+  if (force) {
+    renameSync(unseen, path);
+    return;
+  }
+  try {
+    linkSync(unseen, path);
+    unlinkSync(unseen);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Some file systems, such as those of USB sticks, have no hard links.
+    if (code === "EEXIST" || existsSync(path)) throw fileIsThere(path);
+    renameSync(unseen, path);
+  }
+}
+
+function fileIsThere(path: string): SessionError {
+  return new SessionError("NOT_POSSIBLE", {
+    message: `${path} is there already.`,
+    hint: "Name another file, or pass --force to replace it.",
+  });
+}

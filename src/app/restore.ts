@@ -1,0 +1,282 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BackupFile, type PartName } from "../backup/backup-file.ts";
+import { compareStores, isSame, type StoreDifferences } from "../backup/compare-stores.ts";
+import { inWorkFolder } from "../backup/work-folder.ts";
+import { TRUST_VARIABLE } from "../config/config-source.ts";
+import { ownKey } from "../config/trust.ts";
+import {
+  hasCapability,
+  makeDataFolder,
+  placeStore,
+  requireNoStore,
+  type Workspace,
+} from "../config/workspace.ts";
+import { SessionError } from "../core/errors.ts";
+import type { Stores } from "../core/stores.ts";
+import { type BackupPlace, type BackupWork, backupPlaces } from "./back-up.ts";
+import { examineStore } from "./examine.ts";
+import { openStores, storeName } from "./open-stores.ts";
+
+export interface RestoreReport {
+  readonly file: string;
+  readonly made_at: string;
+  readonly stores: readonly { readonly name: PartName; readonly place: string }[];
+}
+
+export interface CompareReport extends RestoreReport {
+  readonly same: boolean;
+  readonly differences: readonly NamedDifferences[];
+}
+
+interface NamedDifferences extends StoreDifferences {
+  readonly store: PartName;
+  readonly user?: string;
+}
+
+interface RestoreWork extends BackupWork {
+  readonly file: string;
+}
+
+/**
+ * Restores the stores of a backup where there are none. It reads all of the backup before it changes anything.
+ *
+ * @throws SessionError `INVALID_PARAMS` for a file that is no backup, or a damaged one
+ * @throws SessionError `NOT_POSSIBLE` when something is there already
+ * @throws SessionError `STORE_NOT_TRUSTED` for a backup that you did not write, unless it `isTrusted`
+ */
+export async function restoreBackup(
+  workspace: Workspace,
+  { isTrusted, ...work }: RestoreWork & { readonly isTrusted: boolean },
+): Promise<RestoreReport> {
+  const { backup, places } = await openBackup(workspace, work);
+  const isOwn = backup.isSealedWith(ownKey(process.env));
+  if (!isOwn && !isTrusted && process.env[TRUST_VARIABLE] !== "true") {
+    throw new SessionError("STORE_NOT_TRUSTED", {
+      message: `${backup.path} was not written by you on this machine.`,
+      hint: "It decides what is remembered, and which tool calls are allowed. If you know where it comes from, add --trust.",
+    });
+  }
+  for (const place of places) await requireEmpty(backup, place);
+  await backup.verify(reading(work));
+  for (const place of places) {
+    if (place.workspace.storeAddress === undefined) await restoreFile(backup, place, work);
+    else await restoreDatabase(backup, place, place.workspace.storeAddress, work);
+  }
+  await writeSessionFiles(places);
+  return reportOf(backup, places);
+}
+
+/** Says how the stores differ from a backup. Changes nothing. */
+export async function compareBackup(
+  workspace: Workspace,
+  work: RestoreWork,
+): Promise<CompareReport> {
+  const { backup, places } = await openBackup(workspace, work);
+  await backup.verify(reading(work));
+  const differences: NamedDifferences[] = [];
+  for (const place of places) {
+    await withPart(backup, place.name, work, async (copy) => {
+      const here = await openStores(place.workspace, "existing");
+      try {
+        differences.push(...(await differencesOf(place.name, copy, here, work)));
+      } finally {
+        await here.close();
+      }
+    });
+  }
+  const same = differences.every(isNoDifference);
+  return { ...reportOf(backup, places), same, differences };
+}
+
+const isNoDifference = ({ store: _, user: __, ...found }: NamedDifferences) => isSame(found);
+
+async function differencesOf(
+  store: PartName,
+  copy: Stores,
+  here: Stores,
+  { signal, onProgress }: RestoreWork,
+): Promise<readonly NamedDifferences[]> {
+  let done = 0;
+  const watch = {
+    signal,
+    onProgress: (entries: number) => {
+      done += entries;
+      onProgress({ step: "comparing", done });
+    },
+  };
+  const found: NamedDifferences[] = [{ store, ...(await compareStores(copy, here, watch)) }];
+  const users = new Set([...(await copy.users()), ...(await here.users())]);
+  for (const user of users) {
+    const own = await compareStores(copy.forUser(user), here.forUser(user), watch);
+    found.push({ store, user, ...own });
+  }
+  return found;
+}
+
+async function openBackup(
+  workspace: Workspace,
+  { file, scope }: RestoreWork,
+): Promise<{ readonly backup: BackupFile; readonly places: readonly BackupPlace[] }> {
+  const backup = await BackupFile.open(file);
+  const names = new Set(backup.manifest.parts.map(({ name }) => name));
+  const places = (await backupPlaces(workspace, scope)).filter(({ name }) => names.has(name));
+  if (places.length > 0) return { backup, places };
+  const other = scope === "user" ? "project" : "user";
+  throw new SessionError("INVALID_PARAMS", {
+    message: `${file} has nothing for the ${scope === "user" ? "user-wide store" : "project"}.`,
+    hint: `It has the ${names.has("user") ? "user-wide store" : "store of a project"}: pass --scope ${other}.`,
+  });
+}
+
+/** Works with a part of a backup, in a private folder that is removed afterwards. */
+async function withPart(
+  backup: BackupFile,
+  name: PartName,
+  work: RestoreWork,
+  use: (stores: Stores) => Promise<void>,
+): Promise<void> {
+  await inWorkFolder(join(tmpdir(), "rkat-restore"), async (folder) => {
+    const copy = join(folder, `${name}.db`);
+    await extract(backup, name, copy, work);
+    const { sqliteStores } = await import("../stores/sqlite/sqlite-stores.ts");
+    const stores = sqliteStores({ path: copy });
+    try {
+      await use(stores);
+    } finally {
+      await stores.close();
+    }
+  });
+}
+
+/** @throws SessionError `INVALID_PARAMS` when the part is damaged, or from a newer rkat */
+async function extract(
+  backup: BackupFile,
+  name: PartName,
+  copy: string,
+  work: RestoreWork,
+): Promise<void> {
+  await backup.extract(name, copy, reading(work));
+  work.onProgress({ step: "checking", done: 0 });
+  const [problem] = await examineStore(copy);
+  if (problem === undefined) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `The store in ${backup.path} cannot be used: ${problem.replaceAll(copy, "it")}`,
+    hint: "Use another backup. Nothing was restored from this one.",
+  });
+}
+
+async function restoreFile(
+  backup: BackupFile,
+  { name, workspace: { storePlace } }: BackupPlace,
+  work: RestoreWork,
+): Promise<void> {
+  makeDataFolder(storePlace, process.env);
+  const { settleStore } = await import("../stores/sqlite/copy-store.ts");
+  await inWorkFolder(storePlace.storeFile, async (folder) => {
+    const unseen = join(folder, "store.db");
+    await extract(backup, name, unseen, work);
+    settleStore(unseen);
+    placeStore(storePlace, unseen, process.env);
+  });
+}
+
+async function restoreDatabase(
+  backup: BackupFile,
+  { name }: BackupPlace,
+  address: string,
+  work: RestoreWork,
+): Promise<void> {
+  const { signal, onProgress } = work;
+  const { moveStores } = await import("../moving/move-stores.ts");
+  await withPart(backup, name, work, async (copy) => {
+    const to = await storesAtAddress(address);
+    try {
+      await to.events.saveCheckpoint(RESTORE_MARK, markOf(backup, name));
+      await moveStores(copy, to, {
+        signal,
+        onProgress: (done) => onProgress({ step: "copying", done }),
+      });
+      await to.events.saveCheckpoint(RESTORE_MARK, 0);
+    } finally {
+      await to.close();
+    }
+  });
+}
+
+async function storesAtAddress(address: string): Promise<Stores> {
+  const { postgresAddress } = await import("../stores/postgres/server-address.ts");
+  const { postgresStores } = await import("../stores/postgres/postgres-stores.ts");
+  return postgresStores(postgresAddress(address));
+}
+
+/**
+ * In a database, a restore of the same backup that was stopped goes on.
+ *
+ * @throws SessionError `NOT_POSSIBLE` when something is there
+ */
+async function requireEmpty(
+  backup: BackupFile,
+  { name, workspace: { storeAddress, storePlace } }: BackupPlace,
+): Promise<void> {
+  if (storeAddress === undefined) return requireNoStore(storePlace);
+  const stores = await storesAtAddress(storeAddress);
+  try {
+    const begun = await stores.events.checkpoint(RESTORE_MARK);
+    if (begun === markOf(backup, name) || (await isEmpty(stores))) return;
+  } finally {
+    await stores.close();
+  }
+  throw new SessionError("NOT_POSSIBLE", {
+    message: "The database has something in this namespace. Nothing was restored over it.",
+    hint: "Compare both with `rkat restore FILE --compare`. To use the backup, name another namespace in the address: ?namespace=NAME.",
+  });
+}
+
+/** The checkpoint that says which backup is being restored; 0 when none is. */
+const RESTORE_MARK = "restore";
+
+function markOf({ manifest }: BackupFile, name: PartName): number {
+  const part = manifest.parts.find((each) => each.name === name);
+  return 1 + Number.parseInt(part?.sha256.slice(0, 12) ?? "", 16);
+}
+
+async function isEmpty({ events, memory, knowledge, trash, users }: Stores): Promise<boolean> {
+  const found = await Promise.all([
+    events.readAll(0, 1),
+    memory.list({ limit: 1 }),
+    knowledge.list({ limit: 1 }),
+    trash?.events.readAll(0, 1) ?? [],
+    users(),
+  ]);
+  return found.every(({ length }) => length === 0);
+}
+
+/** Projected files of the project's sessions are made again from its log. */
+async function writeSessionFiles(places: readonly BackupPlace[]): Promise<void> {
+  const { projectSessions } = await import("./project-sessions.ts");
+  for (const { name, workspace } of places) {
+    // Those of a database are written on each machine, by the process that holds a session there.
+    if (name !== "project" || workspace.storeAddress !== undefined) continue;
+    if (hasCapability(workspace.config, "session-store")) await projectSessions(workspace);
+  }
+}
+
+function reading({ signal, onProgress }: RestoreWork) {
+  let done = 0;
+  return {
+    signal,
+    onProgress: (bytes: number) => {
+      done += bytes;
+      onProgress({ step: "reading", done });
+    },
+  };
+}
+
+function reportOf(
+  { path, manifest: { made_at } }: BackupFile,
+  places: readonly BackupPlace[],
+): RestoreReport {
+  const stores = places.map(({ name, workspace }) => ({ name, place: storeName(workspace) }));
+  return { file: path, made_at, stores };
+}

@@ -1,0 +1,134 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { type BackupProgress, backUp } from "../../app/back-up.ts";
+import { type CompareReport, compareBackup, restoreBackup } from "../../app/restore.ts";
+import type { SearchScope } from "../../config/settings.ts";
+import { ERRORS } from "../../core/errors.ts";
+import type { CliContext } from "../cli-context.ts";
+import { plural, thousands } from "../render/amounts.ts";
+import { renderDifferences } from "../render/render-backup.ts";
+import { fileSize } from "../render/render-import.ts";
+import { printJson, printText } from "../terminal/print.ts";
+import { ProgressLine } from "../terminal/progress-line.ts";
+import { scopeFlag } from "./flags.ts";
+import { workspaceOf } from "./with-service.ts";
+
+interface BackupFlags {
+  readonly scope: SearchScope;
+  readonly force?: true;
+  readonly json?: true;
+}
+
+interface RestoreFlags {
+  readonly scope: SearchScope;
+  readonly compare?: true;
+  readonly trust?: true;
+  readonly json?: true;
+}
+
+/** `rkat backup`: all of a store in one file, while others write. */
+export function backupCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
+  const command = program
+    .command("backup")
+    .description("write this project's store and the user-wide one into one checked file")
+    .argument("<file>", "the file to write")
+    .addOption(scopeFlag("which stores").default("all"))
+    .option("--force", "replace the file if it is there")
+    .option("--json", "for scripts")
+    .action((file: string, { scope, force, json }: BackupFlags) =>
+      watched(context, "No backup was written.", async (watch) => {
+        const workspace = await workspaceOf(context, command);
+        const path = resolve(terminal.cwd, file);
+        const report = await backUp(workspace, {
+          file: path,
+          scope,
+          force: force ?? false,
+          ...watch,
+        });
+        watch.done();
+        if (json) return await printJson(terminal.stdout, report);
+        const lines = report.stores.map(({ place }) => `  ${place}`);
+        await printText(
+          terminal.stdout,
+          `Wrote ${report.file} (${fileSize(report.bytes)}), and checked it. It has:\n${lines.join("\n")}\n`,
+        );
+      }),
+    );
+}
+
+/** `rkat restore`: a backup where nothing is, or how it differs from what is there. */
+export function restoreCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
+  const command = program
+    .command("restore")
+    .description("restore a backup where there is no store yet, or compare it with what is there")
+    .argument("<file>", "a file that `rkat backup` wrote")
+    .addOption(scopeFlag("which stores").default("all"))
+    .option("--compare", "say how the stores differ from the backup, and change nothing")
+    .option("--trust", "use a backup that was not written by you on this machine")
+    .option("--json", "for scripts")
+    .action((file: string, { scope, compare, trust, json }: RestoreFlags) =>
+      watched(context, "The same command goes on or starts again.", async (watch) => {
+        const workspace = await workspaceOf(context, command);
+        const work = { file: resolve(terminal.cwd, file), scope, ...watch };
+        if (compare)
+          return await showDifferences(context, await compareBackup(workspace, work), json);
+        const report = await restoreBackup(workspace, { ...work, isTrusted: trust ?? false });
+        watch.done();
+        if (json) return await printJson(terminal.stdout, report);
+        const lines = report.stores.map(({ place }) => `  ${place}`);
+        await printText(
+          terminal.stdout,
+          `Restored the backup of ${report.made_at}:\n${lines.join("\n")}\n`,
+        );
+      }),
+    );
+}
+
+async function showDifferences(
+  context: CliContext,
+  report: CompareReport,
+  json: true | undefined,
+): Promise<void> {
+  const { stdout } = context.terminal;
+  if (!report.same) context.exitCode = 1;
+  if (json) await printJson(stdout, report);
+  else await printText(stdout, renderDifferences(report));
+}
+
+/** Shows how far long work is, and says so when a person stops it. */
+async function watched(
+  context: CliContext,
+  stopped: string,
+  work: (watch: {
+    readonly signal: AbortSignal;
+    readonly onProgress: (progress: BackupProgress) => void;
+    readonly done: () => void;
+  }) => Promise<void>,
+): Promise<void> {
+  const { terminal } = context;
+  const line = new ProgressLine(terminal.stderr);
+  await terminal.interruptible(async (signal) => {
+    try {
+      await work({
+        signal,
+        onProgress: ({ step, done }) => line.show(progressText(step, done)),
+        done: () => line.clear(),
+      });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      line.clear();
+      context.exitCode = ERRORS.TURN_INTERRUPTED.exitCode;
+      await terminal.stderr.write(`Stopped. ${stopped}\n`);
+    } finally {
+      line.clear();
+    }
+  });
+}
+
+function progressText(step: BackupProgress["step"], done: number): string {
+  if (done === 0) return step;
+  const isBytes = step === "reading" || step === "writing";
+  return `${step}: ${isBytes ? fileSize(done) : thousands(done)}`;
+}
