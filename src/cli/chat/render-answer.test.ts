@@ -43,6 +43,18 @@ test("code is indented and keeps its spaces", () => {
   expect(rendered("```ts\nif (a) {\n  b();\n}\n```")).toEqual(["  if (a) {", "    b();", "  }"]);
 });
 
+test("code has the colours of its language, wherever it stands, and one colour without a language", () => {
+  const { cyan, magenta, green } = COLOURED;
+  const coloured = `${magenta("let")} a = ${green('"b"')}`;
+  const code = 'let a = "b"';
+  expect(rendered(`\`\`\`js\n${code}\n\`\`\``, 40, COLOURED)).toEqual([`  ${coloured}`]);
+  expect(rendered(`\`\`\`js\n${code}`, 40, COLOURED)).toEqual([`  ${coloured}`]);
+  expect(rendered(`\`\`\`\n${code}\n\`\`\``, 40, COLOURED)).toEqual([`  ${cyan(code)}`]);
+  expect(rendered(`1. a\n   \`\`\`js\n   ${code}\n   \`\`\``, 40, COLOURED).join("")).toContain(
+    coloured,
+  );
+});
+
 test("a link shows where it leads", () => {
   expect(rendered("[your bank](https://evil.example)").join(" ")).toBe(
     "your bank (https://evil.example)",

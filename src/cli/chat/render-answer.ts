@@ -10,6 +10,7 @@ import {
 } from "@earendil-works/pi-tui";
 import { printable } from "../render/printable.ts";
 import type { Style } from "../render/style.ts";
+import { type CodeKind, type CodePart, CodeReader } from "./code-reader.ts";
 
 // A link shows where it leads. As a hyperlink of the terminal, it could say one address and open another.
 setCapabilities({ images: null, trueColor: false, hyperlinks: false });
@@ -17,7 +18,7 @@ setCapabilities({ images: null, trueColor: false, hyperlinks: false });
 /** The lines of a block of an answer. What a model wrote can style them, and nothing else. */
 export function renderAnswer(block: AnswerBlock, columns: number, style: Style): readonly string[] {
   const text = printable(block.text);
-  if (block.kind === "code") return renderCode(text, columns, style);
+  if (block.kind === "code") return renderCode(colouredCode(block, style), columns);
   if (block.kind === "text" || isTangled(text)) return wrap(text, columns);
   try {
     const markdown = new Markdown(text, 0, 0, themeOf(style), undefined, {
@@ -31,10 +32,39 @@ export function renderAnswer(block: AnswerBlock, columns: number, style: Style):
   }
 }
 
-function renderCode(text: string, columns: number, style: Style): readonly string[] {
+function renderCode(text: string, columns: number): readonly string[] {
   const indent = "  ";
   const lines = wrap(text, columns - indent.length);
-  return lines.map((line) => clip(indent + style.cyan(line), columns));
+  return lines.map((line) => clip(indent + line, columns));
+}
+
+/** Lines of code with the colours of their language, or with one colour where that is not known. */
+function colouredCode(
+  { text, parts }: { readonly text: string; readonly parts?: readonly CodePart[] | undefined },
+  style: Style,
+): string {
+  if (!parts) return style.cyan(printable(text));
+  const paint = paintOf(style);
+  return parts.map(({ text: part, kind }) => paint(printable(part), kind)).join("");
+}
+
+function paintOf(style: Style): (text: string, kind: CodeKind | undefined) => string {
+  const colours: Readonly<Record<CodeKind, (text: string) => string>> = {
+    comment: style.dim,
+    string: style.green,
+    keyword: style.magenta,
+    value: style.yellow,
+    name: style.cyan,
+    added: style.green,
+    removed: style.red,
+  };
+  return (text, kind) => (kind ? colours[kind](text) : text);
+}
+
+/** The lines of a code block inside a list or a quote, which arrives with the whole of that. */
+function highlightCode(code: string, language: string | undefined, style: Style): string[] {
+  const reader = new CodeReader(languageIn(language ?? ""));
+  return code.split("\n").map((text) => colouredCode({ text, parts: reader.read(text) }, style));
 }
 
 /** The lines of a text that may have colours, wrapped at words. */
@@ -90,7 +120,8 @@ function themeOf(style: Style): MarkdownTheme {
     link: style.cyan,
     linkUrl: style.dim,
     code: style.cyan,
-    codeBlock: style.cyan,
+    codeBlock: (text) => text,
+    highlightCode: (code, language) => highlightCode(code, language, style),
     codeBlockBorder: style.dim,
     quote: style.dim,
     quoteBorder: style.dim,
@@ -110,6 +141,8 @@ export interface AnswerBlock {
   readonly text: string;
   /** Whether the block goes on where the last one ended, without a blank line between. */
   readonly continues: boolean;
+  /** What the line of code consists of, where its language is known. */
+  readonly parts?: readonly CodePart[];
 }
 
 /**
@@ -149,7 +182,8 @@ export class AnswerBlocks {
     const text = this.#open + this.#line;
     // The end of a code block may be arriving. It is no code.
     if (text.trim() === "" || this.#fence?.marker.startsWith(text.trim())) return undefined;
-    return this.#block(this.#fence ? "code" : "markdown", text);
+    const { code } = this.#fence ?? {};
+    return code ? this.#codeLine(text, code.peek(text.trimEnd())) : this.#block("markdown", text);
   }
 
   #take(line: string, done: AnswerBlock[]): void {
@@ -178,8 +212,8 @@ export class AnswerBlocks {
       this.#continues = false;
       return;
     }
-    const indent = new RegExp(`^ {0,${fence.indent}}`);
-    done.push(this.#block("code", line.replace(indent, "")));
+    const code = line.replace(new RegExp(`^ {0,${fence.indent}}`), "").trimEnd();
+    done.push(this.#codeLine(code, fence.code.read(code)));
     this.#continues = true;
   }
 
@@ -199,6 +233,10 @@ export class AnswerBlocks {
     this.#continues = true;
   }
 
+  #codeLine(text: string, parts: readonly CodePart[] | undefined): AnswerBlock {
+    return { ...this.#block("code", text), ...(parts && { parts }) };
+  }
+
   #block(kind: AnswerBlock["kind"], text: string): AnswerBlock {
     return { kind, text: text.trimEnd(), continues: this.#continues };
   }
@@ -209,15 +247,22 @@ export const BLOCK_MAX = 4000;
 interface Fence {
   readonly marker: string;
   readonly indent: number;
+  readonly code: CodeReader;
 }
 
 function fenceIn(line: string): Fence | undefined {
   const [start] = /^ {0,3}(?:`{3,}|~{3,})/.exec(line) ?? [];
   if (start === undefined) return undefined;
   const marker = start.trimStart();
-  const language = line.slice(start.length);
-  if (marker.startsWith("`") && language.includes("`")) return undefined;
-  return { marker, indent: start.length - marker.length };
+  const info = line.slice(start.length);
+  if (marker.startsWith("`") && info.includes("`")) return undefined;
+  const code = new CodeReader(languageIn(info));
+  return { marker, indent: start.length - marker.length, code };
+}
+
+/** The first word after a fence: `ts` of "```ts title=a.ts". */
+function languageIn(info: string): string {
+  return /^\s*\{?\.?([^\s{},:]+)/.exec(info)?.[1] ?? "";
 }
 
 function closes({ marker }: Fence, line: string): boolean {

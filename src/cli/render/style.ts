@@ -10,6 +10,7 @@ export interface Style {
   green(text: string): string;
   yellow(text: string): string;
   cyan(text: string): string;
+  magenta(text: string): string;
 }
 
 /** The codes that begin and end a style. The end leaves other styles as they are. */
@@ -22,6 +23,7 @@ const CODES = {
   green: [32, 39],
   yellow: [33, 39],
   cyan: [36, 39],
+  magenta: [35, 39],
 } as const;
 
 /** Colours for a terminal, unless NO_COLOR is set (https://no-color.org). None for a pipe. */
