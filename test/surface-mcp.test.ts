@@ -35,6 +35,7 @@ const A_MODEL =
   "a model calls the tools, so what it adds or denies makes no rule; test/attack/teach-over-mcp.test.ts says what it does";
 const CANNOT = {
   "a denial tells the model why, and changes the system prompt of the next session": A_MODEL,
+  "a statement that a newer one contradicts names that one, until it is forgotten": A_MODEL,
   "appended messages teach the project only when a user wrote them": A_MODEL,
   "the knowledge of a project is taught, listed, read, edited, pinned, made rules of, and forgotten":
     A_MODEL,

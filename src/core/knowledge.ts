@@ -53,6 +53,8 @@ export interface KnowledgeEntry {
   readonly sources?: readonly string[];
   /** For a rule: the words that it rests on. A service adds them to its answers; a store does not keep them. */
   readonly restsOn?: readonly Ground[];
+  /** The newer statement that contradicts it, and holds. A service adds it to its answers; a store does not keep it. */
+  readonly replacedBy?: string;
 }
 
 /** What a rule rests on: something that the user said, denied or added. */
@@ -72,7 +74,10 @@ export interface Ground {
 
 /** New knowledge. It is merged into an entry that says the same. */
 export interface NewKnowledge
-  extends Omit<KnowledgeEntry, "lastTime" | "count" | "edited" | "usedAt" | "pinned" | "restsOn"> {
+  extends Omit<
+    KnowledgeEntry,
+    "lastTime" | "count" | "edited" | "usedAt" | "pinned" | "restsOn" | "replacedBy"
+  > {
   readonly pinned?: boolean;
   /** How often it was said. Default 1. */
   readonly count?: number;

@@ -75,7 +75,7 @@ export class ProjectKnowledge {
   }
 
   async list(page: KnowledgePage): Promise<readonly KnowledgeEntry[]> {
-    return await withGrounds(await this.store.list(page), this.store);
+    return await this.#shown(await this.store.list(page));
   }
 
   all(): Promise<readonly KnowledgeEntry[]> {
@@ -84,9 +84,22 @@ export class ProjectKnowledge {
 
   /** @throws SessionError `KNOWLEDGE_NOT_FOUND` */
   async read(id: string): Promise<KnowledgeEntry> {
-    const [entry] = await withGrounds(await this.store.read([id]), this.store);
+    const [entry] = await this.#shown(await this.store.read([id]));
     if (!entry) throw notFound(id);
     return entry;
+  }
+
+  /** Entries with what they rest on, and the newer statements that hold in their place. */
+  async #shown(entries: readonly KnowledgeEntry[]): Promise<readonly KnowledgeEntry[]> {
+    const grounded = await withGrounds(entries, this.store);
+    if (!entries.some(({ kind }) => kind === "correction" || kind === "preference"))
+      return grounded;
+    const { contradictions } = this.#distiller.distill(await this.#evidence());
+    const newer = new Map(contradictions.map(({ kept, dropped }) => [dropped.id, kept.id]));
+    return grounded.map((entry) => {
+      const replacedBy = newer.get(entry.id);
+      return replacedBy === undefined ? entry : { ...entry, replacedBy };
+    });
   }
 
   async add({

@@ -266,6 +266,37 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     await page.locator(".row.marked").getByText("The owner of the parcel index is").waitFor();
   });
 
+  test("knowledge says what replaced what, and is edited, pinned and forgotten", async () => {
+    const { page } = await open(reading.link);
+    await views(page).getByRole("link", { name: "Knowledge" }).click();
+    await page.getByLabel("Kind").selectOption("preference");
+    const entry = (text: string) =>
+      page.getByRole("article").filter({ has: page.locator(".words", { hasText: text }) });
+    const older = entry("Always use npm.");
+    await older.getByText("no longer holds").waitFor();
+    await entry("Never use npm.").getByRole("link", { name: "“Always use npm.”" }).waitFor();
+    expect(await page.getByRole("button", { name: "Edit" }).count()).toBe(0);
+    await older.getByRole("link", { name: "“Never use npm.”" }).click();
+    await page.getByText("Only one entry is shown.").waitFor();
+    await entry("Never use npm.").waitFor();
+    expect(await older.count()).toBe(0);
+
+    const { page: other } = await open(writing.link);
+    await views(other).getByRole("link", { name: "Knowledge" }).click();
+    await other.getByLabel("Kind").selectOption("preference");
+    const commits = (text: string) => other.getByRole("article").filter({ hasText: text });
+    await commits("Write short commits.").getByRole("button", { name: "Edit" }).click();
+    await other.getByLabel("New text").fill("Write long commits.");
+    await other.getByRole("button", { name: "Save" }).click();
+    await commits("Write long commits.").getByText("edited", { exact: true }).waitFor();
+    await commits("Write long commits.").getByRole("button", { name: "Pin" }).click();
+    await commits("Write long commits.").getByText("pinned", { exact: true }).waitFor();
+    await commits("Write long commits.").getByRole("button", { name: "Forget…" }).click();
+    const dialog = other.getByRole("dialog", { name: "Forget this, and never learn it again?" });
+    await dialog.getByRole("button", { name: "Forget for good" }).click();
+    await expect.poll(() => commits("Write long commits.").count()).toBe(0);
+  });
+
   test("what somebody wrote to be run, to hide or to send something is shown as it is", async () => {
     const { page, asked, said } = await open(at(reading.link, made.hostile));
     await row(page, "<img src=").waitFor();

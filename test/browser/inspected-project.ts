@@ -90,7 +90,9 @@ export async function fill(project: Project): Promise<Inspected> {
       { role: "assistant", content: "x".repeat(5_000_000) },
     ],
   });
-  await service.addKnowledge({ content: "Use pnpm, never npm.", kind: "preference" });
+  for (const content of ["Always use npm.", "Never use npm.", "Write short commits."]) {
+    await service.addKnowledge({ content });
+  }
   const { sessionId: long } = await service.createSession({ memory: false });
   let seq = (await service.read({ sessionId: long })).seq;
   for (let at = 0; at < EVENTS; at += 5000) {

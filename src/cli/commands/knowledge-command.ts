@@ -310,6 +310,7 @@ function renderEntry(entry: KnowledgeEntry, style: Style): string {
       ["goal", shown(entry.goal)],
       ["tags", shown(entry.tags.join(", "))],
       ["used", entry.usedAt],
+      ["replaced by", entry.replacedBy],
     ],
     style,
   );
@@ -320,8 +321,9 @@ function renderEntry(entry: KnowledgeEntry, style: Style): string {
 
 const shown = (text: string | undefined) => text && printable(text);
 
-function about({ id, count, lastTime, origin }: KnowledgeEntry): string {
+function about({ id, count, lastTime, origin, replacedBy }: KnowledgeEntry): string {
   const times = count > 1 ? ` · ${plural(count, "time")}` : "";
   const from = origin === "imported" ? " · from an imported transcript, makes no rule" : "";
-  return `${id} · ${lastTime.slice(0, 10)}${times}${from}`;
+  const newer = replacedBy === undefined ? "" : ` · replaced by ${replacedBy}`;
+  return `${id} · ${lastTime.slice(0, 10)}${times}${from}${newer}`;
 }

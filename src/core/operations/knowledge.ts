@@ -99,6 +99,7 @@ export const knowledgeEntry = shape<KnowledgeEntry>()({
       }),
     )
     .optional(),
+  replacedBy: z.string().optional(),
 });
 
 const heldText = z.object({ id: z.string(), content: z.string() });

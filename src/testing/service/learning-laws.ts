@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { PendingApproval } from "../../core/approval.ts";
+import type { KnowledgeEntry } from "../../core/knowledge.ts";
 import { toolResults } from "../../core/message.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { expects, type Law } from "../law.ts";
@@ -107,6 +108,31 @@ export const learningLaws: readonly Law<OpenService>[] = [
         /## Learned Behavioral Rules[\s\S]*1\. [\s\S]*datetime[\s\S]*Look at the calendar instead\./,
       );
       assert.doesNotMatch(await systemPrompt(service, sessionId), /Learned/);
+    },
+  },
+  {
+    name: "a statement that a newer one contradicts names that one, until it is forgotten",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING });
+      const older = await service.addKnowledge({ content: "Always use npm for installs." });
+      const newer = await service.addKnowledge({ content: "Never use npm for installs." });
+      const other = await service.addKnowledge({ content: "Write short commits." });
+      const replacedBy = async ({ id }: KnowledgeEntry) =>
+        (await service.readKnowledge({ knowledgeId: id })).replacedBy;
+      assert.equal(await replacedBy(older), newer.id);
+      assert.equal(await replacedBy(newer), undefined);
+      assert.equal(await replacedBy(other), undefined);
+      const listed = await service.listKnowledge({ kind: "preference" });
+      assert.deepEqual(
+        listed.map(({ id, replacedBy }) => [id, replacedBy]),
+        [
+          [other.id, undefined],
+          [newer.id, undefined],
+          [older.id, newer.id],
+        ],
+      );
+      await service.forgetKnowledge({ knowledgeId: newer.id });
+      assert.equal(await replacedBy(older), undefined);
     },
   },
   {

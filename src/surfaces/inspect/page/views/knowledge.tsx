@@ -6,13 +6,16 @@ import {
   Choice,
   Dialog,
   Failure,
+  headOf,
+  KINDS,
   plain,
   SearchField,
   Time,
   useLoaded,
+  useWork,
   Words,
 } from "../parts.tsx";
-import { hrefOf } from "../route.ts";
+import { askingFor, hrefOf } from "../route.ts";
 import type { Source, ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
 
@@ -27,35 +30,24 @@ const ORIGINS: Readonly<Record<KnowledgeEntry["origin"], string>> = {
   distilled: "made of others",
 };
 
-/** What the project has learned, and whose words it rests on. */
+/** What the project has learned, whose words it rests on, and what replaced what. */
 export function KnowledgeView({
   source,
   about,
   asked,
 }: ViewProps & { readonly asked: URLSearchParams }) {
+  const only = asked.get("id");
   const [kind, setKind] = useState("");
-  const [text, setText] = useState(asked.get("q") ?? "");
-  const [asking, setAsking] = useState<Entry>();
-  const [failed, setFailed] = useState<unknown>();
-  const { value, error, reload } = useLoaded(
-    () =>
-      source.get<{ entries: readonly Entry[] }>("knowledge", {
-        limit: 500,
-        kind,
-        query: text.trim(),
-      }),
-    [kind, text],
+  const [text, setText] = useState("");
+  const [forgetting, setForgetting] = useState<Entry>();
+  const { value, error, reload } = useLoaded<{ readonly entries: readonly Entry[] }>(
+    async () =>
+      only === null
+        ? source.get("knowledge", { limit: 500, kind, query: text.trim() })
+        : { entries: [await source.get<Entry>(pathOf({ id: only }))] },
+    [kind, text, only],
   );
-  const act = async (work: Promise<unknown>) => {
-    try {
-      await work;
-      setFailed(undefined);
-    } catch (failure) {
-      setFailed(failure);
-    }
-    setAsking(undefined);
-    reload();
-  };
+  const { failed, work } = useWork(reload);
   const entries = value?.entries ?? [];
   return (
     <div class="view">
@@ -71,102 +63,254 @@ export function KnowledgeView({
           label="Kind"
           value={kind}
           onChange={setKind}
-          options={[
-            ["", "all"],
-            ["rule", "rules"],
-            ["preference", "preferences"],
-            ["correction", "corrections"],
-            ["fact", "facts"],
-          ]}
+          options={KINDS.filter(([name]) => name !== "message")}
         />
         <span class="status" role="status">
-          {value ? `${amount(entries.length)} entries` : ""}
+          {value ? `${amount(entries.length)} entries, newest first` : ""}
         </span>
       </form>
       <Failure error={error ?? failed} />
-      {value && entries.length === 0 && (
-        <p class="empty">The project has learned nothing of this kind yet.</p>
+      {only !== null && (
+        <p>
+          Only one entry is shown. <a href="#/knowledge">Show all</a>
+        </p>
       )}
-      <ul class="entries scroll">
-        {entries.map((entry) => (
-          <li key={entry.id} class="card">
-            <span class="facts">
-              <Badge tone={entry.kind}>{entry.kind}</Badge>
-              {entry.pinned && <Badge>pinned</Badge>}
-              {entry.edited && <Badge>edited</Badge>}
-              <span>{ORIGINS[entry.origin]}</span>
-              {entry.count > 1 && <span>{amount(entry.count)} times</span>}
-              <Time at={entry.last_time} />
-              {entry.session_id && (
-                <a href={hrefOf(entry.session_id, "transcript", entry.source?.from)}>
-                  Where it was said
-                </a>
-              )}
-            </span>
-            <Words text={entry.content} />
-            {entry.reason && <p class="quiet">Because: {plain(entry.reason)}</p>}
-            {entry.kind === "rule" && <Grounds source={source} id={entry.id} />}
-            {about.writes && (
-              <div class="bar">
-                <button
-                  type="button"
-                  onClick={() =>
-                    void act(source.send("POST", pathOf(entry), { pinned: !entry.pinned }))
-                  }
-                >
-                  {entry.pinned ? "Unpin" : "Pin"}
-                </button>
-                <button type="button" class="danger" onClick={() => setAsking(entry)}>
-                  Forget…
-                </button>
-              </div>
-            )}
+      {value && entries.length === 0 && (
+        <p class="empty">
+          {kind === "" && text === ""
+            ? "The project has learned nothing yet. It learns from what you tell an agent (“never use npm”), from calls that you deny, and from results of tools."
+            : "The project has learned nothing of this kind yet."}
+        </p>
+      )}
+      <ol class="time-line scroll">
+        {entries.map((entry, at) => (
+          <li key={entry.id}>
+            {dayOf(entry) !== dayOf(entries[at - 1]) && <h2>{dayOf(entry)}</h2>}
+            <div class={entry.replaced_by === undefined ? "card" : "card replaced"}>
+              <EntryCard
+                source={source}
+                entry={entry}
+                entries={entries}
+                writes={about.writes}
+                onForget={setForgetting}
+                onChange={(change) => work(source.send("POST", pathOf(entry), change))}
+              />
+            </div>
           </li>
         ))}
-      </ul>
-      {asking && (
-        <Dialog title="Forget this, and never learn it again?" onClose={() => setAsking(undefined)}>
-          <Words text={asking.content} />
-          <p>Its text is deleted everywhere. It cannot be undone.</p>
-          <div class="bar">
-            <button type="button" onClick={() => setAsking(undefined)}>
-              Keep
-            </button>
-            <button
-              type="button"
-              class="danger"
-              onClick={() => void act(source.send("DELETE", pathOf(asking)))}
-            >
-              Forget for good
-            </button>
-          </div>
-        </Dialog>
+      </ol>
+      {forgetting && (
+        <ForgetDialog
+          entry={forgetting}
+          onKeep={() => setForgetting(undefined)}
+          onForget={() => {
+            setForgetting(undefined);
+            work(source.send("DELETE", pathOf(forgetting)));
+          }}
+        />
       )}
     </div>
   );
 }
 
-function pathOf({ id }: Entry): string {
+const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "long" });
+
+function dayOf(entry: Entry | undefined): string {
+  return entry === undefined ? "" : DAY.format(new Date(entry.last_time));
+}
+
+interface CardProps {
+  readonly source: Source;
+  readonly entry: Entry;
+  /** All that are shown. */
+  readonly entries: readonly Entry[];
+  readonly writes: boolean;
+  readonly onForget: (entry: Entry) => void;
+  readonly onChange: (change: { readonly content?: string; readonly pinned?: boolean }) => void;
+}
+
+function EntryCard({ source, entry, entries, writes, onForget, onChange }: CardProps) {
+  const [edited, setEdited] = useState<string>();
+  const replaced = entries.filter(({ replaced_by }) => replaced_by === entry.id);
+  return (
+    <article>
+      <span class="facts">
+        <Badge tone={entry.kind}>{entry.kind}</Badge>
+        {entry.pinned && <Badge>pinned</Badge>}
+        {entry.edited && <Badge>edited</Badge>}
+        {entry.replaced_by !== undefined && <Badge tone="bad">no longer holds</Badge>}
+        <span>{ORIGINS[entry.origin]}</span>
+        <Said entry={entry} />
+        {entry.session_id && (
+          <a href={hrefOf(entry.session_id, "transcript", entry.source?.from)}>Where it was said</a>
+        )}
+      </span>
+      {edited === undefined ? (
+        <Words text={entry.content} />
+      ) : (
+        <Editor
+          text={edited}
+          onText={setEdited}
+          onCancel={() => setEdited(undefined)}
+          onSave={() => {
+            setEdited(undefined);
+            onChange({ content: edited });
+          }}
+        />
+      )}
+      {entry.reason && <p class="quiet">Because: {plain(entry.reason)}</p>}
+      {entry.replaced_by !== undefined && (
+        <Linked
+          text="A newer statement says otherwise, and holds:"
+          id={entry.replaced_by}
+          entries={entries}
+        />
+      )}
+      {replaced.map(({ id }) => (
+        <Linked key={id} text="It replaced:" id={id} entries={entries} />
+      ))}
+      {entry.kind === "rule" && <Grounds source={source} id={entry.id} />}
+      {writes && edited === undefined && (
+        <div class="bar">
+          <button type="button" onClick={() => onChange({ pinned: !entry.pinned })}>
+            {entry.pinned ? "Unpin" : "Pin"}
+          </button>
+          <button type="button" onClick={() => setEdited(entry.content)}>
+            Edit
+          </button>
+          <button type="button" class="danger" onClick={() => onForget(entry)}>
+            Forget…
+          </button>
+        </div>
+      )}
+    </article>
+  );
+}
+
+/** When it was said first and last. */
+function Said({ entry: { count, time, last_time } }: { readonly entry: Entry }) {
+  if (count < 2) return <Time at={last_time} />;
+  return (
+    <span>
+      said {amount(count)} times, first <Time at={time} />, last <Time at={last_time} />
+    </span>
+  );
+}
+
+function Linked({
+  text,
+  id,
+  entries,
+}: {
+  readonly text: string;
+  readonly id: string;
+  readonly entries: readonly Entry[];
+}) {
+  const other = entries.find((one) => one.id === id);
+  return (
+    <p class="quiet">
+      {text}{" "}
+      <a href={askingFor("knowledge", { id })}>
+        {other ? `“${headOf(other.content, 120)}”` : plain(id)}
+      </a>
+      {other && (
+        <>
+          , <Time at={other.last_time} />
+        </>
+      )}
+    </p>
+  );
+}
+
+function Editor({
+  text,
+  onText,
+  onSave,
+  onCancel,
+}: {
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly onSave: () => void;
+  readonly onCancel: () => void;
+}) {
+  return (
+    <form
+      class="editor"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== "") onSave();
+      }}
+    >
+      <textarea
+        aria-label="New text"
+        rows={4}
+        value={text}
+        onInput={(event) => onText(event.currentTarget.value)}
+      />
+      <div class="bar">
+        <button type="submit" disabled={text.trim() === ""}>
+          Save
+        </button>
+        <button type="button" onClick={onCancel}>
+          Leave it as it was
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function ForgetDialog({
+  entry,
+  onKeep,
+  onForget,
+}: {
+  readonly entry: Entry;
+  readonly onKeep: () => void;
+  readonly onForget: () => void;
+}) {
+  return (
+    <Dialog title="Forget this, and never learn it again?" onClose={onKeep}>
+      <Words text={entry.content} />
+      <p>
+        Its text is deleted everywhere: here, in memory, and in the logs of sessions. Rules that
+        rest on it are made again without it. It cannot be undone.
+      </p>
+      <div class="bar">
+        <button type="button" onClick={onKeep}>
+          Keep
+        </button>
+        <button type="button" class="danger" onClick={onForget}>
+          Forget for good
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function pathOf({ id }: Pick<Entry, "id">): string {
   return `knowledge/${encodeURIComponent(id)}`;
 }
 
 function Grounds({ source, id }: { readonly source: Source; readonly id: string }) {
   const [isOpen, setOpen] = useState(false);
-  const { value, error } = useLoaded(
-    isOpen ? () => source.get<Entry>(`knowledge/${encodeURIComponent(id)}`) : undefined,
-    [isOpen, id],
-  );
+  const { value, error } = useLoaded(isOpen ? () => source.get<Entry>(pathOf({ id })) : undefined, [
+    isOpen,
+    id,
+  ]);
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Whose words it rests on</summary>
       <Failure error={error} />
+      {value && (value.rests_on ?? []).length === 0 && (
+        <p class="quiet">On no words of a session.</p>
+      )}
       <ul>
         {value?.rests_on?.map((ground) => (
           <li key={ground.id}>
             {ground.said ? `“${plain(ground.said)}”` : "A denial without a reason"},{" "}
             {ORIGINS[ground.origin]}, <Time at={ground.time} />{" "}
             {ground.session_id && (
-              <a href={hrefOf(ground.session_id, "transcript", ground.seq)}>Where</a>
+              <a href={hrefOf(ground.session_id, "transcript", ground.seq)}>Where it was said</a>
             )}
           </li>
         ))}

@@ -65,7 +65,7 @@ export function MessageTraceView({
           )}
         </li>
       </ul>
-      {about.writes && (
+      {about.writes && value.now !== "left" && (
         <div class="bar">
           <button type="button" onClick={pin}>
             {value.pinned ? "Unpin" : "Pin: no compaction takes it out"}
