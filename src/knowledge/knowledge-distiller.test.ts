@@ -36,18 +36,25 @@ function preference(content: string, fields: Partial<KnowledgeEntry> = {}): Know
 const rulesOf = (corrections: readonly KnowledgeEntry[], preferences: readonly KnowledgeEntry[]) =>
   distill({ corrections, preferences, rules: [] });
 
-test("denials of the same kind of call are one rule, with the newest reason first", () => {
+const refused = (...denials: Parameters<typeof correction>[]) =>
+  rulesOf(
+    denials.map((denial) => correction(...denial)),
+    [],
+  ).rules.map(({ content }) => content);
+const edit = (path: string, old_text: string, new_text: string) => ({ path, old_text, new_text });
+
+test("denials for one reason are one rule, of what the refused calls share", () => {
   const { rules } = rulesOf(
     [
       correction("shell", { command: "git push origin main" }, "Run the tests first."),
-      correction("shell", { command: "git push --force" }, "Not without a review."),
+      correction("shell", { command: "git push --force" }, "run the tests first!"),
       correction("shell", { command: "rm -rf build" }, "Keep the build."),
     ],
     [],
   );
   expect(rules.map(({ content, count }) => [content, count])).toEqual([
     [
-      'When you are about to call shell (command "git push…"): the user refused this 2 times, saying "Not without a review."; before that: "Run the tests first.".',
+      'When you are about to call shell (command "git push…"): the user refused this 2 times, saying "run the tests first!".',
       2,
     ],
     [
@@ -58,22 +65,66 @@ test("denials of the same kind of call are one rule, with the newest reason firs
   expect(rules[0]?.sources).toHaveLength(2);
 });
 
-test("a command is shown as the beginning of others only where it is one", () => {
-  const refused = (...commands: string[]) =>
-    rulesOf(
-      commands.map((command) => correction("shell", { command }, "No.")),
-      [],
-    ).rules[0]?.content;
-  expect(refused("echo bad")).toContain('(command "echo bad")');
-  expect(refused("echo bad", "echo bad && ls")).toContain('(command "echo bad…")');
-  expect(refused(`echo bad ${"x".repeat(500)}`)).toContain('(command "echo bad…")');
+test("another reason is another rule, whatever the call", () => {
+  const push = { command: "git push" };
+  expect(refused(["shell", push, "Not today."], ["shell", push, "Run the tests first."])).toEqual([
+    'When you are about to call shell (command "git push"): the user refused this, saying "Run the tests first.".',
+    'When you are about to call shell (command "git push"): the user refused this, saying "Not today.".',
+  ]);
 });
 
-test("a denial without a reason says to ask", () => {
-  const { rules } = rulesOf([correction("deploy", { target: "production" })], []);
-  expect(rules[0]?.content).toBe(
-    "Ask before you call deploy: the user refused this and gave no reason.",
+test.each([
+  [["src/a.ts", "src/b.ts"], 'edit_file (path "src/…")'],
+  [["src/a.ts", "src/a.ts"], 'edit_file (path "src/a.ts")'],
+  [["a.ts", "b.ts"], 'edit_file (path "a.ts") or edit_file (path "b.ts")'],
+  [["src/x/a.ts", "srcs/a.ts"], 'edit_file (path "src/x/a.ts") or edit_file (path "srcs/a.ts")'],
+  [
+    ["a", "b", "c", "d"],
+    'edit_file (path "d") or edit_file (path "c") or edit_file (path "b") and others',
+  ],
+])("of files that were refused, what they share is in the rule: %j", (paths, shown) => {
+  const denials = paths.map((path) => ["edit_file", { path }, "No."] as [string, unknown, string]);
+  const [rule = ""] = refused(...denials);
+  const named = (text: string) => text.split(" or ").map((part) => part.replace(" and others", ""));
+  const [, calls = ""] = /call (.*): the user/.exec(rule) ?? [];
+  expect(named(calls).sort()).toEqual(named(shown).sort());
+  expect(calls.endsWith("and others")).toBe(shown.endsWith("and others"));
+});
+
+test("a rule says which word an edit changes, and a denial without a reason says nothing of other edits", () => {
+  const rules = refused(
+    ["edit_file", edit("package.json", '"use": "pnpm run"', '"use": "npm run"'), "use pnpm"],
+    ["edit_file", edit("README.md", "a", "b")],
   );
+  expect(rules).toEqual([
+    'When you are about to call edit_file (path "package.json", changed word "pnpm to npm"): the user refused this, saying "use pnpm".',
+  ]);
+});
+
+test.each([
+  ["a text", edit("a", "one two three", "one and a whole new sentence")],
+  ["an insertion", edit("a", "one", "one two")],
+  ["a long word", edit("a", "one", "x".repeat(60))],
+])("%s is no changed word", (_, args) => {
+  expect(refused(["edit_file", args, "No."])[0]).toContain('edit_file (path "a"):');
+});
+
+test("a command is shown as the beginning of others only where it is one", () => {
+  const commands = (...all: string[]) =>
+    refused(...all.map((command): [string, unknown, string] => ["shell", { command }, "No."]))[0];
+  expect(commands("echo bad")).toContain('(command "echo bad")');
+  expect(commands("echo bad", "echo bad && ls")).toContain('(command "echo bad…")');
+  expect(commands("echo bad", "echo good")).toContain('(command "echo…")');
+  expect(commands(`echo bad ${"x".repeat(500)}`)).toContain('(command "echo bad…")');
+});
+
+test("one denial without a reason makes no rule; a second one of the same call says to ask", () => {
+  const production = { target: "production" };
+  expect(refused(["deploy", production])).toEqual([]);
+  expect(refused(["deploy", production], ["refund", production])).toEqual([]);
+  expect(refused(["deploy", production], ["deploy", production])).toEqual([
+    "Ask before you call deploy: the user refused this 2 times and gave no reason.",
+  ]);
 });
 
 test("when two contradict each other the newer holds, and the older is listed", () => {

@@ -1,8 +1,9 @@
 import type { Contradiction, KnowledgeEntry, NewKnowledge } from "../core/knowledge.ts";
 import { group, requireOptions, whole } from "../core/options.ts";
-import { shapeOfTags } from "./call-shape.ts";
+import { type ArgumentShape, CHANGED_WORD, shapeOfTags, sharedShape } from "./call-shape.ts";
 import { contradicts, statementOf } from "./contradicts.ts";
 import { hashOf } from "./hash-of.ts";
+import { statementKey } from "./learned-entries.ts";
 import { oneLine } from "./one-line.ts";
 
 /** The entries that rules are made from, newest first. */
@@ -27,13 +28,14 @@ export interface Distilled {
 
 /** Entries that are compared with each other. Older ones make no rules. */
 const COMPARED_MAX = 300;
-const REASONS_MAX = 3;
+/** Calls that a rule names, where they share nothing. */
+const CALLS_MAX = 3;
 export const RULE_MAX = 400;
 
 /**
  * Makes rules without a model:
  *
- *     corrections ─► grouped by tool and kind of call ─► the reasons, newest first ─┐
+ *     corrections ─► grouped by tool and reason ─► what the refused calls share ────┐
  *     preferences ─► as the user said them ────────────────────────────────────────┼─► those heard most
  *     rules of a model, as long as their sources hold ─────────────────────────────┘
  *
@@ -124,38 +126,61 @@ function preferenceRule(entry: KnowledgeEntry): NewKnowledge {
   return rule(`preference ${entry.id}`, oneLine(entry.content, RULE_MAX), [entry]);
 }
 
+/**
+ * One rule for each reason, for what the refused calls share. Calls that share nothing are named each:
+ *
+ *     npm install, npm test       "use pnpm"   shell (command "npm…")
+ *     edit a.json, edit b.json    "use pnpm"   edit_file (path "a.json") or edit_file (path "b.json")
+ *
+ * A refusal without a reason says nothing of other calls. Only a second one of the same call makes a rule.
+ */
 function correctionRules(corrections: readonly KnowledgeEntry[]): readonly NewKnowledge[] {
-  const groups = Map.groupBy(
-    corrections,
-    (entry) => `call ${entry.tool} ${JSON.stringify(shapeOfTags(entry.tags))}`,
+  const groups = Map.groupBy(corrections, ({ tool, reason, tags }) =>
+    reason === undefined
+      ? `call ${tool} ${JSON.stringify(shapeOfTags(tags))}`
+      : `call ${tool} because ${statementKey("rule", reason)}`,
   );
-  return [...groups].map(([subject, entries]) => rule(subject, correctionText(entries), entries));
+  return [...groups].flatMap(([subject, entries]) => {
+    const isOne = entries[0]?.reason === undefined && refusals(entries) < 2;
+    return isOne ? [] : [rule(subject, correctionText(entries), entries)];
+  });
+}
+
+function refusals(entries: readonly KnowledgeEntry[]): number {
+  return entries.reduce((sum, { count }) => sum + count, 0);
 }
 
 function correctionText(entries: readonly KnowledgeEntry[]): string {
-  const [newest] = entries;
-  const reasons = [...new Set(entries.flatMap(({ reason }) => reason ?? []))].slice(0, REASONS_MAX);
-  const count = entries.reduce((sum, entry) => sum + entry.count, 0);
+  const count = refusals(entries);
   const times = count > 1 ? ` ${count} times` : "";
-  const call = `${newest?.tool}${shapeText(entries)}`;
-  if (reasons.length === 0) {
-    return `Ask before you call ${call}: the user refused this${times} and gave no reason.`;
+  const calls = callsText(entries);
+  const reason = entries[0]?.reason;
+  if (reason === undefined) {
+    return `Ask before you call ${calls}: the user refused this${times} and gave no reason.`;
   }
-  const each = Math.floor((RULE_MAX - call.length - 100) / reasons.length);
-  const said = reasons
-    .map((reason) => `"${oneLine(reason, Math.max(40, each))}"`)
-    .join("; before that: ");
-  return `When you are about to call ${call}: the user refused this${times}, saying ${said}.`;
+  const said = oneLine(reason, Math.max(40, RULE_MAX - calls.length - 100));
+  return `When you are about to call ${calls}: the user refused this${times}, saying "${said}".`;
 }
 
-function shapeText(entries: readonly KnowledgeEntry[]): string {
-  const named = shapeOfTags(entries[0]?.tags ?? []).filter(({ value }) => value !== undefined);
-  if (named.length === 0) return "";
-  const shown = named.map(({ name, value }) => {
-    const isWhole = entries.every((entry) => argumentOf(entry, name) === value);
-    return `${name} "${value}${isWhole ? "" : "…"}"`;
+function callsText(entries: readonly KnowledgeEntry[]): string {
+  const shapes = entries.map(({ tags }) => shapeOfTags(tags));
+  const isNamed = (shape: readonly ArgumentShape[]) =>
+    shape.some(({ value }) => value !== undefined);
+  const shared = sharedShape(shapes);
+  if (isNamed(shared) || !shapes.every(isNamed)) return callText(entries, shared);
+  const each = [...new Set(entries.map((entry) => callText([entry], shapeOfTags(entry.tags))))];
+  const more = each.length > CALLS_MAX ? " and others" : "";
+  return each.slice(0, CALLS_MAX).join(" or ") + more;
+}
+
+function callText(entries: readonly KnowledgeEntry[], shape: readonly ArgumentShape[]): string {
+  const shown = shape.flatMap(({ name, value }) => {
+    if (value === undefined) return [];
+    const isPart =
+      name !== CHANGED_WORD && entries.some((entry) => argumentOf(entry, name) !== value);
+    return [`${name} "${value}${isPart ? "…" : ""}"`];
   });
-  return ` (${shown.join(", ")})`;
+  return `${entries[0]?.tool}${shown.length === 0 ? "" : ` (${shown.join(", ")})`}`;
 }
 
 /** An argument of a denied call; undefined when the call was too long to be kept whole. */
@@ -179,7 +204,7 @@ function rule(subject: string, content: string, entries: readonly KnowledgeEntry
     tags: ["rule", ...(tool === undefined ? [] : [tool])],
     origin: "distilled",
     time: times.at(-1) ?? "",
-    count: entries.reduce((sum, entry) => sum + entry.count, 0),
+    count: refusals(entries),
     pinned: entries.some(({ pinned }) => pinned),
     sources,
     ...(tool === undefined ? {} : { tool }),
