@@ -155,7 +155,8 @@ function withoutFolders(json: string, project = ""): string {
 
 /** Finds a path in JSON, and in JSON that is a text in JSON, where more separators are between its parts. */
 function pathIn(path: string): RegExp {
-  const parts = path.replace(/[\\/]+$/, "").split(/[\\/]+/);
+  const parts = path.split(/[\\/]+/);
+  if (parts.at(-1) === "") parts.pop();
   if (parts.length < 2) return /(?!)/g;
   const escaped = parts.map((part) => part.replaceAll(/[.*+?^${}()|[\]]/g, "\\$&"));
   return new RegExp(String.raw`${BEGINS}${escaped.join(String.raw`[\\/]+`)}(?![\w-])`, "g");
