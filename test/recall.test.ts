@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import fc from "fast-check";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { MemoryRecalled } from "../src/core/event.ts";
 import type { Message } from "../src/core/message.ts";
 import { createSessionService, type ServiceOptions } from "../src/index.ts";
@@ -127,6 +127,21 @@ test("a session that is opened again sends the same records", async () => {
   const second = await openProject({ compaction: COMPACTION }, folder);
   const next = await second.say(session, "And where is it kept?");
   expect(next.slice(0, asked.length)).toEqual(asked);
+});
+
+test("a session that is opened again does not measure its bar again", async () => {
+  const folder = await temporaryFolder();
+  const first = await openProject({ compaction: COMPACTION }, folder);
+  const session = await first.begin();
+  await first.left(session, "The spare key of the boathouse hangs behind the blue oilskin.");
+  await first.say(session, "Where does the spare key of the boathouse hang?");
+  expect(await first.recalled(session)).toHaveLength(1);
+  await first.service.close();
+
+  const second = await openProject({ compaction: COMPACTION }, folder);
+  const list = vi.spyOn(second.stores.memory, "list");
+  await second.say(session, "So where is the spare key of the boathouse?");
+  expect(list).not.toHaveBeenCalled();
 });
 
 test("nothing comes back that memory is not sure of, that the window shows, that others said, or that is switched off", async () => {

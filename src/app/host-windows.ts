@@ -12,8 +12,9 @@ import {
 import type { Stores } from "../core/stores.ts";
 import { warnedOutages } from "../core/warn.ts";
 import type { HostMemory } from "../hosts/host-chats.ts";
-import { BAR_LEAST, recallBar } from "../recall/recall-bar.ts";
+import { BAR_LEAST } from "../recall/recall-bar.ts";
 import { RECALL_TOKENS_DEFAULT } from "../recall/recall-room.ts";
+import { memoryBar } from "../session/memory-bar.ts";
 import { memorySearchTool, searchProjectHistoryTool } from "../tools/memory-search.ts";
 import { createHistoryWindow as createWindow } from "../window/create-history-window.ts";
 import type {
@@ -87,7 +88,7 @@ function memoryWith(
       sessionId: sessionOf(chatId).id,
       recallTokens,
       search: (query) => warnedOutages.watch(stores, () => service.searchMemory(query)),
-      bar: async () => (stores.memory ? await recallBar(stores.memory) : BAR_LEAST),
+      bar: async () => (stores.memory ? await memoryBar(stores.memory, stores.events) : BAR_LEAST),
       failed: (error) => warnedOutages.failed(stores, error, "The chat goes on without memory."),
     }),
     close,

@@ -2,8 +2,9 @@ import { hasCapability, type Workspace } from "../config/workspace.ts";
 import type { MemoryEntry } from "../core/memory-store.ts";
 import { recalledText } from "../core/recalled.ts";
 import { chooseRecords, RECALL_SEARCH } from "../recall/choose-records.ts";
-import { BAR_LEAST, recallBar } from "../recall/recall-bar.ts";
+import { BAR_LEAST } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
+import { memoryBar } from "../session/memory-bar.ts";
 import { openMemoryOperations } from "../session/memory-operations.ts";
 import { actingFor, memoryOptions, openStores } from "./open-stores.ts";
 
@@ -45,7 +46,7 @@ export async function recallForPrompt(
       ...(project === undefined ? {} : { project }),
     });
     if (!options.memory || (hits[0]?.score ?? 0) < BAR_LEAST) return undefined;
-    const bar = known ?? (await recallBar(options.memory));
+    const bar = known ?? (await memoryBar(options.memory, options.stores?.events));
     const found = chooseRecords(hits, { query, bar, tokensMax, sessionId, isNew });
     const records = found?.records ?? [];
     return { bar, text: recalledText(records), ids: records.map(({ id }) => id) };

@@ -15,6 +15,7 @@ import type { SourceView } from "./session-source.ts";
  * - Scores run from 0 (unrelated) to 1 (the same text), best first.
  * - Unrelated text is not a result.
  * - A blank query, or a limit of 0, finds nothing.
+ * - Nothing is a result when the best has less than the score that it needs.
  * - Filters hold.
  * - What is deleted is found no more.
  * - Any text can be stored and asked for: every script, operators, quotes, nothing but punctuation.
@@ -97,6 +98,8 @@ export interface MemoryQuery extends MemoryFilter {
   readonly limit: number;
   /** Minimum score. Default: the floor of the store. */
   readonly minScore?: number;
+  /** The score that the best result needs. If none has it, there are no results, and none is read. */
+  readonly bestScore?: number;
   /** Number of entries of the same session to show before and after each result. Default 0. */
   readonly neighbours?: number;
   /** Explains the score of each result. */
@@ -180,6 +183,14 @@ export function saidBy({ role, speaker }: Pick<MemoryEntry, "role" | "speaker">)
   if (role === "assistant") return "model";
   if (role === "user") return speaker ?? "user";
   return role ?? "unknown";
+}
+
+/** Hits, best first, or none when the best has less than the score that it needs. */
+export function ifSureEnough<Hit extends { readonly score: number }>(
+  hits: readonly Hit[],
+  { bestScore = 0 }: Pick<MemoryQuery, "bestScore">,
+): readonly Hit[] {
+  return (hits[0]?.score ?? 0) < bestScore ? [] : hits;
 }
 
 /** Tells whether an entry passes the filters of a query. */

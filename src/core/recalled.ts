@@ -5,6 +5,12 @@ import type { ShownRecords } from "./kept-state.ts";
 import type { Message } from "./message.ts";
 import { messageWeight } from "./tokens.ts";
 
+/** The score that the best record of a session needs, and the event that had it first. */
+export interface MeasuredBar {
+  readonly score: number;
+  readonly seq: number;
+}
+
 /**
  * The records of memory that a session's model sees besides the history. Like the history it is a fold of the log.
  *
@@ -19,13 +25,18 @@ export class Recalled {
   shown: readonly ShownRecords[] = [];
   /** How often the shown ones became others with the history. Then it is time to look again. */
   clearings = 0;
+  /** The bar of the last records, so that the next process need not measure it again. */
+  bar: MeasuredBar | undefined;
   #weight = 0;
 
   /** Takes the next event. `prompt` finds the id of the last prompt in the history. */
-  note({ event }: Pick<StoredEvent, "event">, prompt: () => number | undefined): void {
+  note({ seq, event }: Pick<StoredEvent, "seq" | "event">, prompt: () => number | undefined): void {
     switch (event.type) {
       case "memory_recalled":
         this.#show(prompt(), event);
+        if (event.bar !== undefined && event.bar !== this.bar?.score) {
+          this.bar = { score: event.bar, seq };
+        }
         return;
       case "compaction_completed":
       case "tool_output_pruned":
@@ -66,12 +77,22 @@ export class Recalled {
   }
 
   snapshot() {
-    return this.shown.length === 0 ? {} : { recalled: this.shown };
+    return {
+      ...(this.shown.length === 0 ? {} : { recalled: this.shown }),
+      ...(this.bar ? { recall_bar: this.bar } : {}),
+    };
   }
 
-  restore({ recalled = [] }: { readonly recalled?: readonly ShownRecords[] }): void {
+  restore({ recalled = [], recall_bar }: Kept): void {
     this.#set(recalled);
+    this.bar = recall_bar;
   }
+}
+
+/** What a session's snapshot has of it. */
+interface Kept {
+  readonly recalled?: readonly ShownRecords[];
+  readonly recall_bar?: MeasuredBar;
 }
 
 /** The messages of a request with the records in their places. */

@@ -4,6 +4,7 @@ import type { KnownFork } from "./fork.ts";
 import type { HistoryRun } from "./history-entry.ts";
 import type { DeniedCall, HeldInstruction, ShownRecords, ShownTask } from "./kept-state.ts";
 import type { CachedCall, Pace } from "./prompt-cache.ts";
+import type { MeasuredBar } from "./recalled.ts";
 import type { TaskRecord } from "./task.ts";
 import type { TokenCountsSnapshot } from "./token-counts.ts";
 import type { Usage } from "./usage.ts";
@@ -44,6 +45,7 @@ export interface SessionSnapshot {
   readonly instructions?: readonly HeldInstruction[];
   readonly instructions_left_out?: readonly number[];
   readonly recalled?: readonly ShownRecords[];
+  readonly recall_bar?: MeasuredBar;
   readonly cached_call?: CachedCall;
   readonly pace?: Pace;
   /** Ids of pinned messages. */

@@ -1,4 +1,9 @@
-import { type MemoryHit, type MemoryQuery, memoryFilter } from "../core/memory-store.ts";
+import {
+  ifSureEnough,
+  type MemoryHit,
+  type MemoryQuery,
+  memoryFilter,
+} from "../core/memory-store.ts";
 import type { OpenIndex } from "./open-index.ts";
 import type { Postings } from "./passages/passage-index.ts";
 import { type Asking, ask, question, together, transaction } from "./port/asking.ts";
@@ -82,7 +87,8 @@ function* search(
     .map((entry) => ({ ...entry, score: reportedScore(entry.score) }));
   const explanation = query.explain ? SAME_TEXT : {};
   const found = [...same.map(({ slot }) => ({ slot, score: 1, ...explanation })), ...others];
-  return yield* hitsOf(index, query, found, { entries: read, sessions: seen.sessions });
+  const sure = ifSureEnough(found, query);
+  return yield* hitsOf(index, query, sure, { entries: read, sessions: seen.sessions });
 }
 
 /** Finds entries by their words, and by their meaning if the questions have vectors. */
@@ -144,7 +150,7 @@ interface Seen {
 
 function* lookCloser(
   index: OpenIndex,
-  { neighbours = 0 }: MemoryQuery,
+  { neighbours = 0, bestScore }: MemoryQuery,
   { near, likely }: Finding,
   marked: readonly MarkedText[],
 ): Asking<Seen> {
@@ -155,7 +161,9 @@ function* lookCloser(
   const inMemory = new Set(known.map(({ slot }) => slot));
   const unread = near.filter((slot) => !inMemory.has(slot));
   const mayBeSame = marked.flatMap(({ slots }) => slots.slice(0, PAGE));
-  const sessions = neighbours > 0 ? sessionsOf(index, [...likely, ...mayBeSame]) : [];
+  // What is probably not sure enough needs no neighbours.
+  const sessions =
+    neighbours > 0 && bestScore === undefined ? sessionsOf(index, [...likely, ...mayBeSame]) : [];
   if (unread.length + mayBeSame.length + sessions.length === 0) {
     return { rows: known, entries: new Map(), sessions: [] };
   }

@@ -40,10 +40,12 @@ export function chooseRecords(
   hits: readonly MemoryHit[],
   { query, bar, tokensMax, sessionId, isNew }: RecordChoice,
 ): MemoryRecalled | undefined {
-  const unseen = hits.filter((hit) => RECALLED_KINDS.has(hit.kind) && isNew(hit));
-  if ((unseen[0]?.score ?? 0) < bar) return undefined;
+  const isUnseen = (hit: MemoryHit) => RECALLED_KINDS.has(hit.kind) && isNew(hit);
+  const best = hits.find((hit) => hit.score < bar || isUnseen(hit));
+  if (!best || best.score < bar) return undefined;
   const words = new Set(contentWords(query));
-  const found = withNeighbours(unseen, isNew);
+  // Most have no room, so each is looked at when it is its turn.
+  const found = withNeighbours(hits, isUnseen, isNew);
   const asRecord = ([entry, score]: Found) => recordOf(entry, { score, words, sessionId });
   const { records, tokens } = recordsWithin(tokensMax, found, asRecord);
   if (records.length === 0) return undefined;
@@ -56,16 +58,20 @@ type Found = readonly [entry: MemoryEntry, score: number];
 /** The entries from the best on with their neighbours, each once and none in the words of another. */
 function* withNeighbours(
   hits: readonly MemoryHit[],
+  isUnseen: (hit: MemoryHit) => boolean,
   isNew: RecordChoice["isNew"],
 ): Generator<Found> {
   const given = new Set<string>();
-  for (const [rank, hit] of hits.entries()) {
+  let rank = 0;
+  for (const hit of hits) {
+    if (!isUnseen(hit)) continue;
     const { before = [], after = [] } = (rank < WITH_NEIGHBOURS && hit.neighbours) || {};
+    rank += 1;
     for (const entry of [hit, ...after, ...before]) {
       const text = oneLine(entry.content);
       if (given.has(entry.id) || given.has(text)) continue;
       given.add(entry.id).add(text);
-      if (isNew(entry) && (entry === hit || saysSomething(text))) yield [entry, hit.score];
+      if (entry === hit || (isNew(entry) && saysSomething(text))) yield [entry, hit.score];
     }
   }
 }

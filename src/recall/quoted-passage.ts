@@ -13,9 +13,7 @@ export function oneLine(text: string): string {
 export function quotedPassage(text: string, words: ReadonlySet<string>): string {
   if (utf8Bytes(text) <= RECORD_BYTES_MAX) return text;
   const sentences = text.match(SENTENCE) ?? [];
-  const worth = sentences.map(
-    (sentence) => [...new Set(contentWords(sentence))].filter((word) => words.has(word)).length,
-  );
+  const worth = sentences.map((sentence) => wordsShared(sentence, words));
   const best = Math.max(0, worth.indexOf(Math.max(...worth)));
   let [from, to] = [best, best + 1];
   let bytes = utf8Bytes(sentences[best] ?? "");
@@ -30,6 +28,12 @@ export function quotedPassage(text: string, words: ReadonlySet<string>): string 
   const start = from > 0 ? "… " : "";
   const end = to < sentences.length ? " …" : "";
   return start + sentences.slice(from, to).join("").trim() + end;
+}
+
+function wordsShared(sentence: string, words: ReadonlySet<string>): number {
+  const shared = new Set<string>();
+  for (const word of contentWords(sentence)) if (words.has(word)) shared.add(word);
+  return shared.size;
 }
 
 /** A sentence, or a part of a long one. */

@@ -15,46 +15,23 @@ const PROMPTS = 24;
 const PROMPTS_MIN = 8;
 const LISTED = 400;
 
-/** Searches after which a bar is measured again, because memory has grown. */
-const SEARCHES = 256;
-/** Bars that are kept for a memory. */
-const BARS_MAX = 500;
+/** A bar is measured again when there is this many times as much as then. */
+const GROWTH = 2;
 
-type MeasuredMemory = Pick<MemoryStore, "list" | "search">;
-
-interface Measured {
-  readonly bar: Promise<number>;
-  searches: number;
+/** Whether a bar that was measured with `then` messages or events is true for `now`. */
+export function isStillTrue(then: number, now: number): boolean {
+  return now < GROWTH * then;
 }
-
-const BARS = new WeakMap<MeasuredMemory, Map<string, Measured>>();
 
 /**
- * The score that the best record needs before anything comes back: at most one in ten prompts of other sessions, which
- * are about something else, reaches it. In a large memory a chance match scores higher than in a small one, so
- * each memory has its own, measured when it is first needed. With a session's id, records are of that session only.
+ * Measures the score that the best record needs before anything comes back: at most one in ten prompts of other
+ * sessions, which are about something else, reaches it. In a large memory a chance match scores higher than in a small
+ * one, so each memory has its own. With a session's id, records are of that session only.
  */
-export function recallBar(memory: MeasuredMemory, sessionId?: string): Promise<number> {
-  const bars = BARS.get(memory) ?? new Map<string, Measured>();
-  BARS.set(memory, bars);
-  const name = sessionId ?? "";
-  const known = bars.get(name);
-  if (known && known.searches < SEARCHES) {
-    known.searches += 1;
-    return known.bar;
-  }
-  const bar = measuredBar(memory, sessionId);
-  const measured = { bar, searches: 0 };
-  bars.delete(name);
-  bars.set(name, measured);
-  // What failed is measured again.
-  bar.catch(() => bars.get(name) === measured && bars.delete(name));
-  const [oldest] = bars.keys();
-  if (bars.size > BARS_MAX && oldest !== undefined) bars.delete(oldest);
-  return bar;
-}
-
-async function measuredBar(memory: MeasuredMemory, sessionId: string | undefined): Promise<number> {
+export async function measureBar(
+  memory: Pick<MemoryStore, "list" | "search">,
+  sessionId?: string,
+): Promise<number> {
   const listed = await memory.list({
     limit: LISTED,
     role: "user",
@@ -78,12 +55,12 @@ async function measuredBar(memory: MeasuredMemory, sessionId: string | undefined
   return barOver(scores);
 }
 
-/** The bar that at most one in ten of these scores reaches. */
+/** The bar that at most one in ten of these scores reaches, in thousandths. */
 export function barOver(scores: readonly number[]): number {
   if (scores.length < PROMPTS_MIN) return BAR_LEAST;
   const highest = scores.toSorted((one, other) => other - one);
   const over = highest[Math.floor(scores.length * UNRELATED_PART)] ?? 0;
-  return Math.min(BAR_MOST, Math.max(BAR_LEAST, over + 0.001));
+  return Math.min(BAR_MOST, Math.max(BAR_LEAST, (Math.floor(1000 * over) + 1) / 1000));
 }
 
 function evenly<Item>(items: readonly Item[], count: number): readonly Item[] {

@@ -2,10 +2,11 @@ import type { Recall } from "../agent/run-turn.ts";
 import type { MemoryRecalled } from "../core/event.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import { contentText, isSummary } from "../core/message.ts";
+import type { MeasuredBar } from "../core/recalled.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { startsTurn } from "../core/turn.ts";
 import { chooseRecords, RECALL_SEARCH } from "../recall/choose-records.ts";
-import { BAR_LEAST, recallBar } from "../recall/recall-bar.ts";
+import { BAR_LEAST, isStillTrue, measureBar } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
 import { shownBy } from "../recall/shown-entries.ts";
 import type { ServiceCore } from "./service-core.ts";
@@ -57,10 +58,31 @@ async function recall(
   const query = recallQuery({ prompt, before, goal: state.working.task.goal });
   if (query === "") return undefined;
   const sessionId = state.id;
-  const hits = await memory.search({ ...RECALL_SEARCH, query, sessionId });
-  if ((hits[0]?.score ?? 0) < BAR_LEAST) return undefined;
-  const bar = await recallBar(memory, sessionId);
-  return chooseRecords(hits, { query, bar, tokensMax, sessionId, isNew: unseenBy(state) });
+  const about = { query, sessionId };
+  const known = knownBar(state);
+  const bestScore = known ?? BAR_LEAST;
+  const hits = await memory.search({ ...RECALL_SEARCH, ...about, bestScore });
+  if (hits.length === 0) return undefined;
+  const bar = known ?? (await barOf(state, memory));
+  return chooseRecords(hits, { ...about, bar, tokensMax, isNew: unseenBy(state) });
+}
+
+/** The bars that this process measured. The log has those that something was recalled with. */
+const MEASURED = new WeakMap<SessionState, MeasuredBar>();
+
+/** The score that the best record of a session needs, if it was measured when the session was not much shorter. */
+function knownBar(state: SessionState): number | undefined {
+  const bars = [MEASURED.get(state), state.recalled.bar];
+  return bars.find((bar) => bar && isStillTrue(bar.seq, state.seq))?.score;
+}
+
+async function barOf(
+  state: SessionState,
+  memory: Pick<MemoryStore, "list" | "search">,
+): Promise<number> {
+  const score = await measureBar(memory, state.id);
+  MEASURED.set(state, { score, seq: state.seq });
+  return score;
 }
 
 function promptBefore({ messages }: SessionState, prompt: string): string | undefined {

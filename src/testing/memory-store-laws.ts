@@ -514,6 +514,21 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
     },
   },
   {
+    name: "nothing is a result when the best has less than the score that it needs, and else all are",
+    async holds(open) {
+      const store = await open();
+      await store.add([entry("1", "The crane lifts the beam."), entry("2", "The crane sleeps.")]);
+      const query = { query: "crane lifts", limit: 10, minScore: 0 };
+      const all = await store.search(query);
+      const best = all[0]?.score ?? 0;
+      assert.ok(all.length === 2 && best < 1);
+      assert.deepEqual(await store.search({ ...query, bestScore: best }), all);
+      assert.deepEqual(await store.search({ ...query, bestScore: best + 0.001 }), []);
+      const same = { ...query, query: "The crane sleeps." };
+      assert.equal((await ids(store, { ...same, bestScore: 1 }))[0], "2");
+    },
+  },
+  {
     name: "the neighbours of a result are the entries around it in its session, in order",
     async holds(open) {
       const store = await open();

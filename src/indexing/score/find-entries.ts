@@ -189,14 +189,24 @@ function blocksOfSession(
   if (sessionId === undefined) return undefined;
   const { session } = index.columns;
   const number = index.sessionNumber(sessionId) ?? -1;
+  const known = BLOCKS.get(session);
+  if (known?.number === number && known.slots === index.slots) return known.blocks;
   const blocks: number[] = [];
   for (let slot = session.indexOf(number); slot >= 0 && slot < index.slots; ) {
     const block = blockOf(slot);
     blocks.push(block);
     slot = session.indexOf(number, (block + 1) * BLOCK);
   }
-  return Uint32Array.from(blocks);
+  const found = { number, slots: index.slots, blocks: Uint32Array.from(blocks) };
+  BLOCKS.set(session, found);
+  return found.blocks;
 }
+
+/** The blocks of the session that was searched last, by the column that they were read from. */
+const BLOCKS = new WeakMap<
+  Uint32Array,
+  { readonly number: number; readonly slots: number; readonly blocks: Uint32Array }
+>();
 
 /** Tells whether the entry of a slot passes a filter. */
 function slotFilter(index: PassageIndex, filter: MemoryFilter): (slot: number) => boolean {

@@ -1,10 +1,4 @@
-import {
-  BY_SPEAKER,
-  type PassageIndex,
-  type Postings,
-  placeFrom,
-  placeOf,
-} from "../passages/passage-index.ts";
+import { type PassageIndex, type Postings, placeFrom, placeOf } from "../passages/passage-index.ts";
 import { maxLikelihood } from "./likelihood.ts";
 import type { Question } from "./question.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
@@ -56,12 +50,7 @@ export function questionEvidence(
   });
   const rarities = found.reduce((sum, { rarity }) => sum + rarity, 0);
   const words = found.map(({ rarity, ...rest }) => ({ ...rest, share: rarity / rarities }));
-  // With `within`, the name may stand in a block that the summary lacks.
-  const namesSpeaker = words.some(
-    ({ summary, postings }) =>
-      summary.named.includes(1) ||
-      (within !== undefined && postings.hits.some((hit) => (hit & BY_SPEAKER) !== 0)),
-  );
+  const namesSpeaker = words.some(({ summary }) => summary.isName);
   return { words, namesSpeaker, ...sessionShares(index, words, rarities, arrays) };
 }
 

@@ -1,4 +1,10 @@
-import { type PassageIndex, type Postings, placeOf, SAID_MASK } from "../passages/passage-index.ts";
+import {
+  BY_SPEAKER,
+  type PassageIndex,
+  type Postings,
+  placeOf,
+  SAID_MASK,
+} from "../passages/passage-index.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
 import { BLOCK, blockOf, halvesAt, REACH, WordAmounts } from "./word-amounts.ts";
 
@@ -33,7 +39,7 @@ export function wordSummary(
   if (within) {
     return {
       ...mergeBounds(NO_SUMMARY, boundsIn(index, postings, weights, within)),
-      ...withCounts(index, NO_SUMMARY, postings),
+      ...countsOf(index, postings),
     };
   }
   const isGrown = known && pads && FEW * known.added.slots.length < postings.slots.length;
@@ -66,6 +72,7 @@ function withChanges(
 }
 
 const KNOWN = new WeakMap<Postings, Known>();
+const COUNTS = new WeakMap<Postings, SessionCounts>();
 /** When more than a fourth of the postings is new, all of the summary is made again. */
 const FEW = 4;
 const NOTHING: Postings = { slots: new Uint32Array(), hits: new Uint8Array() };
@@ -75,6 +82,7 @@ const NO_SUMMARY: WordSummary = {
   named: new Uint8Array(),
   sessions: new Uint32Array(),
   said: new Uint16Array(),
+  isName: false,
 };
 
 /** An upper bound per block of a word's share in one of its slots. */
@@ -194,15 +202,26 @@ export interface SessionCounts {
   readonly sessions: Uint32Array;
   /** For each of them, how often it says it: 0 where only a speaker's name or a date has it. */
   readonly said: Uint16Array;
+  /** Whether a speaker's name has the word anywhere. */
+  readonly isName: boolean;
 }
 
 /** Larger counts make no difference to a score. */
 const SAID_MAX = 65_535;
 
+/** The counts of all postings. They are kept: the next prompt in a session often has the same words. */
+function countsOf(index: PassageIndex, postings: Postings): SessionCounts {
+  const known = COUNTS.get(postings);
+  if (known) return known;
+  const counts = withCounts(index, NO_SUMMARY, postings);
+  COUNTS.set(postings, counts);
+  return counts;
+}
+
 /** The counts with those of more postings added. */
 function withCounts(
   { columns, lastSession }: PassageIndex,
-  { sessions, said }: SessionCounts,
+  { sessions, said, isName }: SessionCounts,
   { slots, hits }: Postings,
 ): SessionCounts {
   // By session, its place in the result plus 1; 0 where it has none yet.
@@ -217,12 +236,15 @@ function withCounts(
   const allSaid = new Uint16Array(count);
   allSessions.set(sessions);
   allSaid.set(said);
+  let allHits = isName ? BY_SPEAKER : 0;
   for (let at = 0; at < slots.length; at += 1) {
     const number = columns.session[slots[at] as number] as number;
     const place = (places[number] as number) - 1;
-    const times = (allSaid[place] as number) + ((hits[at] as number) & SAID_MASK);
+    const hit = hits[at] as number;
+    allHits |= hit;
+    const times = (allSaid[place] as number) + (hit & SAID_MASK);
     allSessions[place] = number;
     allSaid[place] = Math.min(times, SAID_MAX);
   }
-  return { sessions: allSessions, said: allSaid };
+  return { sessions: allSessions, said: allSaid, isName: (allHits & BY_SPEAKER) !== 0 };
 }

@@ -1,4 +1,5 @@
 import {
+  ifSureEnough,
   type MemoryCheck,
   type MemoryEntry,
   type MemoryHit,
@@ -50,13 +51,13 @@ export class SimpleMemoryStore implements MemoryStore {
       .flat()
       .filter((text) => text.trim() !== "")
       .map((text) => ({ key: textKey(text), words: wordsOf(text) }));
-    return this.#all()
+    const found = this.#all()
       .filter(memoryFilter(query))
       .map((entry): MemoryHit => ({ ...entry, ...bestScore(entry, questions, explain) }))
       .filter(({ score }) => score > 0 && score >= minScore)
       .sort((one, other) => other.score - one.score)
-      .slice(0, Math.max(0, limit))
-      .map((hit) => ({ ...hit, ...this.#around(hit, neighbours) }));
+      .slice(0, Math.max(0, limit));
+    return ifSureEnough(found, query).map((hit) => ({ ...hit, ...this.#around(hit, neighbours) }));
   }
 
   async read(ids: readonly string[]): Promise<readonly MemoryEntry[]> {

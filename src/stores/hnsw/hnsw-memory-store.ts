@@ -3,15 +3,16 @@ import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Embedder } from "../../core/embedder.ts";
 import { joinSignals } from "../../core/join-signals.ts";
-import type {
-  MemoryCheck,
-  MemoryEntry,
-  MemoryHit,
-  MemoryPage,
-  MemoryQuery,
-  MemoryStats,
-  MemoryStore,
-  Watch,
+import {
+  ifSureEnough,
+  type MemoryCheck,
+  type MemoryEntry,
+  type MemoryHit,
+  type MemoryPage,
+  type MemoryQuery,
+  type MemoryStats,
+  type MemoryStore,
+  type Watch,
 } from "../../core/memory-store.ts";
 import {
   callback,
@@ -119,7 +120,11 @@ export class HnswMemoryStore implements MemoryStore {
     return added;
   }
 
-  async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
+  async search({ bestScore = 0, ...query }: MemoryQuery): Promise<readonly MemoryHit[]> {
+    return ifSureEnough(await this.#search(query), { bestScore });
+  }
+
+  async #search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
     const texts = [query.query].flat().filter((text) => text.trim() !== "");
     if (texts.length === 0 || query.limit <= 0) return [];
     // Their vectors say nothing, and some entry is always the nearest.
