@@ -80,8 +80,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   transcripts: ["core", "text", "zod"],
   // From one set of stores to another.
   moving: ["core", "projections", "secrets"],
-  // One file with whole stores in it, and what differs from it.
-  backup: ["core"],
+  // One file with whole stores in it, or with all of a project as lines.
+  backup: ["core", "secrets", "text"],
   replay: ["core", "compaction", "transcripts"],
   import: ["core", "files", "secrets", "text", "transcripts"],
   // A session for another agent to continue, as a text.

@@ -101,6 +101,24 @@ describe("killed in the middle", () => {
     60_000 * TRIALS,
   );
 
+  test(
+    `an import of an export goes on when it is run again, ${TRIALS} times`,
+    async () => {
+      const project = await filledProject();
+      const expected = await contentIn(project.folder);
+      const file = join(project.folder, "shop.jsonl");
+      await project.rkat(["export", file]);
+      for (let trial = 0; trial < TRIALS; trial += 1) {
+        const folder = join(project.folder, `imported-${trial}`);
+        const args = ["--dir", folder, "import", file];
+        await killed(project, args, () => existsSync(join(folder, ".rkat/rkat.db")));
+        expect(await project.rkat(args)).toMatchObject({ code: 0 });
+        expect(await contentIn(folder)).toEqual(expected);
+      }
+    },
+    60_000 * TRIALS,
+  );
+
   test.skipIf(!hasPostgres)(
     `a restore into PostgreSQL goes on when it is run again, ${TRIALS} times`,
     { ...NEEDS_POSTGRES, timeout: 60_000 * TRIALS },

@@ -9,14 +9,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type BackupWork, backUp } from "../src/app/back-up.ts";
 import { compareBackup, restoreBackup } from "../src/app/restore.ts";
-import { openWorkspace, type Workspace } from "../src/config/workspace.ts";
 import { newId } from "../src/core/ids.ts";
-import { postgresStores } from "../src/postgres.ts";
-import { type Stores, sqliteStores } from "../src/sqlite.ts";
-import { postgresAddress } from "../src/stores/postgres/server-address.ts";
+import type { Stores } from "../src/sqlite.ts";
+import { newPlace, newProject, PLACE_KINDS, type Place } from "./support/backup-places.ts";
 import {
   account,
   EVERYTHING,
@@ -26,7 +24,6 @@ import {
   serviceOn,
 } from "./support/lived-stores.ts";
 import { temporaryFolder } from "./support/obey.ts";
-import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
 import { LONG, sampled, trials } from "./support/trials.ts";
 
 const WATCH: BackupWork = {
@@ -34,48 +31,6 @@ const WATCH: BackupWork = {
   signal: new AbortController().signal,
   onProgress() {},
 };
-
-/** A project with a store of its own. */
-interface Place {
-  readonly workspace: Workspace;
-  open(): Stores;
-}
-
-type Kind = "SQLite" | "PostgreSQL";
-const KINDS: readonly Kind[] = hasPostgres ? ["SQLite", "PostgreSQL"] : ["SQLite"];
-
-async function newPlace(kind: Kind = "SQLite"): Promise<Place> {
-  const cwd = await temporaryFolder();
-  const address = kind === "SQLite" ? undefined : await newAddress();
-  const workspace = await openWorkspace({ cwd, env: process.env }, cwd, undefined, address);
-  return {
-    workspace,
-    open() {
-      const stores =
-        address === undefined
-          ? sqliteStores({ path: workspace.storeFile })
-          : postgresStores(postgresAddress(address));
-      onTestFinished(() => stores.close());
-      return stores;
-    },
-  };
-}
-
-async function newAddress(): Promise<string> {
-  const url = new URL(await postgresUrl());
-  url.searchParams.set("schema", await freshSchema());
-  return url.href;
-}
-
-/** A project whose store this user made, with something in it. */
-async function newProject(kind: Kind = "SQLite"): Promise<Place> {
-  const place = await newPlace(kind);
-  if (kind === "SQLite") {
-    const { makeStore } = await import("../src/config/workspace.ts");
-    makeStore(place.workspace, process.env);
-  }
-  return place;
-}
 
 async function newFile(): Promise<string> {
   return join(await temporaryFolder(), "shop.backup");
@@ -89,8 +44,9 @@ function restore(place: Place, file: string, isTrusted = false) {
   return restoreBackup(place.workspace, { ...WATCH, file, isTrusted });
 }
 
-describe.each(KINDS)("a backup of %s", (kind) => {
-  const others = KINDS.filter((other) => LONG || kind === "SQLite" || other === "SQLite");
+describe.each(PLACE_KINDS)("a backup of %s", (kind) => {
+  // In the short form, backup-crash.test.ts restores into PostgreSQL.
+  const others = LONG ? PLACE_KINDS : PLACE_KINDS.slice(0, 1);
 
   test.each(others)("restored into %s, has everything", async (other) => {
     const place = await newProject(kind);

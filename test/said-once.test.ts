@@ -153,6 +153,7 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   trust: null,
   move: ["--to", "other.db"],
   backup: ["there.backup"],
+  export: ["there.jsonl"],
   // Without a backup it opens none.
   restore: null,
   config: null,

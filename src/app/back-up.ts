@@ -1,7 +1,6 @@
-import { existsSync, linkSync, lstatSync, mkdirSync, renameSync, unlinkSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { type PartFile, type PartName, writeBackup } from "../backup/backup-file.ts";
-import { inWorkFolder } from "../backup/work-folder.ts";
+import { writeNewFile } from "../backup/new-file.ts";
 import { hasUserStore } from "../config/config-places.ts";
 import type { SearchScope } from "../config/settings.ts";
 import { ownKey } from "../config/trust.ts";
@@ -11,14 +10,21 @@ import {
   requireTrustedStore,
   type Workspace,
 } from "../config/workspace.ts";
-import { errorText, SessionError } from "../core/errors.ts";
+import { SessionError } from "../core/errors.ts";
 import type { Stores } from "../core/stores.ts";
 import { examineStore } from "./examine.ts";
 import { storeName } from "./open-stores.ts";
 
 /** What a backup is doing, and how much of it is done; in bytes, pages or entries. */
 export interface BackupProgress {
-  readonly step: "copying" | "checking" | "writing" | "reading" | "comparing";
+  readonly step:
+    | "copying"
+    | "checking"
+    | "writing"
+    | "reading"
+    | "comparing"
+    | "exporting"
+    | "importing";
   readonly done: number;
 }
 
@@ -57,7 +63,7 @@ export async function backUp(
   const places = await placesToBackUp(workspace, work.scope);
   const madeAt = new Date();
   const key = ownKey(process.env);
-  const bytes = await writing(path, force, async (folder) => {
+  const bytes = await writeNewFile(path, force, async (unseen, folder) => {
     const parts: PartFile[] = [];
     for (const place of places) {
       const copy = join(folder, `${place.name}.db`);
@@ -65,10 +71,9 @@ export async function backUp(
       await requireSound(copy, work);
       parts.push({ name: place.name, file: copy });
     }
-    const unseen = join(folder, "backup");
     const { signal, onProgress } = work;
     let done = 0;
-    const written = await writeBackup(unseen, parts, {
+    return await writeBackup(unseen, parts, {
       key,
       madeAt,
       signal,
@@ -77,31 +82,9 @@ export async function backUp(
         onProgress({ step: "writing", done });
       },
     });
-    publishBackup(unseen, path, force);
-    return written;
   });
   const stores = places.map(({ name, workspace: own }) => ({ name, place: storeName(own) }));
   return { file: path, bytes, made_at: madeAt.toISOString(), stores };
-}
-
-/** Works in a folder beside a file that is about to be written. */
-async function writing<Result>(
-  path: string,
-  force: boolean,
-  work: (folder: string) => Promise<Result>,
-): Promise<Result> {
-  try {
-    requireFree(path, force);
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    return await inWorkFolder(path, work);
-  } catch (error) {
-    if (!(error instanceof Error && "syscall" in error)) throw error;
-    throw new SessionError("SESSION_STORE_ERROR", {
-      message: `${path} could not be written (${errorText(error)}).`,
-      hint: "Check the folder, its permissions and the free space of the disk. No backup was written.",
-      cause: error,
-    });
-  }
 }
 
 /** The stores of a scope, with those that only some backups have. */
@@ -130,7 +113,7 @@ export async function backupPlaces(
   return [...own, ...others];
 }
 
-async function placesToBackUp(
+export async function placesToBackUp(
   workspace: Workspace,
   scope: SearchScope,
 ): Promise<readonly BackupPlace[]> {
@@ -150,7 +133,7 @@ async function placesToBackUp(
 }
 
 /** Copies a store, as it is at one moment, into a new SQLite file. */
-async function copyOf(workspace: Workspace, to: string, work: BackupWork): Promise<void> {
+export async function copyOf(workspace: Workspace, to: string, work: BackupWork): Promise<void> {
   const { signal, onProgress } = work;
   const { copyStore, settleStore } = await import("../stores/sqlite/copy-store.ts");
   const copying = (done: number) => onProgress({ step: "copying", done });
@@ -222,40 +205,5 @@ async function requireSound(copy: string, { signal, onProgress }: BackupWork): P
   throw new SessionError("SESSION_STORE_ERROR", {
     detail: `The store has a problem, so it was not backed up: ${problem.replace(/\.?$/, ".")}`,
     hint: "`rkat doctor` lists all problems, and `rkat repair` mends what can be made again.",
-  });
-}
-
-/** @throws SessionError `NOT_POSSIBLE` when the place of a backup is taken, `INVALID_PARAMS` when it cannot be one */
-function requireFree(path: string, force: boolean): void {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found && !found.isFile()) {
-    throw new SessionError("INVALID_PARAMS", {
-      message: `${path} is not a regular file.`,
-      hint: "Name a new file.",
-    });
-  }
-  if (found && !force) throw fileIsThere(path);
-}
-
-function publishBackup(unseen: string, path: string, force: boolean): void {
-  if (force) {
-    renameSync(unseen, path);
-    return;
-  }
-  try {
-    linkSync(unseen, path);
-    unlinkSync(unseen);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // Some file systems, such as those of USB sticks, have no hard links.
-    if (code === "EEXIST" || existsSync(path)) throw fileIsThere(path);
-    renameSync(unseen, path);
-  }
-}
-
-function fileIsThere(path: string): SessionError {
-  return new SessionError("NOT_POSSIBLE", {
-    message: `${path} is there already.`,
-    hint: "Name another file, or pass --force to replace it.",
   });
 }

@@ -1,7 +1,8 @@
-import { createHash, createHmac, type Hash, timingSafeEqual } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import { createReadStream, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { errorText, SessionError } from "../core/errors.ts";
+import { isSealed, sealOf } from "./seal.ts";
 
 /**
  * A backup is one file: a line of JSON, the manifest, and then the stores that it names, byte for byte.
@@ -60,7 +61,7 @@ export async function writeBackup(
     parts.push({ name, bytes: statSync(file).size, sha256: digest.digest("hex") });
   }
   const manifest = { made_at: madeAt.toISOString(), parts };
-  const seal = key && sealOf(manifest, key);
+  const seal = key && sealOf(sealedText(manifest), key);
   const line = `${JSON.stringify({ rkat_backup: VERSION, ...manifest, ...(seal ? { seal } : {}) })}\n`;
   const to = await open(path, "wx", 0o600);
   try {
@@ -103,11 +104,7 @@ export class BackupFile {
 
   /** Whether the user with this key made it, on this machine or another one that has the key. */
   isSealedWith(key: Uint8Array | undefined): boolean {
-    const { seal, ...rest } = this.manifest;
-    if (key === undefined || seal === undefined) return false;
-    const own = Buffer.from(sealOf(rest, key));
-    const given = Buffer.from(seal);
-    return own.length === given.length && timingSafeEqual(own, given);
+    return isSealed(sealedText(this.manifest), this.manifest.seal, key);
   }
 
   /** @throws SessionError `INVALID_PARAMS` when a part is not what was written */
@@ -222,11 +219,10 @@ function isPart(part: Partial<BackupPart> | null): boolean {
   );
 }
 
-function sealOf({ made_at, parts }: BackupManifest, key: Uint8Array): string {
+/** The text that the seal of a backup is made of. */
+function sealedText({ made_at, parts }: BackupManifest): string {
   const told = parts.map(({ name, bytes, sha256 }) => [name, bytes, sha256]);
-  return createHmac("sha256", key)
-    .update(JSON.stringify(["rkat_backup", made_at, told]))
-    .digest("hex");
+  return JSON.stringify(["rkat_backup", made_at, told]);
 }
 
 function noBackup(path: string): SessionError {

@@ -131,6 +131,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "rkat move --from .rkat/rkat.db --to ~/backup/rkat.db",
   ],
   backup: ["rkat backup ~/backups/shop.backup", "rkat backup library.backup --scope user --force"],
+  export: ["rkat export shop.jsonl", "rkat export for-a-colleague.jsonl --redact"],
   restore: [
     "rkat restore ~/backups/shop.backup",
     "rkat restore ~/backups/shop.backup --compare",

@@ -159,6 +159,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   move: async () => (await import("./commands/move-command.ts")).moveCommand,
   backup: async () => (await backupCommands()).backupCommand,
   restore: async () => (await backupCommands()).restoreCommand,
+  export: async () => (await backupCommands()).exportCommand,
   config: async () => (await settingsCommands()).configCommand,
   capabilities: async () => (await settingsCommands()).capabilitiesCommand,
   doctor: async () => (await import("./commands/doctor-command.ts")).doctorCommand,

@@ -206,6 +206,7 @@ const COMMANDS: Readonly<Record<string, readonly [line: string, stdin?: string]>
   inspect: ["inspect last --no-open"],
   move: ["move --to there.db"],
   backup: ["backup there.backup --scope project"],
+  export: ["export there.jsonl"],
   restore: ["restore shop.backup"],
   doctor: ["doctor"],
   repair: ["repair"],

@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { type BackupProgress, backUp } from "../../app/back-up.ts";
+import { type ExportCounts, exportProject, importExport } from "../../app/export-project.ts";
 import { type CompareReport, compareBackup, restoreBackup } from "../../app/restore.ts";
 import type { SearchScope } from "../../config/settings.ts";
+import type { Workspace } from "../../config/workspace.ts";
 import { ERRORS } from "../../core/errors.ts";
 import type { CliContext } from "../cli-context.ts";
 import { plural, thousands } from "../render/amounts.ts";
@@ -15,6 +17,13 @@ import { workspaceOf } from "./with-service.ts";
 
 interface BackupFlags {
   readonly scope: SearchScope;
+  readonly force?: true;
+  readonly json?: true;
+}
+
+interface ExportFlags {
+  readonly redact?: true;
+  readonly scope: "project" | "user";
   readonly force?: true;
   readonly json?: true;
 }
@@ -84,6 +93,82 @@ export function restoreCommand(program: Command, context: CliContext): void {
         );
       }),
     );
+}
+
+/** `rkat export`: all of a project as JSON Lines. */
+export function exportCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
+  const command = program
+    .command("export")
+    .description("write all of this project as JSON Lines, which `rkat import` reads")
+    .argument("<file>", "the file to write")
+    .option("--redact", "replace credentials")
+    .addOption(
+      new Option("--scope <scope>", "this project, or the user-wide store")
+        .choices(["project", "user"] satisfies readonly SearchScope[])
+        .default("project"),
+    )
+    .option("--force", "replace the file if it is there")
+    .option("--json", "for scripts")
+    .action((file: string, { redact, scope, force, json }: ExportFlags) =>
+      watched(context, "Nothing was written.", async ({ done, ...watch }) => {
+        const workspace = await workspaceOf(context, command, scope);
+        const report = await exportProject(workspace, {
+          file: resolve(terminal.cwd, file),
+          force: force ?? false,
+          redact: redact ?? false,
+          ...watch,
+        });
+        done();
+        if (json) return await printJson(terminal.stdout, report);
+        await printText(
+          terminal.stdout,
+          `Wrote ${report.file} (${fileSize(report.bytes)}): ${countsText(report)}.\n`,
+        );
+      }),
+    );
+}
+
+interface ImportFlags {
+  readonly trust?: true;
+  readonly dryRun?: true;
+  readonly json?: true;
+}
+
+/** `rkat import FILE` of an export of rkat. */
+export async function importExportInto(
+  workspace: Workspace,
+  file: string,
+  { trust, dryRun, json }: ImportFlags,
+  context: CliContext,
+): Promise<void> {
+  const { stdout } = context.terminal;
+  const stopped = "Import again to go on: what is there is not added twice.";
+  await watched(context, stopped, async ({ done, ...watch }) => {
+    const report = await importExport(workspace, {
+      file,
+      isTrusted: trust ?? false,
+      isTrial: dryRun ?? false,
+      ...watch,
+    });
+    done();
+    if (json) return await printJson(stdout, report);
+    const what =
+      report.place === undefined
+        ? "Nothing was imported, it was only read"
+        : `Everything is in ${report.place}`;
+    await printText(stdout, `${what}: ${countsText(report)}.\n`);
+  });
+}
+
+function countsText({ sessions, events, memories, knowledge, users }: ExportCounts): string {
+  return [
+    plural(sessions, "session"),
+    plural(events, "event"),
+    plural(memories, "memory entry", "memory entries"),
+    plural(knowledge, "knowledge entry", "knowledge entries"),
+    plural(users, "user"),
+  ].join(", ");
 }
 
 async function showDifferences(

@@ -37,6 +37,7 @@ interface ImportFlags {
   readonly subagents?: true;
   readonly dryRun?: true;
   readonly watch?: true;
+  readonly trust?: true;
   readonly yes?: true;
   readonly json?: true;
 }
@@ -49,7 +50,7 @@ export function importCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const command = program
     .command("import")
-    .description("import your conversations with other agents, so that memory knows them")
+    .description("import your conversations with other agents, or an export of rkat")
     .argument("[agent-or-path]", `${AGENTS.slice(0, 5).join(", ")} …, or a file or folder`)
     .argument("[path]", "a file or folder of that agent")
     .option("--since <time>", "only sessions in which something was said since then (ISO 8601)")
@@ -63,12 +64,15 @@ export function importCommand(program: Command, context: CliContext): void {
       ).choices(["project", "user"] satisfies readonly SearchScope[]),
     )
     .option("--watch", "go on with what is still being written, until Ctrl-C")
+    .option("--trust", "use an export of rkat that was not written by you on this machine")
     .option("-y, --yes", "do not ask")
     .option("--json", "for scripts")
     .action(async (first: string | undefined, second: string | undefined, flags: ImportFlags) => {
       const from = sourceOf(first, second, terminal.cwd);
       if (flags.since !== undefined) await filtersOf({ since: flags.since }, terminal);
       const workspace = await workspaceOf(context, command, flags.scope);
+      const exported = await exportAt(from.path);
+      if (exported) return await exported(workspace, flags, context);
       const isNamed = flags.scope !== undefined || command.optsWithGlobals().dir !== undefined;
       if (!isNamed) requireStoreOfUser(workspace);
       const isChosen = isNamed || workspace.user !== undefined;
@@ -123,6 +127,30 @@ export function importCommand(program: Command, context: CliContext): void {
         },
       );
     });
+}
+
+/** How the file is imported, if it is an export of rkat. */
+async function exportAt(path: string | undefined) {
+  if (path === undefined) return undefined;
+  const { isExport } = await import("../../app/export-project.ts");
+  if (!(await isExport(path))) return undefined;
+  const { importExportInto } = await import("./backup-commands.ts");
+  return async (workspace: Workspace, flags: ImportFlags, context: CliContext) => {
+    requireWholeExport(flags);
+    await importExportInto(workspace, path, flags, context);
+  };
+}
+
+/** An export goes into one store, whole. */
+function requireWholeExport(flags: ImportFlags): void {
+  const [name] = (["since", "project", "subagents", "watch"] as const).filter(
+    (each) => flags[each] !== undefined,
+  );
+  if (name === undefined) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `--${name} is for transcripts of agents, and the file is an export of rkat, which is imported whole.`,
+    hint: `Leave --${name} out.`,
+  });
 }
 
 type Source = Parameters<Importer["find"]>[0];
