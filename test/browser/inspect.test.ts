@@ -210,6 +210,30 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     await expect.poll(taken).toBe(2);
   });
 
+  test("a session is forked before a prompt, and both know each other", async () => {
+    const { page } = await open(at(writing.link, made.talk));
+    const asked = row(page, "And which port was it?");
+    await row(page, "On which port").waitFor();
+    await page.getByRole("region", { name: "Transcript" }).press("End");
+    await asked.getByRole("button", { name: /^What became of/ }).click();
+    await asked.getByRole("button", { name: "Fork before it, to ask something else" }).click();
+    await asked.getByRole("link", { name: "The new session" }).click();
+    await page.getByRole("link", { name: `fork of ${made.talk.slice(0, 24)}` }).click();
+    await page.getByRole("link", { name: /^fork at event \d+$/ }).waitFor();
+  });
+
+  test("health has sizes, what was used when, and what is wrong, for the owner only", async () => {
+    const { page } = await open(reading.link);
+    await views(page).getByRole("link", { name: "Health" }).click();
+    await page.getByText(/places of words/).waitFor();
+    await page
+      .getByRole("img", { name: /^\d+ sessions were used in 30 days, on 1 of them\.$/ })
+      .waitFor();
+    await page.getByRole("button", { name: "Check everything" }).click();
+    await page.getByRole("row", { name: /^good sqlite/ }).waitFor();
+    await page.getByRole("row", { name: /^(good|wrong) store/ }).waitFor();
+  });
+
   test("calls that wait are answered on the page, and only there when it may write", async () => {
     const { page } = await open(reading.link);
     await views(page).getByRole("link", { name: "Approvals" }).click();
@@ -220,7 +244,7 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     const call = (query: string) => other.getByRole("listitem").filter({ hasText: query });
     await call("the first").getByText("For: Look twice.").waitFor();
     await call("the first").getByRole("button", { name: "Allow once" }).click();
-    await other.getByText("1 calls wait").waitFor();
+    await other.getByText("1 call waits").waitFor();
     await call("the second").getByLabel("Reason").fill("One look is enough.");
     await call("the second").getByRole("button", { name: "Deny" }).click();
     await other.getByText("Nothing waits.").waitFor();
@@ -294,7 +318,7 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     await commits("Write long commits.").getByRole("button", { name: "Forget…" }).click();
     const dialog = other.getByRole("dialog", { name: "Forget this, and never learn it again?" });
     await dialog.getByRole("button", { name: "Forget for good" }).click();
-    await expect.poll(() => commits("Write long commits.").count()).toBe(0);
+    await commits("Write long commits.").waitFor({ state: "detached" });
   });
 
   test("what somebody wrote to be run, to hide or to send something is shown as it is", async () => {
@@ -379,7 +403,7 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     await page.getByRole("dialog", { name: "Receipt" }).getByText("1 forgotten.").waitFor();
     await tabTo(/^Close$/);
     await page.keyboard.press("Enter");
-    await expect.poll(() => page.getByText("Tell me of the fox.").count()).toBe(0);
+    await page.getByText("Tell me of the fox.").waitFor({ state: "detached" });
   });
 
   test.each(["light", "dark"] as const)(

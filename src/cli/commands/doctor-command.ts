@@ -36,11 +36,7 @@ export function doctorCommand(program: Command, context: CliContext): void {
     .action(async ({ json, online = false }: { json?: true; online?: boolean }) => {
       const progress = new ProgressLine(terminal.stderr);
       progress.show("checking");
-      const findings = [
-        { name: "node", state: "good", detail: process.version } as const,
-        await sqliteFinding(),
-        ...(await projectFindings(context, command, online)),
-      ];
+      const findings = await findAll(context, command, online);
       progress.clear();
       const ok = findings.every(({ state }) => state !== "wrong");
       if (!ok) context.exitCode = 1;
@@ -48,6 +44,19 @@ export function doctorCommand(program: Command, context: CliContext): void {
       const style = styleFor(terminal.stdout, terminal.env);
       await terminal.stdout.write(findings.map((one) => renderFinding(one, style)).join(""));
     });
+}
+
+/** All that is checked, with what was found. */
+export async function findAll(
+  context: CliContext,
+  command: Command,
+  online = false,
+): Promise<readonly Finding[]> {
+  return [
+    { name: "node", state: "good", detail: process.version },
+    await sqliteFinding(),
+    ...(await projectFindings(context, command, online)),
+  ];
 }
 
 async function sqliteFinding(): Promise<Finding> {

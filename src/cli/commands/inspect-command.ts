@@ -59,6 +59,7 @@ export function inspectCommand(program: Command, context: CliContext): void {
               token,
               write,
               project: folder,
+              check: async () => (await import("./doctor-command.ts")).findAll(context, inspect),
               onError: (error) => void printFailure(terminal, SessionError.from(error)),
             });
             context.warnings.goOn();

@@ -86,7 +86,12 @@ export function serveCommand(program: Command, context: CliContext): void {
                 ...given({ token, userTokens, hosts: allowHost, cors }),
                 onError: (error: unknown) => void printFailure(terminal, SessionError.from(error)),
               };
-              const page = { ...own, write: flags.write ?? false, project: folder };
+              const page = {
+                ...own,
+                write: flags.write ?? false,
+                project: folder,
+                check: async () => (await import("./doctor-command.ts")).findAll(context, serve),
+              };
               const server = await (flags.inspect
                 ? (await import("../../surfaces/inspect/serve-inspect.ts")).serveRestAndPage(
                     rest,

@@ -25,7 +25,15 @@ export interface InspectOptions extends Omit<NameOptions, "cors">, TokenOptions 
   readonly write?: boolean;
   /** The folder that the page names in its title. */
   readonly project?: string;
+  /** Looks for what is wrong in the whole project, which only who has `token` may ask for. */
+  readonly check?: () => Promise<readonly InspectFinding[]>;
   readonly onError?: (error: unknown) => void;
+}
+
+export interface InspectFinding {
+  readonly name: string;
+  readonly state: "good" | "note" | "wrong";
+  readonly detail: string;
 }
 
 /** Nothing that the page shows can load, run or send anything: not even a text that slipped in as HTML. */
@@ -59,7 +67,7 @@ const HEADERS: Readonly<Record<string, string>> = {
  */
 export function createInspectApp(options: InspectOptions): RestApp {
   const { service, version, hosts, anyAddress, token, userTokens, onError } = options;
-  const { at = "", write = false, project } = options;
+  const { at = "", write = false, project, check } = options;
   if ((token ?? userTokens) === undefined) {
     throw new SessionError("INVALID_CONFIG", { detail: "The page needs a token." });
   }
@@ -82,9 +90,16 @@ export function createInspectApp(options: InspectOptions): RestApp {
     if (req.method !== "GET" && req.method !== "HEAD") requireWriter(req, write);
     await next();
   });
-  app.get(`${at}/api/inspect`, actingService(callers(service, tokens)), (context) =>
-    context.json({ writes: write, ...given({ version, project }) }),
-  );
+  const isOwner = token === undefined ? () => undefined : callers(service, { token });
+  app.get(`${at}/api/inspect`, actingService(callers(service, tokens)), (context) => {
+    const checks = check !== undefined && isOwner(context) !== undefined;
+    return context.json({ writes: write, checks, ...given({ version, project }) });
+  });
+  if (check) {
+    app.get(`${at}/api/inspect/check`, actingService(isOwner), async (context) =>
+      context.json({ findings: await check() }),
+    );
+  }
   app.mount(`${at}/api`, api.fetch);
   app.notFound(({ req }) => notValid(404, `Nothing has the path ${req.path}.`).getResponse());
   app.onError((error) =>

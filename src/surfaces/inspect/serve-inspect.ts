@@ -25,7 +25,7 @@ const AT = "/inspect";
  */
 export async function serveRestAndPage(
   { port, host, ...options }: ServeRestOptions & { readonly port: number },
-  page: Pick<InspectOptions, "token" | "write" | "project">,
+  page: Pick<InspectOptions, "token" | "write" | "project" | "check">,
 ): Promise<RestServer> {
   const { app, close, ...server } = await listen(
     { port, ...given({ host }), ...options },

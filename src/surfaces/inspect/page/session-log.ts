@@ -75,6 +75,8 @@ export class SessionLog {
   /** What the model has said of an answer that is not whole yet. */
   streaming = "";
   seq = 0;
+  /** Turns that ended. */
+  turns = 0;
   readonly #history = new HistoryChanges();
   readonly #messages = new MessageAssembler();
   readonly #tools = new Map<string, ToolRow>();
@@ -88,6 +90,7 @@ export class SessionLog {
     }
     if (seq <= this.seq) return;
     this.seq = seq;
+    if (event.type === "run_completed" || event.type === "run_failed") this.turns += 1;
     this.#show(event, { seq, time: timestamp_ms });
     const whole = this.#messages.push({ schema_version: 1, event_id, seq, timestamp_ms, event });
     if (whole) this.#noteMessage(whole.id, whole.from, whole.message);
@@ -268,6 +271,8 @@ function noteOf(event: SessionEvent): readonly ["quiet" | "bad", string] | undef
       return ["bad", `Tries again (${event.attempt} of ${event.max_attempts}): ${event.error}`];
     case "tool_execution_timed_out":
       return ["bad", `${event.name} took longer than ${event.timeout_ms} ms`];
+    case "session_forked":
+      return ["quiet", "A new session goes on from here"];
     case "text_forgotten":
       return ["quiet", `Forgot ${event.messages.length} messages`];
     case "run_paused":

@@ -6,6 +6,8 @@ import type { Wire } from "./wire.ts";
 /** What the page may do, and where it is from. */
 export interface About {
   readonly writes: boolean;
+  /** Whether it can look for what is wrong. */
+  readonly checks?: boolean;
   readonly version?: string;
   readonly project?: string;
   /** The page is a file with one session in it. */
@@ -14,6 +16,13 @@ export interface About {
     readonly redacted: Readonly<Record<string, number>>;
     readonly at: string;
   };
+}
+
+/** A check of the project, and its outcome. */
+export interface Finding {
+  readonly name: string;
+  readonly state: "good" | "note" | "wrong";
+  readonly detail: string;
 }
 
 type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;

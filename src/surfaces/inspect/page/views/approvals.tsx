@@ -38,7 +38,7 @@ export function ApprovalsView({ source, about }: ViewProps) {
         </button>
         {!about.writes && <span class="quiet">To answer here, open the page with --write.</span>}
         <span class="status" role="status">
-          {value ? `${amount(value.approvals.length)} calls wait` : ""}
+          {value ? waiting(value.approvals.length) : ""}
         </span>
       </div>
       <Failure error={error ?? failed} />
@@ -56,6 +56,10 @@ export function ApprovalsView({ source, about }: ViewProps) {
       </ul>
     </div>
   );
+}
+
+function waiting(calls: number): string {
+  return calls === 1 ? "1 call waits" : `${amount(calls)} calls wait`;
 }
 
 function Call({

@@ -144,7 +144,9 @@ function Before({
                 <a href={hrefOf(session, "transcript", id)}>Event {id}</a>
               </span>
               <span class="words">{headOf(text)}</span>
-              {where === "named" && <span class="quiet">{names.map(plain).join(", ")}</span>}
+              {where === "named" && (
+                <span class="quiet">The summary has: {names.map(plain).join(", ")}</span>
+              )}
             </div>
           </article>
         )}
@@ -179,7 +181,9 @@ function After({
         <dd>{amount(event.tokens_before - event.tokens_after)} tokens of each later request</dd>
         <dt>Cost</dt>
         <dd>
-          {amount(usage.input_tokens)} tokens in, {amount(usage.output_tokens)} out
+          {event.summarised_by === "model"
+            ? `${amount(usage.input_tokens)} tokens in, ${amount(usage.output_tokens)} out`
+            : "Nothing: no model was asked"}
         </dd>
         <dt>Summary by</dt>
         <dd>

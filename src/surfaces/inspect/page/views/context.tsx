@@ -1,6 +1,7 @@
 import type { SessionCost } from "../../../../core/operations/cost.ts";
 import type { ContextView } from "../../../../core/operations/working-memory.ts";
-import { amount, Failure, headOf, short, useLoaded } from "../parts.tsx";
+import { amount, Failure, headOf, useLoaded } from "../parts.tsx";
+import { Plot } from "../plot.tsx";
 import { hrefOf } from "../route.ts";
 import type { SessionLog, WindowPoint } from "../session-log.ts";
 import type { Source } from "../source.ts";
@@ -37,7 +38,7 @@ export function ContextOverTime({
       {value && <Now context={value} />}
       <section aria-labelledby="over-time">
         <h2 id="over-time">Over time</h2>
-        <Plot points={log.points} threshold={value?.threshold ?? null} session={session} />
+        <OverTime points={log.points} threshold={value?.threshold ?? null} session={session} />
       </section>
       <CostOf source={source} session={session} calls={log.points.length} />
     </div>
@@ -67,11 +68,18 @@ function CostOf({
       <dl class="facts-list">
         <dt>In all</dt>
         <dd>
-          {amount(value.calls)} model calls: {amount(usage.input_tokens)} tokens in
-          {usage.cache_read_tokens === null
-            ? ""
-            : ` (${amount(usage.cache_read_tokens)} of them cached)`}
-          , {amount(usage.output_tokens)} out{money(value.cost_usd)}
+          {amount(value.calls)} model calls:{" "}
+          {usage.input_tokens === 0 ? (
+            "the provider counted no tokens"
+          ) : (
+            <>
+              {amount(usage.input_tokens)} tokens in
+              {usage.cache_read_tokens === null
+                ? ""
+                : ` (${amount(usage.cache_read_tokens)} of them cached)`}
+              , {amount(usage.output_tokens)} out{money(value.cost_usd)}
+            </>
+          )}
         </dd>
         <dt>Summaries</dt>
         <dd>
@@ -158,14 +166,10 @@ function nextText(next: NonNullable<Wire<ContextView>["compaction"]>): string {
   return `${amount(next.tokens_left)} tokens are left until then${least}.`;
 }
 
-const WIDTH = 800;
-const HEIGHT = 220;
-const LEFT = 44;
-const BOTTOM = 22;
 /** Points of the drawing. More cannot be told apart. */
 const POINTS_MAX = 1200;
 
-function Plot({
+function OverTime({
   points: all,
   threshold,
   session,
@@ -178,74 +182,38 @@ function Plot({
   if (points.length < 2) return <p class="empty">There are too few model calls for a plot.</p>;
   const highest = points.reduce((high, { tokens }) => Math.max(high, tokens), 1);
   // A line far above would press the curve flat.
-  const limit = threshold !== null && threshold <= 2 * highest ? threshold : null;
-  const most = Math.max(limit ?? 0, highest) * 1.05;
-  const x = (at: number) => LEFT + (at / (points.length - 1)) * (WIDTH - LEFT - 8);
-  const y = (tokens: number) => HEIGHT - BOTTOM - (tokens / most) * (HEIGHT - BOTTOM - 8);
-  const path = points
-    .map(({ tokens }, at) => `${at === 0 ? "M" : "L"}${x(at).toFixed(1)} ${y(tokens).toFixed(1)}`)
-    .join("");
-  const compactions = points.flatMap(({ kind, tokens }, at) =>
-    kind === "compaction" ? [{ at, tokens }] : [],
-  );
-  const steps = [0.25, 0.5, 0.75, 1].map((share) => share * most);
+  const limit = threshold !== null && threshold <= 2 * highest ? threshold : undefined;
+  const compactions = points.filter(({ kind }) => kind === "compaction").length;
   return (
-    <figure class="plot">
-      <svg
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        role="img"
-        aria-label={`Tokens of ${amount(all.length)} requests, with ${compactions.length} compactions. The most was ${amount(highest)}.`}
-      >
-        {steps.map((tokens) => (
-          <g key={tokens} class="grid">
-            <line x1={LEFT} x2={WIDTH - 8} y1={y(tokens)} y2={y(tokens)} />
-            <text x={LEFT - 6} y={y(tokens) + 4}>
-              {short(Math.round(tokens))}
-            </text>
-          </g>
-        ))}
-        {limit !== null && (
-          <line class="threshold" x1={LEFT} x2={WIDTH - 8} y1={y(limit)} y2={y(limit)} />
-        )}
-        <path
-          class="area"
-          d={`${path}L${x(points.length - 1)} ${HEIGHT - BOTTOM}L${LEFT} ${HEIGHT - BOTTOM}Z`}
-        />
-        <path class="curve" d={path} />
-        {compactions.map(({ at, tokens }) => (
-          <circle key={at} class="compaction" cx={x(at)} cy={y(tokens)} r="4" />
-        ))}
-      </svg>
-      <figcaption>
-        Tokens of each request; the dots are compactions
-        {limit === null ? "" : ", and the dashed line is where they begin"}.
-      </figcaption>
-      <details>
-        <summary>The same as a table</summary>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Event</th>
-              <th scope="col">What</th>
-              <th scope="col" class="number">
-                Tokens
-              </th>
+    <Plot
+      label={`Tokens of ${amount(all.length)} requests, with ${compactions} compactions. The most was ${amount(highest)}.`}
+      points={points.map(({ tokens, kind }) => ({ value: tokens, isDot: kind === "compaction" }))}
+      limit={limit}
+      caption={`Tokens of each request; the dots are compactions${limit === undefined ? "" : ", and the dashed line is where they begin"}.`}
+    >
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Event</th>
+            <th scope="col">What</th>
+            <th scope="col" class="number">
+              Tokens
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {points.slice(-200).map(({ seq, kind, tokens }) => (
+            <tr key={`${seq} ${kind}`}>
+              <td>
+                <a href={hrefOf(session, "transcript", seq)}>{seq}</a>
+              </td>
+              <td>{kind === "call" ? "model call" : "after a compaction"}</td>
+              <td class="number">{amount(tokens)}</td>
             </tr>
-          </thead>
-          <tbody>
-            {points.slice(-200).map(({ seq, kind, tokens }) => (
-              <tr key={`${seq} ${kind}`}>
-                <td>
-                  <a href={hrefOf(session, "transcript", seq)}>{seq}</a>
-                </td>
-                <td>{kind === "call" ? "model call" : "after a compaction"}</td>
-                <td class="number">{amount(tokens)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </details>
-    </figure>
+          ))}
+        </tbody>
+      </table>
+    </Plot>
   );
 }
 

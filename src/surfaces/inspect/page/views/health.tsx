@@ -1,20 +1,25 @@
+import { useEffect, useState } from "preact/hooks";
 import type { MemoryStats } from "../../../../core/memory-store.ts";
-import { amount, bytes, Failure, Meter, plain, useLoaded } from "../parts.tsx";
-import type { ViewProps } from "../source.ts";
+import type { SessionSummary } from "../../../../core/operations/sessions.ts";
+import { amount, Badge, bytes, clock, Failure, Meter, plain, short, useLoaded } from "../parts.tsx";
+import { Plot } from "../plot.tsx";
+import type { Finding, Source, ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
 
-/** How large everything is, and what is behind. */
+type Stats = Wire<MemoryStats>;
+
+/** How large everything is, what is behind, and whether all of it is sound. */
 export function HealthView({ source, about }: ViewProps) {
-  const stats = useLoaded(() => source.get<Wire<MemoryStats>>("memory/stats"), [source]);
+  const { samples, error } = useSamples(source);
   const capabilities = useLoaded(
     () => source.get<{ capabilities: readonly string[] }>("capabilities"),
     [source],
   );
-  const { value } = stats;
+  const now = samples.at(-1)?.stats;
   return (
     <div class="view">
       <h1>Health</h1>
-      <Failure error={stats.error ?? capabilities.error} />
+      <Failure error={error ?? capabilities.error} />
       <div class="scroll">
         <dl class="facts-list">
           <dt>Project</dt>
@@ -23,40 +28,221 @@ export function HealthView({ source, about }: ViewProps) {
           <dd>{plain(about.version ?? "unknown")}</dd>
           <dt>It has</dt>
           <dd>{capabilities.value?.capabilities.join(", ")}</dd>
-          {value && (
-            <>
-              <dt>Entries of memory</dt>
-              <dd>
-                {amount(value.entries)}, of {amount(value.sessions)} sessions
-              </dd>
-              <dt>Their text</dt>
-              <dd>{bytes(value.text_bytes)}</dd>
-              <dt>Index</dt>
-              <dd>
-                {plain(value.index)}
-                {value.disk_bytes === undefined ? "" : `, ${bytes(value.disk_bytes)} on the disk`}
-              </dd>
-            </>
-          )}
-          {value?.vectors && (
-            <>
-              <dt>Vectors</dt>
-              <dd>
-                {plain(value.vectors.embedder)}: {amount(value.vectors.embedded)} made,{" "}
-                {amount(value.vectors.pending)} are still to be made{" "}
-                <Meter
-                  label="Vectors made"
-                  used={value.vectors.embedded}
-                  of={value.vectors.embedded + value.vectors.pending}
-                />
-              </dd>
-            </>
-          )}
+          {now && <Sizes stats={now} />}
         </dl>
-        <p class="quiet">
-          `rkat doctor` looks at the files, and `rkat memory verify` compares memory with the log.
-        </p>
+        {about.checks && <Check source={source} />}
+        <Use source={source} />
+        {samples.length > 1 && <Memory samples={samples} />}
       </div>
     </div>
+  );
+}
+
+function Sizes({ stats }: { readonly stats: Stats }) {
+  const { vectors } = stats;
+  return (
+    <>
+      <dt>Entries of memory</dt>
+      <dd>
+        {amount(stats.entries)}, of {amount(stats.sessions)}{" "}
+        {stats.sessions === 1 ? "session" : "sessions"}
+      </dd>
+      <dt>Their text</dt>
+      <dd>{bytes(stats.text_bytes)}</dd>
+      <dt>Index</dt>
+      <dd>
+        {plain(stats.index)}
+        {stats.disk_bytes === undefined ? "" : `, ${bytes(stats.disk_bytes)} on the disk`}
+      </dd>
+      {vectors && (
+        <>
+          <dt>Vectors</dt>
+          <dd>
+            {plain(vectors.embedder)}: {amount(vectors.embedded)} made, {amount(vectors.pending)}{" "}
+            are still to be made{" "}
+            <Meter
+              label="Vectors made"
+              used={vectors.embedded}
+              of={vectors.embedded + vectors.pending}
+            />
+          </dd>
+        </>
+      )}
+    </>
+  );
+}
+
+const TONES = { good: "kept", note: "quoted", wrong: "bad" } as const;
+
+/** What `rkat doctor` finds. It reads the whole store, so it waits for somebody to ask. */
+function Check({ source }: { readonly source: Source }) {
+  const [asked, setAsked] = useState(0);
+  const { value, error } = useLoaded(
+    asked === 0
+      ? undefined
+      : () => source.get<{ readonly findings: readonly Finding[] }>("inspect/check"),
+    [asked],
+  );
+  const [seen, setSeen] = useState(0);
+  useEffect(() => setSeen(asked), [value, error]);
+  const isRunning = asked > seen;
+  const wrong = value?.findings.filter(({ state }) => state === "wrong").length ?? 0;
+  return (
+    <section aria-labelledby="check">
+      <h2 id="check">Is everything sound?</h2>
+      <div class="bar">
+        <button type="button" disabled={isRunning} onClick={() => setAsked(asked + 1)}>
+          {value ? "Check again" : "Check everything"}
+        </button>
+        <span role="status">
+          {isRunning
+            ? "It reads the store, and compares memory with the log…"
+            : value &&
+              (wrong === 0 ? "Everything is sound." : `${amount(wrong)} things are wrong.`)}
+        </span>
+      </div>
+      <Failure error={error} />
+      {value && (
+        <table>
+          <caption class="unseen">Findings</caption>
+          <tbody>
+            {value.findings.map(({ name, state, detail }) => (
+              <tr key={`${name} ${detail}`}>
+                <td>
+                  <Badge tone={TONES[state]}>{state}</Badge>
+                </td>
+                <th scope="row">{plain(name)}</th>
+                <td>{plain(detail)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+const DAYS = 30;
+const DAY_MS = 86_400_000;
+/** Sessions that are counted. A project with more of them in a month shows the newest. */
+const COUNTED = 1000;
+
+interface Day {
+  readonly day: string;
+  sessions: number;
+  tokens: number;
+}
+
+/** How much was done on each of the last days. */
+function Use({ source }: { readonly source: Source }) {
+  const { value, error } = useLoaded(() => usedDays(source), [source]);
+  if (!value) return <Failure error={error} />;
+  const sessions = value.reduce((sum, day) => sum + day.sessions, 0);
+  const last = value.filter((day) => day.sessions > 0);
+  return (
+    <section aria-labelledby="use">
+      <h2 id="use">The last {DAYS} days</h2>
+      <Plot
+        label={`${amount(sessions)} sessions were used in ${DAYS} days, on ${last.length} of them.`}
+        points={value.map((day) => ({ value: day.sessions }))}
+        caption="Sessions by the day on which they were used last."
+      >
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Day</th>
+              <th scope="col" class="number">
+                Sessions
+              </th>
+              <th scope="col" class="number">
+                Their tokens
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {last.toReversed().map((day) => (
+              <tr key={day.day}>
+                <th scope="row">{day.day}</th>
+                <td class="number">{amount(day.sessions)}</td>
+                <td class="number">{short(day.tokens)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Plot>
+    </section>
+  );
+}
+
+async function usedDays(source: Source): Promise<readonly Day[]> {
+  const { sessions } = await source.get<{ sessions: readonly Wire<SessionSummary>[] }>("sessions", {
+    limit: COUNTED,
+    include_archived: true,
+  });
+  const days = Array.from({ length: DAYS }, (_, at): Day => {
+    const day = new Date(Date.now() - (DAYS - 1 - at) * DAY_MS).toISOString().slice(0, 10);
+    return { day, sessions: 0, tokens: 0 };
+  });
+  const byDay = new Map(days.map((day) => [day.day, day]));
+  for (const { updated_at, total_tokens } of sessions) {
+    const day = byDay.get(updated_at.slice(0, 10));
+    if (!day) continue;
+    day.sessions += 1;
+    day.tokens += total_tokens;
+  }
+  return days;
+}
+
+interface Sample {
+  readonly time: number;
+  readonly stats: Stats;
+}
+
+/** Looked at since the page was opened, the oldest first. */
+const looked: Sample[] = [];
+const EVERY_MS = 10_000;
+const SAMPLES_MAX = 500;
+
+function useSamples(source: Source) {
+  const [again, look] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || look((times) => times + 1), EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const { value, error } = useLoaded(async () => {
+    const stats = await source.get<Stats>("memory/stats");
+    looked.push({ time: Date.now(), stats });
+    if (looked.length > SAMPLES_MAX) looked.shift();
+    return [...looked];
+  }, [source, again]);
+  return { samples: value ?? looked, error };
+}
+
+/** Memory while the page is open: how it grows, and how its backlog shrinks. */
+function Memory({ samples }: { readonly samples: readonly Sample[] }) {
+  const isEmbedding = samples.some(({ stats }) => (stats.vectors?.pending ?? 0) > 0);
+  const of = ({ stats }: Sample) => (isEmbedding ? (stats.vectors?.pending ?? 0) : stats.entries);
+  const what = isEmbedding ? "vectors that are still to be made" : "entries of memory";
+  const first = samples[0];
+  return (
+    <section aria-labelledby="memory-now">
+      <h2 id="memory-now">Since {first ? clock(first.time) : ""}</h2>
+      <Plot
+        label={`${amount(samples.length)} looks at the ${what}.`}
+        points={samples.map((sample) => ({ value: of(sample) }))}
+        caption={`The ${what}, every ${EVERY_MS / 1000} s while you look.`}
+      >
+        <table>
+          <tbody>
+            {samples.slice(-50).map((sample) => (
+              <tr key={sample.time}>
+                <th scope="row">{clock(sample.time)}</th>
+                <td class="number">{amount(of(sample))}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Plot>
+    </section>
   );
 }

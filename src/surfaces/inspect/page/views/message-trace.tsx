@@ -1,5 +1,7 @@
+import { useState } from "preact/hooks";
+import type { ForkedSession } from "../../../../core/operations/forks.ts";
 import type { MessageTrace } from "../../../../core/operations/history.ts";
-import { amount, Badge, Failure, useLoaded, useWork } from "../parts.tsx";
+import { amount, Badge, Failure, plain, useLoaded, useWork } from "../parts.tsx";
 import { askingFor, hrefOf } from "../route.ts";
 import type { ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
@@ -32,9 +34,16 @@ export function MessageTraceView({
     [source, session, message, since],
   );
   const { failed, work } = useWork(reload);
+  const [forked, setForked] = useState<string>();
   if (!value) return <Failure error={error} />;
   const pin = () =>
     work(source.send("POST", `${path}/${value.pinned ? "unpin" : "pins"}`, { message }));
+  const isPrompt = value.message.role === "user";
+  const fork = () => {
+    const event = isPrompt ? message - 1 : message;
+    const asked = source.send<Wire<ForkedSession>>("POST", `${path}/fork`, { event });
+    work(asked.then(({ session_id }) => setForked(session_id)));
+  };
   return (
     <section class="trace" aria-label={`What became of message ${message}`}>
       <p>
@@ -65,14 +74,29 @@ export function MessageTraceView({
           )}
         </li>
       </ul>
-      {about.writes && value.now !== "left" && (
+      {about.writes && (
         <div class="bar">
-          <button type="button" onClick={pin}>
-            {value.pinned ? "Unpin" : "Pin: no compaction takes it out"}
+          {value.now !== "left" && (
+            <button type="button" onClick={pin}>
+              {value.pinned ? "Unpin" : "Pin: no compaction takes it out"}
+            </button>
+          )}
+          <button type="button" onClick={fork}>
+            {isPrompt
+              ? "Fork before it, to ask something else"
+              : "Fork: go on from here in a new session"}
           </button>
         </div>
       )}
       <Failure error={failed} />
+      <p role="status">
+        {forked && (
+          <>
+            <a href={hrefOf(forked)}>The new session</a> goes on from here. Talk in it with{" "}
+            <code>rkat chat --resume {plain(forked)}</code>
+          </>
+        )}
+      </p>
     </section>
   );
 }

@@ -29,8 +29,8 @@ export function SessionView({
 }: ViewProps & { readonly route: Extract<Route, { session: string }> }) {
   const { session: id, view } = route;
   const path = `sessions/${encodeURIComponent(id)}`;
-  const session = useLoaded(() => source.get<SessionState>(path), [source, id]);
   const live = useLog(source, id);
+  const session = useLoaded(() => source.get<SessionState>(path), [source, id, live.log.turns]);
   const title = session.value?.source.title ?? live.log.rows.find(({ kind }) => kind === "said");
   const shown = typeof title === "object" && title.kind === "said" ? title.text : title;
   return (
@@ -70,7 +70,7 @@ export function SessionView({
 }
 
 function Facts({ session, live }: { readonly session: SessionState; readonly live: LiveState }) {
-  const { source, model, turns, usage, updated_at, session_id, archived } = session;
+  const { source, model, turns, usage, updated_at, session_id, archived, forks } = session;
   return (
     <p class="facts">
       <Badge tone="agent">{plain(source.agent)}</Badge>
@@ -87,10 +87,15 @@ function Facts({ session, live }: { readonly session: SessionState; readonly liv
       {source.project && <span class="path">{plain(source.project)}</span>}
       {source.branch && <span class="path">{plain(source.branch)}</span>}
       {source.parent && (
-        <a href={hrefOf(source.parent.id)}>
+        <a href={hrefOf(source.parent.id, "transcript", source.parent.event)}>
           {source.parent.relation} of {headOf(source.parent.id, 24)}
         </a>
       )}
+      {forks?.map((fork) => (
+        <a key={fork.session_id} href={hrefOf(fork.session_id)}>
+          fork at event {fork.event}
+        </a>
+      ))}
       <code class="id">{plain(session_id)}</code>
     </p>
   );
