@@ -29,6 +29,12 @@ export type {
   RevokeAllowed,
 } from "./core/operations/approvals.ts";
 export type {
+  BringBack,
+  BroughtBackOutcome,
+  RecallRefusals,
+  RefuseRecall,
+} from "./core/operations/bring-back.ts";
+export type {
   CallCost,
   CompactingCost,
   CompactionCost,

@@ -59,6 +59,8 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   pin: { position: 1 },
   unpin: { position: 1 },
   readMessage: { message: 1 },
+  bringBack: { message: 1 },
+  refuseRecall: { ids: ["unknown"] },
   searchMemory: { query: "fox" },
   addMemory: { content: "The fox." },
   forgetMemory: { ids: ["unknown"] },

@@ -13,7 +13,17 @@ async function requestAt({ stores }: Project, sessionId: string, event?: number)
 }
 
 test("a fork sends what the other session would have sent at that event, byte for byte, whatever came before it", async () => {
-  const step = fc.constantFrom("say", "ask", "compact", "undo", "pin", "tool", "task", "fork");
+  const step = fc.constantFrom(
+    "say",
+    "ask",
+    "compact",
+    "undo",
+    "pin",
+    "tool",
+    "task",
+    "fork",
+    "bring",
+  );
   const property = fc.asyncProperty(
     fc.array(step, { minLength: 4, maxLength: 12 }),
     fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 2, maxLength: 4 }),
@@ -35,6 +45,10 @@ test("a fork sends what the other session would have sent at that event, byte fo
         if (what === "undo") await service.undoCompaction({ sessionId }).catch(() => {});
         if (what === "task") await service.updateTask({ sessionId, newTask: `Count ${index}.` });
         if (what === "fork") ({ sessionId } = await service.forkSession({ sessionId }));
+        if (what === "bring") {
+          const pin = index % 2 === 0;
+          await service.bringBack({ sessionId, turn: index % 3, pin }).catch(() => {});
+        }
         if (what === "pin") {
           const { history } = await service.read({ sessionId });
           await service.pin({ sessionId, message: history.at(-1)?.id ?? 0 });

@@ -13,7 +13,7 @@ import type { ToolSet } from "./tool-set.ts";
 
 type Sized = Pick<LanguageModel, "id" | "contextWindow">;
 
-/** Estimated tokens of the next request: the history, the task record, what was recalled, and the tools. */
+/** Estimated tokens of the next request: the history, the task record, what was recalled or brought back, and the tools. */
 export function requestTokens(state: SessionState, tools: ToolSet): number {
   return state.historyTokens + state.shownTokens + tools.tokens;
 }
@@ -115,7 +115,8 @@ export function historyRoom(
   const factor = Math.max(1, state.counts.factor(id));
   const count = { factor, unseen: Math.max(0, expected - factor * estimated) };
   const reserved = reservedFor(state, compaction);
-  const fixed = tools.tokens + state.working.taskTokens + reserved;
+  const kept = state.working.taskTokens + state.broughtBack.pinnedTokens;
+  const fixed = tools.tokens + kept + reserved;
   const threshold = compaction.compactor.config.autoCompactThreshold;
   const within = Math.floor(roomWithin(threshold, count) - fixed);
   // At first the count may be one of the text. What a first compaction did not take away is beside the history.

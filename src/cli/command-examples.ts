@@ -45,6 +45,14 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "sessions why": ["rkat sessions why last @17"],
   "sessions log": ["rkat sessions log last --limit 20", "rkat sessions log last --before 500"],
   "sessions fork": ["rkat sessions fork last", "rkat sessions fork last --at @17"],
+  "sessions bring-back": [
+    "rkat sessions bring-back last @17",
+    "rkat sessions bring-back last --turn 3 --pin",
+  ],
+  "sessions not-this": [
+    "rkat sessions not-this last",
+    "rkat sessions not-this last 019b2c4e-8d31:12",
+  ],
   "sessions undo": ["rkat sessions undo last", "rkat sessions undo last --redo"],
   "sessions compact": [
     "rkat sessions compact last",

@@ -151,12 +151,30 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
     model: maybe(isText),
   }),
   compaction_undone: fields({ undone: isNumber, left_out: maybe(ids) }),
+  messages_brought_back: fields({
+    messages: listOf(
+      fields({
+        message: isNumber,
+        said_by: isText,
+        time: isText,
+        text: isText,
+        images: maybe(listOf(block)),
+      }),
+    ),
+  }),
+  recall_refused: fields({ records: listOf(isText) }),
   session_forked: fields({ fork: isText, event: isNumber }),
   history_inherited: fields({
     from: fields({ session: isText, event: isNumber }),
     summary: maybe(fields({ session: isText, event: isNumber, text: isText, index: isNumber })),
     pruned,
     recalled: maybe(listOf(fields({ before: isNumber, text: isText, ids: listOf(isText) }))),
+    recall_refused: maybe(listOf(isText)),
+    brought_back: maybe(
+      listOf(
+        fields({ message: isNumber, after: isNumber, text: isText, images: maybe(listOf(block)) }),
+      ),
+    ),
     pins: ids,
     shown_task: orNull(fields({ after: isNumber, text: isText })),
     denied: listOf(fields({ tool: isText, args: isText, reason: isText })),

@@ -2,7 +2,13 @@ import type { AllowedCalls, AllowedFor, Answerer, ToolPolicy } from "./approval.
 import type { ErrorCode } from "./errors.ts";
 import type { InheritedSummary, SaidIn } from "./fork.ts";
 import { newId } from "./ids.ts";
-import type { DeniedCall, HeldInstruction, ShownRecords, ShownTask } from "./kept-state.ts";
+import type {
+  DeniedCall,
+  HeldInstruction,
+  ShownMessage,
+  ShownRecords,
+  ShownTask,
+} from "./kept-state.ts";
 import type { ContentBlock, Message, ProviderMeta, StopReason } from "./message.ts";
 import type { LoggedSource } from "./session-source.ts";
 import type { TaskRecord } from "./task.ts";
@@ -190,6 +196,8 @@ export type DurableEvent =
       readonly plan?: CompactionPlan;
     }
   | CompactionUndone
+  | MessagesBroughtBack
+  | RecallRefused
   | SessionForked
   | HistoryInherited
   /** Texts of earlier events were forgotten on request. A marker stands in their place. */
@@ -291,6 +299,37 @@ export interface CompactionUndone {
   readonly left_out?: readonly number[];
 }
 
+/**
+ * Messages that had left the window, or lost a part of their tool output, are shown to the model again, until the next
+ * compaction. They are quotes: the messages stay where they are in the log, and nothing is learned from them again.
+ */
+export interface MessagesBroughtBack {
+  readonly type: "messages_brought_back";
+  readonly messages: readonly BroughtMessage[];
+  /** Compactions keep them. */
+  readonly pinned?: true;
+}
+
+/** What a message said, whole. */
+export interface BroughtMessage {
+  /** Its id. */
+  readonly message: number;
+  /** `user`, `model`, `tool`, `file`, `program`, or a name. */
+  readonly said_by: string;
+  /** ISO 8601. */
+  readonly time: string;
+  /** Its words, its calls and their results. */
+  readonly text: string;
+  readonly images?: readonly ContentBlock[];
+}
+
+/** These records of memory come back by themselves no more, and those that the model sees now leave. */
+export interface RecallRefused {
+  readonly type: "recall_refused";
+  /** Ids of the records in memory. */
+  readonly records: readonly string[];
+}
+
 /** Another session began with the history of this one. */
 export interface SessionForked {
   readonly type: "session_forked";
@@ -314,6 +353,8 @@ export interface HistoryInherited {
   readonly summary?: InheritedSummary;
   readonly pruned: readonly PrunedOutput[];
   readonly recalled?: readonly ShownRecords[];
+  readonly brought_back?: readonly ShownMessage[];
+  readonly recall_refused?: readonly string[];
   readonly pins: readonly number[];
   readonly task: TaskRecord;
   readonly shown_task: ShownTask | null;

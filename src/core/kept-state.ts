@@ -1,3 +1,5 @@
+import type { ContentBlock } from "./message.ts";
+
 /** The task record as the model sees it, and its place in the history. */
 export interface ShownTask {
   /** Id of the message before it; 0 when it comes first. */
@@ -30,4 +32,16 @@ export interface ShownRecords {
   readonly text: string;
   /** Ids of the records in memory. */
   readonly ids: readonly string[];
+}
+
+/** A message that was brought back, as the model sees it, and its place in the history. */
+export interface ShownMessage {
+  /** Its id. */
+  readonly message: number;
+  /** Id of the message before it; 0 when it comes first. */
+  readonly after: number;
+  readonly text: string;
+  readonly images?: readonly ContentBlock[];
+  /** Compactions keep it. */
+  readonly pinned?: true;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { APPROVAL_OPERATIONS } from "./operations/approvals.ts";
+import { BRING_BACK_OPERATIONS } from "./operations/bring-back.ts";
 import { COST_OPERATIONS } from "./operations/cost.ts";
 import { FORK_OPERATIONS } from "./operations/forks.ts";
 import { HISTORY_OPERATIONS } from "./operations/history.ts";
@@ -31,6 +32,7 @@ export const OPERATIONS = {
   compact,
   ...HISTORY_OPERATIONS,
   ...FORK_OPERATIONS,
+  ...BRING_BACK_OPERATIONS,
   ...WORKING_MEMORY_OPERATIONS,
   ...COST_OPERATIONS,
   ...ofSessions,

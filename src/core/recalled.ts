@@ -23,6 +23,8 @@ export interface MeasuredBar {
  */
 export class Recalled {
   shown: readonly ShownRecords[] = [];
+  /** Ids of records that never come back by themselves. */
+  refused: readonly string[] = [];
   /** How often the shown ones became others with the history. Then it is time to look again. */
   clearings = 0;
   /** The bar of the last records, so that the next process need not measure it again. */
@@ -46,6 +48,9 @@ export class Recalled {
       case "compaction_undone":
         this.clearings += 1;
         return;
+      case "recall_refused":
+        this.#refuse(event.records);
+        return;
       case "history_inherited":
         this.restore(event);
         return;
@@ -62,6 +67,12 @@ export class Recalled {
     ]);
   }
 
+  #refuse(records: readonly string[]): void {
+    const refused = new Set([...this.refused, ...records]);
+    this.refused = [...refused].slice(-REFUSED_MAX);
+    this.#set(this.shown.flatMap((each) => withoutRecords(each, refused)));
+  }
+
   #set(shown: readonly ShownRecords[]): void {
     this.shown = shown;
     this.#weight = shown.reduce((sum, { text }) => sum + messageWeight(messageOf(text)) + 1, 0);
@@ -72,19 +83,22 @@ export class Recalled {
     return Math.ceil(this.#weight / 4);
   }
 
+  /** Whether a record is shown, or must not be. */
   has(id: string): boolean {
-    return this.shown.some(({ ids }) => ids.includes(id));
+    return this.refused.includes(id) || this.shown.some(({ ids }) => ids.includes(id));
   }
 
   snapshot() {
     return {
       ...(this.shown.length === 0 ? {} : { recalled: this.shown }),
+      ...(this.refused.length === 0 ? {} : { recall_refused: this.refused }),
       ...(this.bar ? { recall_bar: this.bar } : {}),
     };
   }
 
-  restore({ recalled = [], recall_bar }: Kept): void {
+  restore({ recalled = [], recall_refused = [], recall_bar }: Kept): void {
     this.#set(recalled);
+    this.refused = recall_refused;
     this.bar = recall_bar;
   }
 }
@@ -92,7 +106,28 @@ export class Recalled {
 /** What a session's snapshot has of it. */
 interface Kept {
   readonly recalled?: readonly ShownRecords[];
+  readonly recall_refused?: readonly string[];
   readonly recall_bar?: MeasuredBar;
+}
+
+/** Refused records that are remembered. */
+const REFUSED_MAX = 1000;
+
+/** Records without some of them. Each is one line, and stands below the heading of its day. */
+function withoutRecords(
+  { text, ids, before }: ShownRecords,
+  refused: ReadonlySet<string>,
+): readonly ShownRecords[] {
+  if (!ids.some((id) => refused.has(id))) return [{ text, ids, before }];
+  let record = -1;
+  const kept = text.split("\n").filter((line) => {
+    if (!line.startsWith("- ")) return true;
+    record += 1;
+    return !refused.has(ids[record] ?? "");
+  });
+  const lines = kept.filter((line, at) => line.startsWith("- ") || kept[at + 1]?.startsWith("- "));
+  const left = ids.filter((id) => !refused.has(id));
+  return left.length === 0 ? [] : [{ before, text: lines.join("\n"), ids: left }];
 }
 
 /** The messages of a request with the records in their places. */

@@ -1,5 +1,6 @@
 import type { EventEnvelope } from "./event.ts";
 import type { ApprovalOperations } from "./operations/approvals.ts";
+import type { BringBackOperations } from "./operations/bring-back.ts";
 import type { CostOperations } from "./operations/cost.ts";
 import type { ForkOperations } from "./operations/forks.ts";
 import type { HistoryOperations } from "./operations/history.ts";
@@ -26,6 +27,8 @@ import type { WorkingMemoryOperations } from "./operations/working-memory.ts";
  * - No message is outside all tiers: it is in the history, or it left and a search finds it.
  * - A compaction can be undone, with what was said since, and the undo too.
  * - A fork's next request is the one that the other session would have made at that event, and stays so when the other is deleted.
+ * - What is brought back is in the next request, whole, and leaves with the next compaction unless it is pinned.
+ * - A record that was refused never comes back by itself in that session.
  * - Every request is checked here; a bad one is `INVALID_PARAMS`.
  * - A transcript is imported once, for one user, and what was forgotten of it stays forgotten.
  * - What belongs to one user is not found, listed, searched, told or changed for another, nor without a user.
@@ -36,6 +39,7 @@ export interface SessionService
     ImportOperations,
     HistoryOperations,
     ForkOperations,
+    BringBackOperations,
     WorkingMemoryOperations,
     CostOperations,
     MemoryOperations,

@@ -2,7 +2,13 @@ import type { AllowedCalls } from "./approval.ts";
 import type { PrunedOutput, SessionSettings, StoredEvent } from "./event.ts";
 import type { KnownFork } from "./fork.ts";
 import type { HistoryRun } from "./history-entry.ts";
-import type { DeniedCall, HeldInstruction, ShownRecords, ShownTask } from "./kept-state.ts";
+import type {
+  DeniedCall,
+  HeldInstruction,
+  ShownMessage,
+  ShownRecords,
+  ShownTask,
+} from "./kept-state.ts";
 import type { CachedCall, Pace } from "./prompt-cache.ts";
 import type { MeasuredBar } from "./recalled.ts";
 import type { TaskRecord } from "./task.ts";
@@ -46,6 +52,8 @@ export interface SessionSnapshot {
   readonly instructions_left_out?: readonly number[];
   readonly recalled?: readonly ShownRecords[];
   readonly recall_bar?: MeasuredBar;
+  readonly recall_refused?: readonly string[];
+  readonly brought_back?: readonly ShownMessage[];
   readonly cached_call?: CachedCall;
   readonly pace?: Pace;
   /** Ids of pinned messages. */

@@ -1,4 +1,5 @@
 import { type AllowedCalls, covers } from "./approval.ts";
+import { BroughtBack, withBroughtBack } from "./brought-back.ts";
 import type { SessionSettings, StoredEvent } from "./event.ts";
 import type { KnownFork } from "./fork.ts";
 import { HistoryChanges } from "./history-changes.ts";
@@ -57,6 +58,8 @@ export class SessionState {
   readonly working = new WorkingMemory();
   /** What came back from memory since the last compaction. */
   readonly recalled = new Recalled();
+  /** Messages that had left, and are shown again. */
+  readonly broughtBack = new BroughtBack();
   /** Whether its last request is in the provider's cache. */
   readonly cache = new PromptCache();
   /** How its models count. */
@@ -81,15 +84,16 @@ export class SessionState {
     return this.#history.messages;
   }
 
-  /** The messages of the next model call: the history, with the task record and what was recalled in their places. */
+  /** The messages of the next model call: the history, with the task record, what was recalled and what was brought back in their places. */
   get sentMessages(): readonly Message[] {
     const withTask = withShownTask(this.history, this.messages, this.working.shown);
-    return withRecords(this.history, withTask, this.recalled.shown);
+    const withMessages = withBroughtBack(this.history, withTask, this.broughtBack.shown);
+    return withRecords(this.history, withMessages, this.recalled.shown);
   }
 
   /** Estimated tokens of what the next model call has besides the history. */
   get shownTokens(): number {
-    return this.working.shownTokens + this.recalled.tokens;
+    return this.working.shownTokens + this.recalled.tokens + this.broughtBack.tokens;
   }
 
   /** Positions of pinned messages in the history. */
@@ -129,6 +133,8 @@ export class SessionState {
       this.#history.change(stored, this.settings.model);
       this.working.note(stored, call, this.#lastMessage);
       this.recalled.note(stored, () => this.lastPrompt?.id);
+      const has = (message: number) => this.history.some(({ id }) => id === message);
+      this.broughtBack.note(stored, { last: this.#lastMessage, has });
     }
     this.cache.note(stored);
     this.counts.note(stored);
@@ -268,6 +274,7 @@ export class SessionState {
       ...(this.appended.all.length === 0 ? {} : { appended: this.appended.all }),
       ...(this.forks.length === 0 ? {} : { forks: this.forks }),
       ...this.recalled.snapshot(),
+      ...this.broughtBack.snapshot(),
       ...this.cache.snapshot(),
       ...this.working.snapshot(),
     };
@@ -303,6 +310,7 @@ export class SessionState {
     Object.assign(state, scalarsOf(snapshot), { recordedCompactions: recorded_compactions });
     state.working.restore(snapshot);
     state.recalled.restore(snapshot);
+    state.broughtBack.restore(snapshot);
     state.cache.restore(snapshot);
     if (snapshot.token_counts) state.counts.restore(snapshot.token_counts);
     if (snapshot.appended) state.appended.restore(snapshot.appended);

@@ -1,8 +1,9 @@
+import { afterResults } from "./brought-back.ts";
 import type { GivenInstructions, StoredEvent } from "./event.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import { jsonText } from "./json-values.ts";
 import type { DeniedCall, HeldInstruction, ShownTask } from "./kept-state.ts";
-import { isForgotten, type Message, type ToolUse, toolResults, toolUses } from "./message.ts";
+import { isForgotten, type Message, type ToolUse } from "./message.ts";
 import { NO_TASK, renderTask, TASK_LIMITS, type TaskRecord, withFiles } from "./task.ts";
 import { headWithin, messageWeight, utf8Bytes } from "./tokens.ts";
 
@@ -193,14 +194,6 @@ export function withShownTask(
   if (!shown) return messages;
   const before = history.findLastIndex(({ id }) => id <= shown.after);
   return messages.toSpliced(afterResults(messages, before), 0, taskMessage(shown.text));
-}
-
-/** The place after a message and the results of its calls, which must stay together. */
-function afterResults(messages: readonly Message[], index: number): number {
-  const message = messages[index];
-  const next = messages[index + 1];
-  const waits = message !== undefined && toolUses(message).length > 0;
-  return waits && next && toolResults(next).length > 0 ? index + 2 : index + 1;
 }
 
 /** Names of tool arguments that hold file names. */

@@ -133,6 +133,11 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
     tokens_after: 1,
   },
   compaction_undone: { type: "compaction_undone", undone: 1, left_out: [2] },
+  messages_brought_back: {
+    type: "messages_brought_back",
+    messages: [{ message: 3, said_by: "user", time: "2026-01-01", text: said("Brought") }],
+  },
+  recall_refused: { type: "recall_refused", records: ["m"] },
   session_forked: { type: "session_forked", fork: "f", event: 1 },
   history_inherited: {
     type: "history_inherited",
@@ -140,6 +145,7 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
     summary: { session: "s", event: 8, text: said("Inherited"), index: 0 },
     pruned: [],
     recalled: [{ before: 2, text: said("Recalled"), ids: ["m"] }],
+    brought_back: [{ message: 0, after: 0, text: said("Brought before") }],
     pins: [],
     task: {
       goal: said("Inherited goal"),

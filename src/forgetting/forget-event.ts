@@ -201,6 +201,13 @@ export const FORGETTING: Rows = {
   },
   tool_output_pruned: NO_TEXT,
   compaction_undone: NO_TEXT,
+  messages_brought_back: {
+    copies: (event, phrases) => ({
+      ...event,
+      messages: event.messages.map((each) => broughtWithout(each, phrases)),
+    }),
+  },
+  recall_refused: NO_TEXT,
   session_forked: NO_TEXT,
   history_inherited: { copies: inheritedWithout },
   text_forgotten: NO_TEXT,
@@ -315,16 +322,28 @@ function withoutItsSummary(value: unknown): unknown {
 /** What a fork has of the other session, besides its messages. */
 function inheritedWithout(event: HistoryInherited, phrases: ForgottenPhrases): HistoryInherited {
   const without = (text: string) => phrases.removeFrom(text, "part");
-  const { summary, recalled, shown_task: shown } = event;
+  const { summary, recalled, shown_task: shown, brought_back: brought } = event;
   return {
     ...event,
     ...(summary ? { summary: { ...summary, text: without(summary.text) } } : {}),
     ...(recalled ? { recalled: recalled.map((one) => ({ ...one, text: without(one.text) })) } : {}),
+    ...(brought ? { brought_back: brought.map((each) => broughtWithout(each, phrases)) } : {}),
     task: inJson(event.task, without) as typeof event.task,
     shown_task: shown && { ...shown, text: without(shown.text) },
     denied: inJson(event.denied, without) as typeof event.denied,
     instructions: heldWithout(event.instructions, phrases),
   };
+}
+
+/** An image of a forgotten text is forgotten with it. */
+function broughtWithout<Brought extends { readonly text: string; readonly images?: unknown }>(
+  brought: Brought,
+  phrases: ForgottenPhrases,
+): Brought {
+  const text = phrases.removeFrom(brought.text, "part");
+  if (text === brought.text) return brought;
+  const { images: _, ...rest } = brought;
+  return { ...rest, text } as Brought;
 }
 
 function argsWithout(args: unknown, phrases: ForgottenPhrases): unknown {

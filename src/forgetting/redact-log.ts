@@ -1,4 +1,5 @@
 import {
+  type BroughtMessage,
   type Cleaned,
   type DurableEvent,
   type HostItemsChanged,
@@ -10,7 +11,7 @@ import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import { newId } from "../core/ids.ts";
 import { jsonText } from "../core/json-values.ts";
-import { messageTexts } from "../core/message.ts";
+import { FORGOTTEN, messageTexts } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { type ReadLog, SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
@@ -100,7 +101,8 @@ export function logRedactor(
     if (event.type === "knowledge_applied") applied = event.rules;
     const extent = source.events.get(seq);
     const rest = extent ? forgottenEvent(event, extent, phrases) : event;
-    const without = withoutCopies(withoutToldRules(rest, applied, rules), phrases);
+    const told = withoutBrought(withoutToldRules(rest, applied, rules), source);
+    const without = withoutCopies(told, phrases);
     return without.type === "session_created" && isBeginning(without, source)
       ? untitled(without)
       : without;
@@ -110,6 +112,19 @@ export function logRedactor(
 /** The texts by which an import knows a message again. */
 function importableTexts(event: DurableEvent): readonly string[] {
   return event.type === "message_added" ? messageTexts(event.message) : textsOf(event);
+}
+
+/** What was brought back of a forgotten message goes, images and all. */
+function withoutBrought(event: DurableEvent, { messages: gone }: Source): DurableEvent {
+  if (event.type !== "messages_brought_back") return event;
+  const isGone = ({ message }: BroughtMessage) => gone.includes(message);
+  if (!event.messages.some(isGone)) return event;
+  const messages = event.messages.map((each) => {
+    if (!isGone(each)) return each;
+    const { images: _, ...rest } = each;
+    return { ...rest, text: FORGOTTEN };
+  });
+  return { ...event, messages };
 }
 
 /** Whether the title of a session is the beginning of a forgotten text. */

@@ -104,6 +104,11 @@ export function redactEvent(event: DurableEvent): DurableEvent {
       return event.summary === null ? event : { ...event, summary: redactSecrets(event.summary) };
     case "memory_recalled":
       return { ...event, records: redactJson(event.records) };
+    case "messages_brought_back":
+      return {
+        ...event,
+        messages: event.messages.map((each) => ({ ...each, text: redactSecrets(each.text) })),
+      };
     case "history_inherited":
       return redactInherited(event);
     case "task_updated":
@@ -136,6 +141,7 @@ type WithoutText = Extract<
       | "compaction_started"
       | "tool_output_pruned"
       | "compaction_undone"
+      | "recall_refused"
       | "session_forked"
       | "text_forgotten"
       | "message_pinned"
@@ -150,6 +156,7 @@ function redactInherited(event: HistoryInherited): HistoryInherited {
     ...event,
     ...(summary ? { summary: { ...summary, text: redactSecrets(summary.text) } } : {}),
     ...(recalled ? { recalled: redactJson(recalled) } : {}),
+    ...(event.brought_back ? { brought_back: redactJson(event.brought_back) } : {}),
     task: redactJson(task),
     shown_task: shown && { ...shown, text: redactSecrets(shown.text) },
     denied: redactJson(denied),

@@ -35,6 +35,11 @@ export function contextView(
       tokens: state.recalled.tokens,
       messages: state.recalled.shown.length,
     } as const,
+    {
+      name: "brought_back",
+      tokens: state.broughtBack.tokens,
+      messages: state.broughtBack.shown.length,
+    } as const,
   ];
   const usedTokens = parts.reduce((sum, { tokens }) => sum + tokens, 0);
   const room = contextWindow ?? threshold;

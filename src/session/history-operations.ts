@@ -1,5 +1,7 @@
+import type { BringBackOperations } from "../core/operations/bring-back.ts";
 import type { ForkOperations } from "../core/operations/forks.ts";
 import type { HistoryOperations } from "../core/operations/history.ts";
+import { bringBack, refuseRecall } from "./bring-back.ts";
 import type { Part } from "./checked-operations.ts";
 import { forkSession } from "./fork-session.ts";
 import { readCompaction, readLog, readMessage } from "./history-views.ts";
@@ -10,12 +12,14 @@ import { undoCompaction } from "./undo-compaction.ts";
 export function historyOperations(
   core: ServiceCore,
   toolsOf: ToolsOf,
-): Part<keyof HistoryOperations | keyof ForkOperations> {
+): Part<keyof HistoryOperations | keyof ForkOperations | keyof BringBackOperations> {
   return {
     undoCompaction: (request) => undoCompaction(core, toolsOf, request),
     readCompaction: (request) => readCompaction(core, request),
     readMessage: (request) => readMessage(core, request),
     readLog: (request) => readLog(core, request),
     forkSession: (request) => forkSession(core, request),
+    bringBack: (request) => bringBack(core, toolsOf, request),
+    refuseRecall: (request) => refuseRecall(core, request),
   };
 }

@@ -91,7 +91,7 @@ function summaryIn(
 
 function inherited(
   state: SessionState,
-  { pruned, recalled = [], token_counts, ...kept }: SessionSnapshot,
+  { pruned, recalled = [], brought_back: brought = [], token_counts, ...kept }: SessionSnapshot,
   copies: ReadonlyMap<number, number>,
   summary: InheritedSummary | undefined,
 ): HistoryInherited {
@@ -105,6 +105,17 @@ function inherited(
     ...(recalled.length === 0
       ? {}
       : { recalled: recalled.map((one) => ({ ...one, before: copies.get(one.before) ?? 0 })) }),
+    ...(brought.length === 0
+      ? {}
+      : {
+          brought_back: brought.map((one) => ({
+            ...one,
+            // The message is in the other log only.
+            message: copies.get(one.message) ?? 0,
+            after: copyBefore(one.after, state, copies),
+          })),
+        }),
+    ...given({ recall_refused: kept.recall_refused }),
     pins: working.pins.flatMap((pin) => copies.get(pin) ?? []),
     task: working.task,
     shown_task: shown ? { ...shown, after: copyBefore(shown.after, state, copies) } : null,

@@ -94,8 +94,9 @@ function promptBefore({ messages }: SessionState, prompt: string): string | unde
 }
 
 /** Tells whether neither the history nor a record shows an entry, nor a summary quotes it. */
-function unseenBy({ id: session, history, recalled }: SessionState) {
-  const shown = new Set(history.map(({ id }) => `${session}:${id}`));
+function unseenBy({ id: session, history, recalled, broughtBack }: SessionState) {
+  const ids = [...history.map(({ id }) => id), ...broughtBack.shown.map(({ message }) => message)];
+  const shown = new Set(ids.map((id) => `${session}:${id}`));
   const isQuoted = shownBy(history.flatMap(({ message }) => (isSummary(message) ? [message] : [])));
   return (entry: Pick<MemoryEntry, "id" | "content">): boolean =>
     !shown.has(entry.id) && !recalled.has(entry.id) && !isQuoted(entry);

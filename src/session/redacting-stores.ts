@@ -52,7 +52,7 @@ function over<Store extends object>(store: Store, methods: Partial<Store>): Stor
 /** The other fields of a snapshot have ids, numbers and places in the log. */
 function redactSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
   const { settings, last_assistant_text: said, task, denied, instructions } = snapshot;
-  const { shown_task: shown, allowed, recalled } = snapshot;
+  const { shown_task: shown, allowed, recalled, brought_back } = snapshot;
   return {
     ...snapshot,
     settings: redactSettings(settings),
@@ -60,6 +60,7 @@ function redactSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
     ...(task ? { task: redactJson(task) } : {}),
     ...(shown ? { shown_task: { ...shown, text: redactSecrets(shown.text) } } : {}),
     ...(recalled ? { recalled: redactJson(recalled) } : {}),
+    ...(brought_back ? { brought_back: redactJson(brought_back) } : {}),
     ...(allowed ? { allowed: redactJson(allowed) } : {}),
     ...(denied ? { denied: redactJson(denied) } : {}),
     ...(instructions ? { instructions: redactJson(instructions) } : {}),

@@ -1,6 +1,4 @@
-import { compactionContext, requestTokens } from "../agent/request-size.ts";
-import type { ToolSet } from "../agent/tool-set.ts";
-import { countLooseMessages, joinedWith } from "../compaction/measure-history.ts";
+import { joinedWith } from "../compaction/measure-history.ts";
 import { SessionError } from "../core/errors.ts";
 import type { CompactionUndone, StoredEvent } from "../core/event.ts";
 import { HistoryChanges } from "../core/history-changes.ts";
@@ -12,7 +10,7 @@ import type { CheckedRequest } from "../core/operations.ts";
 import { type ReadLog, SessionState } from "../core/session-state.ts";
 import { startsTurn } from "../core/turn.ts";
 import type { ServiceCore, ToolsOf } from "./service-core.ts";
-import type { SessionWindow } from "./turn-settings.ts";
+import { type Room, roomFor } from "./window-room.ts";
 
 /** Puts back what a compaction took out, if the window has room for it. */
 export async function undoCompaction(
@@ -103,37 +101,6 @@ function stayingOut(
   const named = new Set(ids);
   const positions = history.flatMap(({ id }, index) => (named.has(id) ? [index] : []));
   return [...joinedWith(messages, positions)].flatMap((index) => history[index]?.id ?? []);
-}
-
-interface Room {
-  readonly usedTokens: number;
-  readonly tokensMax: number | undefined;
-  readonly tokensOver: number;
-  readonly messagesMax: number | undefined;
-  readonly messagesOver: number;
-}
-
-/** Whether the next call would compact at once, or not fit the window. */
-function roomFor(
-  state: SessionState,
-  tools: ToolSet,
-  { compaction, contextWindow }: SessionWindow,
-): Room {
-  const model = { id: state.settings.model, ...(contextWindow ? { contextWindow } : {}) };
-  const usedTokens = compaction
-    ? compactionContext(state, compaction, model, tools).estimatedHistoryTokens
-    : requestTokens(state, tools);
-  const { autoCompactThreshold = Infinity, windowSize } = compaction?.compactor.config ?? {};
-  const tokensMax = Math.min(autoCompactThreshold, contextWindow ?? Infinity);
-  const messagesMax = windowSize === undefined ? undefined : 2 * windowSize - 1;
-  const messages = countLooseMessages(state.messages, state.pinnedPositions);
-  return {
-    usedTokens: Math.ceil(usedTokens),
-    tokensMax: tokensMax === Infinity ? undefined : tokensMax,
-    tokensOver: tokensMax === Infinity ? 0 : Math.max(0, Math.ceil(usedTokens) - tokensMax + 1),
-    messagesMax,
-    messagesOver: messagesMax === undefined ? 0 : Math.max(0, messages - messagesMax),
-  };
 }
 
 /** A group of messages that stay or go together, in the order in which groups go. */

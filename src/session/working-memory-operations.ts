@@ -54,6 +54,9 @@ export function workingMemoryOperations(
     },
     async unpin({ sessionId, ...which }) {
       const state = await work.change(sessionId, (state) => {
+        const brought = state.broughtBack.shown.find(({ message }) => message === which.message);
+        const isShown = brought?.pinned && !state.history.some(({ id }) => id === brought.message);
+        if (isShown) return [{ type: "message_unpinned", message: brought.message }];
         const { id } = entryAt(state, which);
         return state.working.isPinned(id) ? [{ type: "message_unpinned", message: id }] : [];
       });
@@ -92,10 +95,19 @@ export async function changeTask(
 
 /** @throws SessionError `PIN_BUDGET_EXCEEDED`: a compaction never touches pins, so they must leave it room. */
 function requireRoom(state: SessionState, message: number, tokensMax: number): void {
-  const tokens = pinTokens(state, [message]);
+  requirePinRoom(pinTokens(state, [message]), [message], tokensMax);
+}
+
+/** @throws SessionError `PIN_BUDGET_EXCEEDED` */
+export function requirePinRoom(
+  tokens: number,
+  messages: readonly number[],
+  tokensMax: number,
+): void {
   if (tokens <= tokensMax) return;
+  const which = messages.length === 1 ? "message" : "messages";
   throw new SessionError("PIN_BUDGET_EXCEEDED", {
-    message: `With message ${message} the pins would take about ${tokens} tokens. The pin budget is ${tokensMax}.`,
+    message: `With ${which} ${messages.join(", ")} the pins would take about ${tokens} tokens, ${tokens - tokensMax} too many. The pin budget is ${tokensMax}.`,
   });
 }
 
@@ -127,11 +139,13 @@ function pinsView(state: SessionState, tokensMax: number): Pins {
     const { id, message } = state.history[position] as HistoryEntry;
     return { message: id, position, role: roleOf(message), text: startOf(message) };
   });
-  return { pins, tokens: pinTokens(state), tokensMax };
+  const again = state.broughtBack.shown.map(({ message, pinned = false }) => ({ message, pinned }));
+  const broughtBack = again.length === 0 ? {} : { broughtBack: again };
+  return { pins, tokens: pinTokens(state), tokensMax, ...broughtBack };
 }
 
 /** Estimated tokens of everything that pins keep, if `more` messages were pinned too. */
-function pinTokens(state: SessionState, more: readonly number[] = []): number {
+export function pinTokens(state: SessionState, more: readonly number[] = []): number {
   const pinned = state.history.flatMap(({ id }, index) =>
     state.working.isPinned(id) || more.includes(id) ? [index] : [],
   );
@@ -139,7 +153,7 @@ function pinTokens(state: SessionState, more: readonly number[] = []): number {
     (sum, index) => sum + (state.history[index]?.weight ?? 0) + 1,
     0,
   );
-  return Math.ceil(weight / 4);
+  return Math.ceil(weight / 4) + state.broughtBack.pinnedTokens;
 }
 
 /**

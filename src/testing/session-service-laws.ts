@@ -1,4 +1,5 @@
 import { inWords, type Law } from "./law.ts";
+import { bringBackLaws } from "./service/bring-back-laws.ts";
 import { compactionLaws } from "./service/compaction-laws.ts";
 import { forkLaws } from "./service/fork-laws.ts";
 import { historyLaws } from "./service/history-laws.ts";
@@ -15,6 +16,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
   ...compactionLaws,
   ...historyLaws,
   ...forkLaws,
+  ...bringBackLaws,
   ...memoryLaws,
   ...learningLaws,
 ]);

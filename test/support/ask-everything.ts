@@ -33,6 +33,11 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
     { sessionId },
     { sessionId, redo: true, leaveOut: [message] },
   ],
+  bringBack: ({ sessionId, message }) => [
+    { sessionId, message },
+    { sessionId, turn: 0, pin: true },
+  ],
+  refuseRecall: ({ sessionId, memoryId }) => [{ sessionId, ids: [memoryId] }],
   forkSession: ({ sessionId, message }) => [{ sessionId }, { sessionId, event: message }],
   updateTask: ({ sessionId }) => [{ sessionId }, { sessionId, goal: "mine now" }],
   pin: ({ sessionId, message }) => [

@@ -159,6 +159,18 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return this.#ask({ command, fields, words: wordsOf(session_id) });
   }
 
+  bringBack({ session_id, message, ...fields }: Params) {
+    const command = ["sessions", "bring-back", "--json"];
+    const words = [...wordsOf(session_id), ...messageWords(message, undefined)];
+    return this.#ask({ command, fields, words });
+  }
+
+  refuseRecall({ session_id, ids, ...fields }: Params) {
+    if (!Array.isArray(ids)) throw new Unsayable("ids");
+    const command = ["sessions", "not-this", "--json"];
+    return this.#ask({ command, fields, words: [...wordsOf(session_id), ...ids.map(String)] });
+  }
+
   forkSession({ session_id, event: at, ...fields }: Params) {
     const command = ["sessions", "fork", "--json"];
     return this.#ask({ command, fields: { ...fields, at }, words: wordsOf(session_id) });

@@ -120,6 +120,11 @@ export const WORK: Readonly<Record<string, Work>> = {
     await service.undoCompaction({ sessionId });
     await service.undoCompaction({ sessionId, redo: true });
   },
+  "bring back": async (service, { first: sessionId }) => {
+    await service.compact({ sessionId });
+    await service.bringBack({ sessionId, turn: 0, pin: true });
+    await service.bringBack({ sessionId, turn: 1 });
+  },
   fork: async (service, { first: sessionId }) => {
     await service.compact({ sessionId });
     const fork = await service.forkSession({ sessionId });

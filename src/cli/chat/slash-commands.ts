@@ -1,23 +1,21 @@
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import type { KnowledgeEntry } from "../../core/knowledge.ts";
-import { contentText, indexableText, toolResults, toolUses } from "../../core/message.ts";
+import { indexableText, toolResults, toolUses } from "../../core/message.ts";
 import type { HistoryMessage } from "../../core/operations/sessions.ts";
-import { startsTurn } from "../../core/turn.ts";
 import { nearestName } from "../../text/nearest-name.ts";
 import { findSession } from "../commands/find-session.ts";
-import { messageId } from "../commands/sessions/history-commands.ts";
 import { namedMessage } from "../commands/sessions/working-memory-commands.ts";
 import { plural } from "../render/amounts.ts";
 import { oneLine } from "../render/printable.ts";
 import { renderCompaction, renderContext, renderPins } from "../render/render-context.ts";
 import { renderCost } from "../render/render-cost.ts";
-import { renderDiff, renderFork, renderTrace, renderUndo } from "../render/render-history.ts";
 import { renderMemoryHits, renderMemoryStats } from "../render/render-memory.ts";
 import { renderSessionList, roleName, shortId, shortIds } from "../render/render-sessions.ts";
 import { renderTable, type Style } from "../render/style.ts";
-import { notPicked, PICK_QUESTION, pickedIn } from "../terminal/ask.ts";
 import type { Completion, Conversation, SlashCommand } from "./conversation.ts";
+import { historyCommands } from "./history-slash-commands.ts";
+import { pickIn } from "./pick-in.ts";
 
 const SESSIONS_SHOWN = 20;
 
@@ -53,28 +51,6 @@ const sessionCommands: readonly SlashCommand[] = [
     },
   },
   {
-    name: "fork",
-    takes: "[@id]",
-    does: "go on in a new session, from message @id or from here; this one stays as it is",
-    async run(chat, argument) {
-      const at = argument === "" ? {} : { event: messageId(argument) };
-      await fork(chat, at);
-    },
-  },
-  {
-    name: "edit",
-    does: "ask your last prompt in other words, in a new session; your next prompt takes its place",
-    async run(chat) {
-      const { history } = await chat.service.read({ sessionId: chat.requireSession() });
-      const last = history.findLast(({ message }) => startsTurn(message));
-      if (last?.message.role !== "user") {
-        throw new SessionError("NOT_POSSIBLE", { message: "You have not asked anything yet." });
-      }
-      await fork(chat, { event: last.id - 1 });
-      await chat.screen.note(`It was: ${oneLine(contentText(last.message.content), 400)}`);
-    },
-  },
-  {
     name: "new",
     does: "start a new session with the next prompt",
     async run(chat) {
@@ -92,12 +68,6 @@ const sessionCommands: readonly SlashCommand[] = [
     },
   },
 ];
-
-async function fork(chat: Conversation, at: { readonly event?: number }): Promise<void> {
-  const forked = await chat.service.forkSession({ sessionId: chat.requireSession(), ...at });
-  chat.sessionId = forked.sessionId;
-  await chat.screen.note(`Session ${shortId(forked.sessionId)}: ${renderFork(forked)}`);
-}
 
 async function sessionIds(chat: Conversation): Promise<readonly string[]> {
   const sessions = await chat.service.list({ limit: SESSIONS_SHOWN });
@@ -203,15 +173,6 @@ async function forget(chat: Conversation, argument: string): Promise<void> {
   await chat.screen.note(`Forgot ${plural(forgotten, "entry", "entries")}.${rest}`);
 }
 
-async function pickIn(chat: Conversation, count: number): Promise<readonly number[]> {
-  for (;;) {
-    const typed = await chat.screen.read({ text: chat.style.cyan(PICK_QUESTION) });
-    const picked = typed.type === "text" ? pickedIn(typed.text, count) : [];
-    if (picked) return picked;
-    await chat.screen.note(notPicked(count).trimEnd());
-  }
-}
-
 const TEXT_COLUMNS = 60;
 
 /** Commands about the context window. */
@@ -237,33 +198,6 @@ const contextCommands: readonly SlashCommand[] = [
     takes: "[instructions]",
     does: "compact the history now; the instructions are for the summary",
     run: compact,
-  },
-  {
-    name: "undo",
-    does: "undo the last compaction; what it took out is in the window again",
-    run: (chat) => undo(chat, {}),
-  },
-  {
-    name: "diff",
-    does: "show what the last compaction did to each message",
-    async run(chat) {
-      const view = await chat.service.readCompaction({ sessionId: chat.requireSession() });
-      await chat.screen.say(renderDiff(view, chat.style, chat.terminal.stdout.columns));
-    },
-  },
-  {
-    name: "why",
-    takes: "@id",
-    does: "show what became of a message, by its id",
-    async run(chat, argument) {
-      const request = { sessionId: chat.requireSession(), message: messageId(argument) };
-      await chat.screen.say(renderTrace(await chat.service.readMessage(request), chat.style));
-    },
-  },
-  {
-    name: "redo",
-    does: "undo the last undo",
-    run: (chat) => undo(chat, { redo: true }),
   },
   {
     name: "pin",
@@ -309,12 +243,6 @@ async function compact(chat: Conversation, argument: string): Promise<void> {
   await screen.note(renderCompaction(outcome));
 }
 
-async function undo(chat: Conversation, how: { readonly redo?: true }): Promise<void> {
-  const sessionId = chat.requireSession();
-  const outcome = await chat.service.undoCompaction({ sessionId, ...how });
-  await chat.screen.note(renderUndo(outcome));
-}
-
 function renderPositions(history: readonly HistoryMessage[], style: Style): string {
   const rows = history.map(({ message, pinned }, position) => [
     String(position),
@@ -352,6 +280,7 @@ async function pinnedPositions({ service, sessionId }: Conversation): Promise<re
 
 const COMMANDS: readonly SlashCommand[] = [
   ...contextCommands,
+  ...historyCommands,
   ...recallCommands,
   ...sessionCommands,
   {

@@ -22,6 +22,7 @@ const TITLES: Readonly<Record<ContextPartName, string>> = {
   turns: "turns",
   task_record: "task record",
   recalled: "from memory",
+  brought_back: "brought back",
 };
 
 /** The parts of a session's context window and their tokens, as a table with bars. */
@@ -81,16 +82,22 @@ function nextOf({ due, tokensLeft, messagesLeft, callsLeft }: NextCompaction): s
 const TEXT_COLUMNS = 60;
 
 /** The pinned messages, and how much of their budget they take. */
-export function renderPins({ pins, tokens, tokensMax }: Pins, style: Style): string {
+export function renderPins(
+  { pins, tokens, tokensMax, broughtBack = [] }: Pins,
+  style: Style,
+): string {
   const budget = `${thousands(tokens)} of ${thousands(tokensMax)} tokens`;
-  if (pins.length === 0) return `Nothing is pinned (${budget}).\n`;
+  const again = broughtBack.map(({ message, pinned }) => `@${message}${pinned ? " (pinned)" : ""}`);
+  const shown = again.length === 0 ? "" : `Brought back: ${again.join(", ")}.\n`;
+  if (pins.length === 0 && shown === "") return `Nothing is pinned (${budget}).\n`;
+  if (pins.length === 0) return `${shown}${style.dim(`Pins take ${budget}.`)}\n`;
   const rows = pins.map(({ position, message, role, text }) => [
     String(position),
     `@${message}`,
     role,
     oneLine(text, TEXT_COLUMNS),
   ]);
-  return `${renderTable(PIN_COLUMNS, rows, style)}${style.dim(`Pins take ${budget}.`)}\n`;
+  return `${renderTable(PIN_COLUMNS, rows, style)}${shown}${style.dim(`Pins take ${budget}.`)}\n`;
 }
 
 const PIN_COLUMNS = [

@@ -43,6 +43,10 @@ export function renderEvent(event: SessionEvent): string {
       return `  ✂ Old tool output pruned: ${event.tokens_before} → ${event.tokens_after} tokens\n${renderEffect(event)}`;
     case "compaction_undone":
       return `  ↩ Undone: the history is what it was before event ${event.undone}\n`;
+    case "messages_brought_back":
+      return `  ↷ Brought back: ${event.messages.map(({ message }) => `@${message}`).join(", ")}${event.pinned ? ", pinned" : ""}\n`;
+    case "recall_refused":
+      return `  ↶ Not recalled again: ${event.records.join(", ")}\n`;
     case "session_forked":
       return `  ⑂ Session ${event.fork} goes on from event ${event.event}\n`;
     case "history_inherited":

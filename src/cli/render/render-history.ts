@@ -1,3 +1,5 @@
+import type { RecalledRecord } from "../../core/event.ts";
+import type { BroughtBackOutcome, RecallRefusals } from "../../core/operations/bring-back.ts";
 import type { ForkedSession } from "../../core/operations/forks.ts";
 import type {
   CompactionView,
@@ -19,6 +21,26 @@ export function renderUndo(outcome: UndoOutcome): string {
   const room = tokensMax === null ? "" : ` of ${thousands(tokensMax)}`;
   const out = leftOut.length === 0 ? "" : ` ${plural(leftOut.length, "message")} stayed out.`;
   return `Undone (event ${event}): ${plural(returned.length, "message")} came back, the history has ${messages}. The next request has about ${thousands(usedTokens)}${room} tokens.${out}`;
+}
+
+/** What was brought back, in a sentence or two. */
+export function renderBroughtBack(outcome: BroughtBackOutcome): string {
+  if (!outcome.broughtBack) return `Nothing was brought back. ${outcome.reason}`;
+  const { messages, tokens, usedTokens, tokensMax } = outcome;
+  const room = tokensMax === null ? "" : ` of ${thousands(tokensMax)}`;
+  return `Brought back ${plural(messages.length, "message")} of about ${thousands(tokens)} tokens. The next request has about ${thousands(usedTokens)}${room} tokens.`;
+}
+
+/** Records that came back by themselves, with the ids by which they are refused. */
+export function renderRecords(records: readonly RecalledRecord[]): string {
+  if (records.length === 0) return "Nothing came back from memory in the last events.\n";
+  const rows = records.map(({ id, said_by, text }) => `${id}  ${said_by}: ${oneLine(text, 200)}\n`);
+  return printable(rows.join(""));
+}
+
+/** How many records come back no more. */
+export function renderRefusals({ refused }: RecallRefusals): string {
+  return `${plural(refused.length, "record")} will not come back by ${refused.length === 1 ? "itself" : "themselves"} in this session.`;
 }
 
 /** A fork, in a sentence. */

@@ -65,6 +65,14 @@ export interface Pins {
   /** Estimated tokens of pinned messages with their tool calls and results. */
   readonly tokens: number;
   readonly tokensMax: number;
+  /** Messages that had left the window and are shown again, if there are any. Pinned ones are unpinned like others. */
+  readonly broughtBack?: readonly ShownAgain[];
+}
+
+export interface ShownAgain {
+  readonly message: number;
+  /** Without it, the next compaction takes it away. */
+  readonly pinned: boolean;
 }
 
 export interface PinnedMessage {
@@ -128,6 +136,7 @@ export const pins = shape<Pins>()({
   ),
   tokens: count,
   tokensMax: count,
+  broughtBack: z.array(z.object({ message: count, pinned: z.boolean() })).optional(),
 });
 
 const contextPartName = z.enum([
@@ -139,6 +148,7 @@ const contextPartName = z.enum([
   "turns",
   "task_record",
   "recalled",
+  "brought_back",
 ]);
 
 export type ContextPartName = z.infer<typeof contextPartName>;

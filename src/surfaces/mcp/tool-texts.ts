@@ -78,6 +78,10 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<OperationName | "sessionEvents",
     "Read a page of a session's log: the last events, those before `before_seq`, or those after `after_seq`. To wait for new events, use session_events.",
   forkSession:
     "Create a session that goes on from a message of another one, which is not changed: it begins with the same history. `event` is the id of the last message that it knows of.",
+  bringBack:
+    "Show the model of a session a message again that left its window, or a tool output that was shortened, by `message`, or a whole `turn`: as a quote, until the next compaction, or with `pin` through all of them. Where there is no room, nothing changes, and the result says by how much.",
+  refuseRecall:
+    "Keep records of memory, by their ids, from coming back by themselves in a session. A search still finds them.",
   updateTask:
     "Change and return a session's task record: goal, sub-tasks, notes, active files. The session's model sees it, and no compaction changes it. With only a session_id it changes nothing.",
   pin: "Pin a message of a session's history, so that no compaction removes it. Name it by its position, counted from 0 as in session_read, or by its id. Fails with PIN_BUDGET_EXCEEDED when the pins would take too many tokens.",

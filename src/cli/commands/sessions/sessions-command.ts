@@ -26,6 +26,7 @@ import {
   sessionOf,
 } from "../run-flags.ts";
 import { workspaceOf } from "../with-service.ts";
+import { bringBackCommand, notThisCommand } from "./bring-back-commands.ts";
 import {
   archiveCommand,
   compactCommand,
@@ -70,6 +71,8 @@ export function sessionsCommand(program: Command, context: CliContext): void {
     whyCommand,
     logCommand,
     forkCommand,
+    bringBackCommand,
+    notThisCommand,
     eventsCommand,
     projectCommand,
   ]) {

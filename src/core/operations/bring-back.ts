@@ -1,0 +1,114 @@
+import { z } from "zod";
+import type { Operation } from "./operation.ts";
+import { eitherOf, positive, sessionId } from "./request-fields.ts";
+import { count } from "./result-schema.ts";
+
+/** A message, or all of a turn that the window does not have whole. */
+export const bringBack = eitherOf(
+  ["message", "turn"],
+  z.strictObject({
+    sessionId,
+    /** Its id. */
+    message: positive.optional(),
+    /** Counted from 0. */
+    turn: z.int().min(0).optional(),
+    /** Whether compactions keep it. Default: the next one takes it away. */
+    pin: z.boolean().optional(),
+  }),
+);
+
+export const refuseRecall = z.strictObject({
+  sessionId,
+  /** Ids of the records in memory, as `memory_recalled` has them. */
+  ids: z.array(z.string().min(1).max(400)).min(1).max(100),
+});
+
+export type BringBack = z.infer<typeof bringBack>;
+
+export type RefuseRecall = z.infer<typeof refuseRecall>;
+
+export type BroughtBackOutcome =
+  | {
+      readonly broughtBack: true;
+      /** `seq` of the event that says so. */
+      readonly event: number;
+      /** Ids of the messages. */
+      readonly messages: readonly number[];
+      /** Estimated tokens of what is shown. */
+      readonly tokens: number;
+      /** Estimated tokens of the next request. */
+      readonly usedTokens: number;
+      /** Tokens that trigger a compaction, or the context window; null when neither is known. */
+      readonly tokensMax: number | null;
+    }
+  | {
+      readonly broughtBack: false;
+      /** Why there is no room. */
+      readonly reason: string;
+      /** Ids of the messages. */
+      readonly messages: readonly number[];
+      readonly tokens: number;
+      /** Estimated tokens that the next request would have. */
+      readonly usedTokens: number;
+      readonly tokensMax: number;
+      /** Tokens that are too many. */
+      readonly tokensOver: number;
+    };
+
+/** With `broughtBack` false there is a reason. */
+export const broughtBackOutcome = z.object({
+  broughtBack: z.boolean(),
+  event: count.optional(),
+  messages: z.array(count),
+  tokens: count,
+  reason: z.string().optional(),
+  usedTokens: count,
+  tokensMax: count.nullable(),
+  tokensOver: count.optional(),
+}) as unknown as z.ZodType<BroughtBackOutcome>;
+
+/** The records that come back by themselves no more. */
+export interface RecallRefusals {
+  /** Ids in memory, the last refused at the end. */
+  readonly refused: readonly string[];
+}
+
+export const recallRefusals = z.object({ refused: z.array(z.string()) });
+
+/** What a person takes into the window of a session, or keeps out of it. */
+export interface BringBackOperations {
+  /**
+   * Shows the model a message again that left the window, or a tool output that was shortened: whole, as a quote with its
+   * time, from the next call to the next compaction, or through all of them. The message stays where it is in the log, and
+   * memory has it once. Where there is no room, nothing changes, and the outcome says by how much. `NOT_POSSIBLE` when the
+   * window has it.
+   */
+  bringBack(request: BringBack): Promise<BroughtBackOutcome>;
+  /** Never recalls these records of memory by itself in this session again. Those that its model sees now leave. */
+  refuseRecall(request: RefuseRecall): Promise<RecallRefusals>;
+}
+
+export const BRING_BACK_OPERATIONS = {
+  bringBack: {
+    description: "Show the model a message again that left the window, whole.",
+    request: bringBack,
+    result: broughtBackOutcome,
+    rpc: "session/bring-back",
+    http: { method: "POST", path: "/sessions/{session_id}/bring-back" },
+    tool: "session_bring_back",
+    command: "sessions bring-back",
+    effect: "adds",
+    needs: "session-store",
+  },
+  refuseRecall: {
+    description: "Never recall records of memory by itself in this session again.",
+    request: refuseRecall,
+    result: recallRefusals,
+    rpc: "session/refuse-recall",
+    http: { method: "POST", path: "/sessions/{session_id}/refuse-recall" },
+    tool: "session_refuse_recall",
+    command: "sessions not-this",
+    effect: "adds",
+    needs: "session-store",
+  },
+} as const satisfies Record<keyof BringBackOperations, Operation>;
