@@ -115,6 +115,14 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
       .getByRole("link", { name: /^\d+ to \d+$/ })
       .first()
       .waitFor();
+    await page.getByRole("navigation", { name: "Compactions" }).getByRole("link").first().click();
+    const quoted = row(page, "On which port does staging listen?");
+    await quoted.getByRole("button", { name: "Mark it in the summary" }).click();
+    await page
+      .locator("mark")
+      .filter({ hasText: "On which port does staging listen?" })
+      .first()
+      .waitFor();
   });
 
   test("a message says what became of it, and leads to what did that", async () => {

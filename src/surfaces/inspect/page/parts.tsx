@@ -28,6 +28,27 @@ export function Words({ text, mono }: { readonly text: string; readonly mono?: b
   );
 }
 
+/** A text in which some of its parts are marked. */
+export function MarkedWords({
+  text,
+  parts,
+}: {
+  readonly text: string;
+  readonly parts: readonly string[];
+}) {
+  const found = parts.filter((part) => part !== "" && text.includes(part));
+  if (found.length === 0) return <Words text={text} />;
+  const escaped = found.map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const pieces = text.split(new RegExp(`(${escaped.join("|")})`));
+  return (
+    <p class="words" dir="auto">
+      {pieces.map((piece, at) =>
+        at % 2 === 1 ? <mark key={at}>{plain(piece)}</mark> : plain(piece),
+      )}
+    </p>
+  );
+}
+
 /** A text in which control characters and hidden ones can be seen. */
 export function plain(text: string): string {
   return visibleText(text).replaceAll(CONTROL, (sign) =>

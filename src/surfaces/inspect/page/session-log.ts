@@ -75,8 +75,10 @@ export class SessionLog {
   /** What the model has said of an answer that is not whole yet. */
   streaming = "";
   seq = 0;
-  /** Turns that ended. */
-  turns = 0;
+  /** Whether all that there was has been read: what comes now happens now. */
+  isWhole = false;
+  /** Turns that ended while somebody looked. */
+  turnsSeen = 0;
   readonly #history = new HistoryChanges();
   readonly #messages = new MessageAssembler();
   readonly #tools = new Map<string, ToolRow>();
@@ -90,7 +92,8 @@ export class SessionLog {
     }
     if (seq <= this.seq) return;
     this.seq = seq;
-    if (event.type === "run_completed" || event.type === "run_failed") this.turns += 1;
+    if (this.isWhole && (event.type === "run_completed" || event.type === "run_failed"))
+      this.turnsSeen += 1;
     this.#show(event, { seq, time: timestamp_ms });
     const whole = this.#messages.push({ schema_version: 1, event_id, seq, timestamp_ms, event });
     if (whole) this.#noteMessage(whole.id, whole.from, whole.message);
@@ -285,7 +288,7 @@ function noteOf(event: SessionEvent): readonly ["quiet" | "bad", string] | undef
 }
 
 /** Whether the log that is shown still grows. */
-export type LiveState = "loading" | "live" | "looks" | "paused" | "lost";
+export type LiveState = "loading" | "read" | "live" | "looks" | "paused" | "lost";
 
 export interface LiveLog {
   readonly log: SessionLog;

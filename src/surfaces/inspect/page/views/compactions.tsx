@@ -8,9 +8,9 @@ import {
   clock,
   Failure,
   headOf,
+  MarkedWords,
   plain,
   useLoaded,
-  Words,
 } from "../parts.tsx";
 import { hrefOf } from "../route.ts";
 import type { SessionLog, WindowChange } from "../session-log.ts";
@@ -43,6 +43,8 @@ export function CompactionsView({
     chosen?.seq,
   ]);
   const view = value?.event === chosen?.seq ? value : undefined;
+  const [sought, setSought] = useState<{ readonly event: number; readonly message: number }>();
+  const inSummary = sought?.event === chosen?.seq ? sought?.message : undefined;
   if (!chosen) return <p class="empty">This session was not compacted so far.</p>;
   return (
     <div class="compactions">
@@ -61,7 +63,16 @@ export function CompactionsView({
         ))}
       </nav>
       <div class="scroll">
-        <Before key={chosen.seq} change={chosen} view={view} session={session}>
+        <Before
+          key={chosen.seq}
+          change={chosen}
+          view={view}
+          session={session}
+          inSummary={inSummary}
+          onSeek={(message) =>
+            setSought(message === undefined ? undefined : { event: chosen.seq, message })
+          }
+        >
           <Failure error={error} />
         </Before>
         <div class="after">
@@ -74,7 +85,7 @@ export function CompactionsView({
             undoneBy={log.undone.get(chosen.seq)}
             onChanged={onChanged}
           />
-          <After change={chosen} view={view} session={session} />
+          <After change={chosen} view={view} session={session} inSummary={inSummary} />
         </div>
       </div>
     </div>
@@ -102,11 +113,16 @@ function Before({
   change: { event },
   view,
   session,
+  inSummary,
+  onSeek,
   children,
 }: {
   readonly change: WindowChange;
   readonly view: View | undefined;
   readonly session: string;
+  /** The message whose words are marked in the summary. */
+  readonly inSummary: number | undefined;
+  readonly onSeek: (message: number | undefined) => void;
   readonly children: ComponentChildren;
 }) {
   const [fate, setFate] = useState("");
@@ -144,6 +160,16 @@ function Before({
                 <a href={hrefOf(session, "transcript", id)}>Event {id}</a>
               </span>
               <span class="words">{headOf(text)}</span>
+              {(where === "named" || where === "quoted") && (
+                <button
+                  type="button"
+                  class="link"
+                  aria-pressed={id === inSummary}
+                  onClick={() => onSeek(id === inSummary ? undefined : id)}
+                >
+                  {id === inSummary ? "Unmark it in the summary" : "Mark it in the summary"}
+                </button>
+              )}
               {where === "named" && (
                 <span class="quiet">The summary has: {names.map(plain).join(", ")}</span>
               )}
@@ -161,11 +187,14 @@ function After({
   change: { event },
   view,
   session,
+  inSummary,
 }: {
   readonly change: WindowChange;
   readonly view: View | undefined;
   readonly session: string;
+  readonly inSummary: number | undefined;
 }) {
+  const marked = view?.messages.find(({ id }) => id === inSummary);
   const { report, usage } = event;
   const anchors = report?.anchors;
   return (
@@ -231,7 +260,7 @@ function After({
         <p class="empty">There was no room for one.</p>
       ) : (
         <div class="card">
-          <Words text={event.summary} />
+          <MarkedWords text={event.summary} parts={marked ? partsOf(marked) : []} />
           {view && view.sources.length > 0 && (
             <p class="quiet">
               It rests on what was said in the events{" "}
@@ -247,6 +276,15 @@ function After({
       )}
     </section>
   );
+}
+
+/** Characters of a quotation that are looked for. A long one may be broken into lines. */
+const QUOTED = 60;
+
+/** What a summary has of a message: its names, and the start of its words. */
+function partsOf({ text, names }: View["messages"][number]): readonly string[] {
+  const [head = ""] = text.split(/(?<=[.?!…])\s/);
+  return [...names, head.slice(0, QUOTED).trim()];
 }
 
 /** Takes a compaction back, and all later ones. Where there is no room, it says what would have to stay out. */

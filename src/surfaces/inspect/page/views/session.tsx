@@ -30,7 +30,14 @@ export function SessionView({
   const { session: id, view } = route;
   const path = `sessions/${encodeURIComponent(id)}`;
   const live = useLog(source, id);
-  const session = useLoaded(() => source.get<SessionState>(path), [source, id, live.log.turns]);
+  // The history comes with it: the first page of the log is shown before.
+  const hasBegun = live.log.seq > 0;
+  const session = useLoaded(hasBegun ? () => source.get<SessionState>(path) : undefined, [
+    source,
+    id,
+    hasBegun,
+    live.log.turnsSeen,
+  ]);
   const title = session.value?.source.title ?? live.log.rows.find(({ kind }) => kind === "said");
   const shown = typeof title === "object" && title.kind === "said" ? title.text : title;
   return (
@@ -70,12 +77,14 @@ export function SessionView({
 }
 
 function Facts({ session, live }: { readonly session: SessionState; readonly live: LiveState }) {
-  const { source, model, turns, usage, updated_at, session_id, archived, forks } = session;
+  const { source, model, turns, usage, updated_at, session_id, archived, forks, is_active } =
+    session;
   return (
     <p class="facts">
       <Badge tone="agent">{plain(source.agent)}</Badge>
       {archived && <Badge>archived</Badge>}
-      <Badge tone={live === "live" ? "live" : ""}>{STATES[live]}</Badge>
+      {live !== "read" && <Badge tone={live === "live" ? "live" : ""}>{STATES[live]}</Badge>}
+      {is_active && <Badge tone="live">a turn runs</Badge>}
       <Time at={updated_at} />
       <span>{turns === 1 ? "1 turn" : `${amount(turns)} turns`}</span>
       {model !== "" && <span>{plain(model)}</span>}
@@ -101,7 +110,7 @@ function Facts({ session, live }: { readonly session: SessionState; readonly liv
   );
 }
 
-const STATES: Readonly<Record<LiveState, string>> = {
+const STATES: Readonly<Record<Exclude<LiveState, "read">, string>> = {
   loading: "loading",
   live: "live",
   looks: "looks every 2 s: other tabs are live",
@@ -135,7 +144,9 @@ function useLog(source: Source, id: string): LiveLog {
       isAsked = true;
     };
     const reading = { log, onEvents, source, id };
-    const work = source.isLive ? follow(reading, signal, setState) : readOn(reading, signal);
+    const work = source.isLive
+      ? follow(reading, signal, setState)
+      : readOn(reading, signal).then(() => setState("read"));
     work.catch((failure: unknown) => signal.aborted || setError(failure));
     return () => ended.abort();
   }, [source, id, log]);
@@ -156,6 +167,7 @@ async function readOn({ source, id, log, onEvents }: Reading, ended: AbortSignal
     if (!ended.aborted) onEvents(events);
     hasMore = after && events.length > 0;
   }
+  log.isWhole = !ended.aborted;
 }
 
 /** Reads the log, and holds a stream while the page is in sight. Without one of the streams it looks again and again. */
