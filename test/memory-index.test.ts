@@ -12,7 +12,7 @@ import type { PassageIndex } from "../src/indexing/passages/passage-index.ts";
 import { type Asking, ask, runAsync, runSync, transaction } from "../src/indexing/port/asking.ts";
 import type { EntryRow } from "../src/indexing/port/index-store.ts";
 import { findEntries } from "../src/indexing/score/find-entries.ts";
-import { readQuestion } from "../src/indexing/score/question.ts";
+import { formsOf, readQuestion } from "../src/indexing/score/question.ts";
 import { entryOf, placedEntry, wordsOf } from "../src/indexing/segments/entries.ts";
 import { linksOf } from "../src/indexing/segments/runs.ts";
 import { pairsOf } from "../src/indexing/segments/sorted-words.ts";
@@ -208,7 +208,7 @@ async function expectExact({ index, run }: Reader): Promise<void> {
         ...words.map(([word]) => word),
         ...UNKNOWN,
         ...BEGINNINGS.map((beginning) => `${beginning}*`),
-        ...QUESTIONS.flatMap((text) => [...readQuestion(text).forms.keys()]),
+        ...QUESTIONS.flatMap((text) => formsOf(readQuestion(text))),
       ];
       const head = yield* index.catchUp({ words: wanted });
       const fresh = new OpenIndex();

@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
 import type { MemoryEntry } from "../../src/core/memory-store.ts";
 import { type FoundEntry, findEntries } from "../../src/indexing/score/find-entries.ts";
-import { floorOf } from "../../src/indexing/score/score.ts";
 import { indexedEntry, inMemoryIndex } from "../../test/support/in-memory-index.ts";
 import type { Conversation, Question } from "../data/conversation.ts";
 import { below, randomFrom } from "../data/random.ts";
@@ -127,30 +126,35 @@ function asStore({ entries, questions }: Conversation): Omit<Store, "off"> {
 
 interface Best {
   readonly score: number;
-  /** The default floor of the store. */
-  readonly floor: number;
+  /** Whether a search without a floor of its own shows one. */
+  readonly isShown: boolean;
 }
 
 function report(name: string, stores: readonly Store[]): void {
   const [found, off, near]: [Best[], Best[], Best[]] = [[], [], []];
   for (const store of stores) {
     const index = inMemoryIndex(store.entries.map(indexedEntry));
-    const search = (texts: Asked) => findEntries(index, { texts, limit: LIMIT, minScore: 0 });
-    const best = ([first]: readonly FoundEntry[]): Best => ({
-      score: first?.score ?? 0,
-      floor: floorOf(index),
-    });
+    const best = (texts: Asked, counts: (entry: FoundEntry) => boolean = () => true): Best => {
+      const all = findEntries(index, { texts, limit: LIMIT, minScore: 0 });
+      return {
+        score: all.find(counts)?.score ?? 0,
+        isShown: findEntries(index, { texts, limit: LIMIT }).some(counts),
+      };
+    };
     for (const { asked, relevant } of store.questions) {
       const isRight = ({ slot }: FoundEntry) => relevant.includes(index.entryAt(slot)?.id ?? "");
-      found.push(best(search(asked).filter(isRight)));
+      found.push(best(asked, isRight));
     }
-    for (const asked of store.off) off.push(best(search(asked)));
-    for (const asked of store.near ?? []) near.push(best(search(asked)));
+    for (const asked of store.off) off.push(best(asked));
+    for (const asked of store.near ?? []) near.push(best(asked));
   }
   const cells = [undefined, ...FLOORS].map((floor) =>
     [found, off, near]
       .filter((all) => all.length > 0)
-      .map((all) => all.filter((one) => one.score >= (floor ?? one.floor)).length / all.length)
+      .map((all) => {
+        const shown = all.filter((one) => (floor === undefined ? one.isShown : one.score >= floor));
+        return shown.length / all.length;
+      })
       .map(percent)
       .join(" "),
   );

@@ -9,7 +9,7 @@ import type { Postings } from "./passages/passage-index.ts";
 import { type Asking, ask, question, together, transaction } from "./port/asking.ts";
 import type { EntryRow, SessionRow } from "./port/index-store.ts";
 import { type EntryQuery, type FoundEntry, findEntries } from "./score/find-entries.ts";
-import { readQuestion } from "./score/question.ts";
+import { formsOf, readQuestion } from "./score/question.ts";
 import { reportedScore, unreportedScore } from "./score/score.ts";
 import { entryOf, type TextMark, textMark } from "./segments/entries.ts";
 import { type NeighbourSlots, neighbourSlots } from "./segments/runs.ts";
@@ -50,7 +50,7 @@ function* search(
   embedded: EmbeddedSearch | undefined,
 ): Asking<readonly MemoryHit[]> {
   const marks = texts.map(textMark);
-  const forms = texts.flatMap((text) => [...readQuestion(text).forms.keys()]);
+  const forms = texts.flatMap((text) => formsOf(readQuestion(text)));
   const words = [...forms, ...marks.map(({ word }) => word)];
   const { minScore } = query;
   const floor = minScore === undefined ? {} : { minScore: unreportedScore(minScore) };

@@ -54,7 +54,8 @@ export interface FoundEntry {
  *     share        how many of the question's words are in the passage and around it, by their rarity
  *     likelihood   larger for a speaker whom the question names, smaller for the assistant, …
  *
- * `scoreOf` turns the relevance into a score from 0 to 1. An entry that has all words of the question
+ * `scoreOf` turns the relevance into a score from 0 to 1, and one below the floor is no result, unless the entry has
+ * rare words of the question. An entry that has all words of the question
  * scores `COMPLETE_SCORE` at least. An entry that has none of them is a result only as the answer to a
  * question that has some.
  */
@@ -102,16 +103,25 @@ function findWith(
   const answers = bestAnswers(asked, within);
   const best = withComplete(answers, index, own, query, completeRelevance(question) / confidence);
   const floor = query.minScore ?? floorOf(index);
+  const rareShare = question.isEnglish ? RARE_SHARE.english : RARE_SHARE.other;
+  const hasRareWords = (entry: number) =>
+    query.minScore === undefined && own.rareShare(entry) >= rareShare;
   return [...best].flatMap(({ entry: first, slot, value }) => {
     const relevance = value * confidence;
     const score = scoreOf(relevance, question);
-    if (score === 0 || score < floor) return [];
+    if (score === 0 || (score < floor && !hasRareWords(first))) return [];
     const explanation = query.explain
       ? { explanation: explainScore(index, evidence, likelihood, { slot, relevance }, weights) }
       : {};
     return [{ slot: first, score, ...explanation }];
   });
 }
+
+/**
+ * An entry is a result, whatever it scores, if words that few passages have are this much of the question: two of
+ * five. One of three is enough where words are not stemmed: the others may be there in another form.
+ */
+const RARE_SHARE = { english: 0.3, other: 0.25 } as const;
 
 interface Search {
   readonly index: PassageIndex;

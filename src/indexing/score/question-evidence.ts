@@ -1,4 +1,11 @@
-import { type PassageIndex, type Postings, placeFrom, placeOf } from "../passages/passage-index.ts";
+import {
+  type PassageIndex,
+  type Postings,
+  placeFrom,
+  placeOf,
+  unitePostings,
+} from "../passages/passage-index.ts";
+import { COMMON_WORDS } from "../words/english.ts";
 import { maxLikelihood } from "./likelihood.ts";
 import type { Question } from "./question.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
@@ -38,7 +45,7 @@ export function questionEvidence(
   within?: Uint32Array,
 ): QuestionEvidence {
   const found = [...question.forms].map(([form, word]) => {
-    const postings = index.postings(form);
+    const postings = postingsOf(index, form, question.otherForms.get(word));
     const summary = wordSummary(index, postings, weights, within);
     const times = question.names.has(word) ? weights.name : 1;
     return {
@@ -52,6 +59,16 @@ export function questionEvidence(
   const words = found.map(({ rarity, ...rest }) => ({ ...rest, share: rarity / rarities }));
   const namesSpeaker = words.some(({ summary }) => summary.isName);
   return { words, namesSpeaker, ...sessionShares(index, words, rarities, arrays) };
+}
+
+function postingsOf(
+  index: PassageIndex,
+  form: string,
+  others: readonly string[] | undefined,
+): Postings {
+  const own = index.postings(form);
+  if (others === undefined) return own;
+  return unitePostings([own, ...others.map((other) => index.postings(other))]);
 }
 
 /** Smaller, the more passages have the word. Never 0, so that a store with one entry works. */
@@ -215,6 +232,17 @@ export class OwnWords {
     return this.#words.every((word) => this.#has(entry, word));
   }
 
+  /** How much of the question its words are that only a few passages of the store have. */
+  rareShare(entry: number): number {
+    const most = rareMax(this.#index.passages);
+    let rare = 0;
+    for (const word of this.#words) {
+      if (word.postings.slots.length > most) break;
+      if (!COMMON_WORDS.has(word.word) && this.#has(entry, word)) rare += word.share;
+    }
+    return rare;
+  }
+
   /** The entries that have all words. */
   complete(): Set<number> {
     const { entry, session } = this.#index.columns;
@@ -230,6 +258,16 @@ export class OwnWords {
     const slot = slots[placeFrom(slots, entry)];
     return slot !== undefined && this.#index.columns.entry[slot] === entry;
   }
+}
+
+/**
+ * The most passages that have a rare word.
+ *
+ *     passages   1   10   100   1 000   100 000
+ *     have it    1    2     4       5         8
+ */
+function rareMax(passages: number): number {
+  return Math.min(Math.ceil(passages / 5), 2 + Math.round(1.1 * Math.log10(passages)));
 }
 
 /** Sums of the same numbers differ a little when they are added in another order. */

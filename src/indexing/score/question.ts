@@ -1,15 +1,19 @@
-import { CharacterKinds, sizeIn } from "../../text/character-kinds.ts";
+import { CharacterKinds, isAscii, sizeIn } from "../../text/character-kinds.ts";
 import { STOP_WORDS } from "../words/english.ts";
+import { functionWordsIn, withoutPhrases } from "../words/function-words.ts";
 import { monthIn, type NamedTime, namedTime } from "../words/named-time.ts";
+import { otherSpellings } from "../words/other-spellings.ts";
 import { newRoom, unitsOf } from "../words/vocabulary.ts";
 import { askedWords, isBeginning, stem } from "../words/words.ts";
 
 /** The words, names and times of a query. */
 export interface Question {
   /**
-   * Its words without stop words, each once, at most 64. If it has no others, those that are written like a name:
+   * Its words without the stop words of its language, each once, at most 64. If it has no others, those that are
+   * written like a name:
    *
    *     what is it         no words
+   *     was ist das        no words
    *     The Who            who
    *     IT                 it
    *     "to be or not"     to be or not
@@ -17,6 +21,10 @@ export interface Question {
   readonly words: readonly string[];
   /** The same words by their forms in the index. */
   readonly forms: ReadonlyMap<string, string>;
+  /** Other forms of some of the words, for letters that are written in two ways. */
+  readonly otherForms: ReadonlyMap<string, readonly string[]>;
+  /** It has neither words nor letters of another language. */
+  readonly isEnglish: boolean;
   /** Words that are written like names: with a capital inside a sentence. */
   readonly names: ReadonlySet<string>;
   /** Whether it asks for a time. Texts that name one are likelier answers. */
@@ -39,11 +47,13 @@ export function readQuestion(query: string): Question {
 }
 
 function read(query: string): Question {
-  const all = askedWords(query);
+  const all = askedWords(withoutPhrases(query));
   const month = monthIn(query);
+  const foreign = functionWordsIn(all);
+  const isStopWord = (word: string) => STOP_WORDS.has(word) || foreign.has(word);
   const meaningful: string[] = [];
   for (const word of all) {
-    if (STOP_WORDS.has(word) && !(word === "may" && month === "may")) continue;
+    if (isStopWord(word) && !(word === "may" && month === "may")) continue;
     if (meaningful.push(word) === WORDS_MAX) break;
   }
   const names = askedWords(query, capitalised(query));
@@ -51,6 +61,12 @@ function read(query: string): Question {
   return {
     words,
     forms: new Map(words.map((word) => [formOf(word), word])),
+    otherForms: new Map(
+      [...otherSpellings(query)]
+        .filter(([word]) => words.includes(word))
+        .map(([word, others]) => [word, others.map(formOf)]),
+    ),
+    isEnglish: foreign.size === 0 && words.every(isAscii),
     names: new Set(names),
     asksWhen: WHEN.test(query),
     asksForAnswers: ANSWERS.test(query),
@@ -65,8 +81,15 @@ export function saysNothing(query: string): boolean {
 
 /** Whether all words of a text are stop words, also those that are meant as a name. */
 export function hasOnlyStopWords(text: string): boolean {
-  const all = askedWords(text);
-  return all.length > 0 && all.every((word) => STOP_WORDS.has(word));
+  const all = askedWords(withoutPhrases(text));
+  const foreign = functionWordsIn(all);
+  const areStopWords = all.every((word) => STOP_WORDS.has(word) || foreign.has(word));
+  return areStopWords && askedWords(text).length > 0;
+}
+
+/** All forms to look up for a question. */
+export function formsOf({ forms, otherForms }: Question): string[] {
+  return [...forms.keys(), ...[...otherForms.values()].flat()];
 }
 
 /** The stop words that a question of stop words means as a name: with a capital inside, in capitals, or in quotes. */

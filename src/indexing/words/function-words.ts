@@ -1,0 +1,173 @@
+import { STOP_WORDS } from "./english.ts";
+import { foldText } from "./fold-text.ts";
+
+/**
+ * Words that build a sentence and carry no topic, by language. The first list of a language tells it; a word of the
+ * second is also a word of English or of other languages, and counts only when the language is known:
+ *
+ *     "Wo ist der Schlüssel?"     wo, ist, der: German     schlussel
+ *     "How did they die?"         English                  die
+ */
+const LISTS: Readonly<Record<string, readonly [own: string, shared: string]>> = {
+  german: [
+    `der das dem des ein eine einen einem einer eines und oder aber nicht kein keine keinen ist sind waren bin bist
+    wird werden wurde wurden haben habe hatte hatten wir ihr sie es mir mich dich uns euch ihm ihn ihnen mein meine
+    meinen dein deine unser unsere unseren seine ihre ihren wer wem wen wessen wie wo wohin woher wann warum wieso
+    weshalb welche welcher welches welchen womit wofuer wofür worueber worüber von vom zu zum zur bei beim aus nach
+    ueber über unter auf für fuer gegen ohne durch ans wenn dass weil ob auch nur noch schon sehr mehr
+    dort jetzt kann kannst können koennen konnte soll sollte muss musste müssen muessen wollte wollten moechte
+    möchte habt seid sich diese dieser dieses diesen jener etwas nichts viel viele bitte wurdest gibt gab`,
+    "die den was war hat man so in an um bis da ja nein doch mal ich du er am will dir mit im ins als hier",
+  ],
+  dutch: [
+    `het een niet geen zijn wordt werd worden hebben heeft heb hadden wij jij zij ik hij haar onze mijn
+    jouw jullie wat wie waar wanneer waarom hoe welke welk van voor naar bij uit op onder tegen zonder als omdat
+    ook nog maar kunnen moet moeten zal zou deze dit dat daar hier meer veel alstublieft`,
+    "de en is was in om of over te al aan er had met door hem kan waren ons nu",
+  ],
+  swedish: [
+    `och att det som är inte ett jag han hon dem sitt sina mitt ditt dina vår vårt våra
+    vad vem när varför hur vilken vilket vilka med från på av för om eller också har hade kunde ska
+    skulle måste där här nu mycket blir blev`,
+    "den de en i du ni man ha så sin min mina din var till men bara vi kan",
+  ],
+  danish: [
+    `og det som er var ikke et jeg han hun dem sit sine mit dit vores hvad hvem hvor
+    hvornår hvorfor hvordan hvilken hvilket hvilke med fra til på af eller også kun havde kunne skal
+    skulle må der nu meget bliver blev hva når`,
+    "den de en i du man for om så at her har sin min mine din dine men vi kan",
+  ],
+  french: [
+    `le un une du et où mais ne pas ce cette ces cet je il elle nous vous ils elles mon ma mes ton ta tes
+    notre nos votre vos leur leurs sont était étaient êtes sommes suis ai avons avez ont avait qui que quoi quel
+    quelle quels quelles quand comment pourquoi combien dans avec chez vers sans entre depuis aux au sur sous qu
+    est-ce été être avoir fait cela nos c'est il y très aussi donc lequel laquelle`,
+    "on me se de a en y pour plus si son sa ses as l d c s j n m t par ou ca ça la les des tu est",
+  ],
+  spanish: [
+    `el los las una unos unas y pero lo le les mi mis tu tus su sus nuestro nuestra nuestros yo tú él ella
+    nosotros ustedes ellos es eran está están estaba fue fueron hay ha han había he hemos qué que quién quien
+    quiénes cuál cual cuáles cuándo cuando dónde donde cómo como cuánto cuántos cuánta por porque del al
+    desde hasta entre sobre este esta esto ese esa eso estos estas muy también ya cuya`,
+    "la de en a un no me se te si sin o u e sea son más era con para",
+  ],
+  italian: [
+    `il lo gli uno una ma non che chi cosa quale quali quando perché come quanto quanti della dello delle dei
+    degli del dal dalla nel nella nelle nei sul sulla tra fra è sono erano ho hai ha abbiamo hanno aveva stato
+    mio mia nostro nostra loro suo sua questo questa quello quella vi anche più molto cos'è dov'è`,
+    "la le i in a un per di da al su se me te o io come dove con era e ed si ci",
+  ],
+  portuguese: [
+    `o uma mas não que quem qual quais quando onde como porque porquê por quanto quantos da dos das na
+    nos nas ao aos à às pelo pela é são eram está estão estava foi foram tem têm tinha meu minha nosso
+    nossa seu sua este esta isso isto esse essa ele ela nós eles você vocês também muito já`,
+    "a de em se me te ou eu sem as no do com para os um e era",
+  ],
+  polish: [
+    `ze nie się jest są był była było były że jak kto co gdzie kiedy dlaczego czemu który która które
+    czy lub oraz dla po przez przy nasz nasza nasze mój moja moje twój jego jej ich mamy mam ma już tylko
+    też te tego tej jaki jaka jakie ile`,
+    "a o by za i to do ten ta ale od pod nad na z w",
+  ],
+  turkish: [
+    `ve bir şu nerede nereye neden niçin niye nasıl kimin hangi hangisi kaç mı mu mü için ile ama veya
+    değil yok siz onlar benim bizim senin onun çok daha gibi kadar olan oldu nedir zaman`,
+    "o sen her en ben kim da de mi var biz bu ne",
+  ],
+  finnish: [
+    `ja on ei ole oli olivat olen että hän minä sinä te mikä mitä missä mistä mihin milloin koska miksi
+    miten kuka kenen kuinka mutta tai myös vain kun jos niin tämä tuo nämä kanssa meidän minun sinun mikä onko`,
+    "me he on se ne",
+  ],
+  russian: [
+    `и в во не что он она оно они на я мы вы ты с со как а то все это этот эта эти но да к ко у из за от по до для о об
+    про при же ли бы был была было были есть нет меня мне нас нам вас вам его ее её их им мой моя мое наш наша наше
+    наши ваш ваша свой где куда откуда когда почему зачем кто кого кому чем чего какой какая какое какие который которая
+    которые сколько чей чья так уже еще ещё только или если чтобы там тут здесь сейчас`,
+    "",
+  ],
+  ukrainian: [
+    `і й та що він вона воно вони ми ви ти я як це цей ця ці але з із зі у в на до від для про при за не є був була було
+    були де куди звідки коли чому навіщо хто кого кому чого який яка яке які скільки чий наш наша наші мій моя мене нас
+    вас його її їх чи або якщо щоб там тут зараз`,
+    "",
+  ],
+  arabic: [
+    `في من على إلى الى عن مع ما ماذا هل أين اين متى كيف لماذا لما من كم أي اي هذا هذه ذلك تلك هو هي هم نحن أنا انا انت أنت
+    كان كانت يكون لا لم لن و أو او ثم التي الذي الذين أن ان إن قد كل بين`,
+    "",
+  ],
+  hebrew: [
+    `של על את מה מי איפה מתי למה מדוע איך כמה איזה איזו הוא היא הם אני אנחנו אתה אתם זה זאת זו עם אל לא כן או אבל גם רק
+    יש אין היה הייתה היו כי אם שלנו שלי`,
+    "",
+  ],
+};
+
+interface Language {
+  readonly own: ReadonlySet<string>;
+  readonly all: ReadonlySet<string>;
+}
+
+let languages: readonly Language[] | undefined;
+
+function allLanguages(): readonly Language[] {
+  languages ??= Object.values(LISTS).map(([own, shared]) => {
+    const telling = new Set(folded(own));
+    return { own: telling, all: new Set([...telling, ...folded(shared)]) };
+  });
+  return languages;
+}
+
+function folded(list: string): string[] {
+  return foldText(list)
+    .split(/[\s'-]+/)
+    .filter(Boolean);
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * The words of a question's language that carry no topic, besides the English ones: those of the language that most of
+ * its words are function words of. None for a question in English, or in a language that is not known.
+ */
+export function functionWordsIn(words: readonly string[]): ReadonlySet<string> {
+  const english = words.filter((word) => STOP_WORDS.has(word)).length;
+  let best: { readonly all: ReadonlySet<string>; readonly count: number } | undefined;
+  for (const { own, all } of allLanguages()) {
+    if (!words.some((word) => own.has(word))) continue;
+    const count = words.filter((word) => all.has(word)).length;
+    if (count > english && count > (best?.count ?? 0)) best = { all, count };
+  }
+  return best?.all ?? NONE;
+}
+
+/**
+ * A text without the phrases that make a question in scripts without spaces, and without the particles between
+ * their words: 为什么不用Kafka is 不用Kafka, and サーバーはどこですか is サーバー.
+ */
+export function withoutPhrases(text: string): string {
+  return UNSPACED.test(text)
+    ? text.normalize("NFC").replace(PHRASES, " ").replace(PARTICLES, " ")
+    : text;
+}
+
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
+
+/** Longer ones first, because the first that fits is taken. */
+const PHRASES = new RegExp(
+  `
+  [它他她这這那]?[是在]?(?:什么时候|什麼時候|为什么|為什麼|怎么样|怎麼樣|什么|什麼|怎么|怎麼|怎样|怎樣|哪里|哪裡|哪儿|哪个|哪個|哪些|多少|何时|何時|谁|誰)
+  请问|請問|有没有|有沒有|是不是|我们|我們|你们|你們|他们|他們|[吗嗎呢吧]
+  どうして|どうやって|どのように|どのくらい|なんですか|何ですか|なぜ|いつ|どこ|どの|どれ|どう|だれ|いくつ|いくら|何時|何
+  でしょうか|でしたか|ですか|ましたか|ますか|でした|です|あります|ありますか
+  무엇인가요|무엇을|무엇|언제|어디에|어디서|어디|누가|누구|어떻게|어떤|얼마나|얼마|몇|왜|인가요|입니까|있나요|있습니까
+  ทำไม|อะไร|ที่ไหน|เมื่อไหร่|เมื่อไร|อย่างไร|ยังไง|ใคร|เท่าไร|เท่าไหร่|หรือไม่|ไหม`
+    .trim()
+    .replace(/\s+/g, "|"),
+  "gu",
+);
+
+const PARTICLES =
+  /(?<=[\p{Script=Han}\p{Script=Katakana}ー])[はがをにでのへと](?=[\p{Script=Han}\p{Script=Katakana}A-Za-z0-9\s？?。]|$)/gu;

@@ -1,0 +1,77 @@
+import { foldText } from "./fold-text.ts";
+
+/**
+ * The words of a question that have letters with two ways to write them, each with its other ways. The index folds
+ * accents away, so "Söhne" is in it as `sohne`, and "Straße" as `straße`:
+ *
+ *     Söhne       sohne        also looked up: soehne
+ *     Straße      straße                       strasse
+ *     København   københavn                    kobenhavn, koebenhavn
+ *     أحمد        أحمد                         احمد
+ */
+export function otherSpellings(query: string): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>();
+  const lower = query.toLowerCase().normalize("NFC");
+  if (!SPECIAL.test(lower)) return found;
+  for (const [word] of lower.matchAll(WORD)) {
+    if (!SPECIAL.test(word)) continue;
+    const own = foldText(word);
+    const others = ARABIC.test(word)
+      ? withArabicForms(own)
+      : WAYS.map((letters) => foldText(replaced(word, letters)));
+    found.set(
+      own,
+      [...new Set(others)].filter((other) => other !== own),
+    );
+  }
+  return found;
+}
+
+const WORD = /[\p{L}\p{M}]{2,100}/gu;
+const ARABIC = /[\u0621-\u064a]/;
+const SPECIAL = /[äöüßåøæœłđı\u0621-\u064a]/u;
+
+const PLAIN: Readonly<Record<string, string>> = {
+  ß: "ss",
+  ø: "o",
+  æ: "ae",
+  œ: "oe",
+  ł: "l",
+  đ: "d",
+  ı: "i",
+};
+/** Each is one way to write all letters of a word. */
+const WAYS: readonly Readonly<Record<string, string>>[] = [
+  { ß: "ss" },
+  PLAIN,
+  { ...PLAIN, ä: "ae", ö: "oe", ü: "ue", å: "aa", ø: "oe" },
+];
+
+function replaced(word: string, letters: Readonly<Record<string, string>>): string {
+  return word.replace(/./gu, (letter) => letters[letter] ?? letter);
+}
+
+/** Writers leave out the hamza of an alif, and the signs that tell the last letters yeh and heh apart. */
+function withArabicForms(word: string): string[] {
+  const [, article = "", rest = ""] = /^((?:ال)?)(.*)$/u.exec(word) ?? [];
+  const beginnings = /^[اأإآ]/.test(rest)
+    ? [..."اأإآ"].map((alif) => alif + rest.slice(1))
+    : [rest];
+  return beginnings.flatMap((one) =>
+    ENDS.flatMap((ends) =>
+      ends.includes(one.at(-1) ?? " ")
+        ? [...ends].map((end) => article + one.slice(0, -1) + end)
+        : [article + one],
+    ),
+  );
+}
+
+const ENDS = ["يى", "هة"];
+
+/** How a word that the store does not know may be written there: `soehne` as `sohne`, `strasse` as `straße`. */
+export function possibleSpellings(word: string): readonly string[] {
+  if (word.length < 4 || word.length > 40 || !/^[a-z]+$/.test(word)) return [];
+  const umlauts = word.replace(/([aou])e/g, "$1");
+  const others = [umlauts, word.replace(/ss/g, "ß"), umlauts.replace(/ss/g, "ß")];
+  return [...new Set([...others, word.replace(/aa/g, "a")])].filter((other) => other !== word);
+}

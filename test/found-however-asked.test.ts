@@ -1,0 +1,158 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { MemoryEntry, MemoryStore } from "../src/core/memory-store.ts";
+import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
+import { PostgresMemoryStore } from "../src/stores/postgres/postgres-memory-store.ts";
+import { openDatabase } from "../src/stores/sqlite/database.ts";
+import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
+import { hasPostgres, NEEDS_POSTGRES, postgresAccess } from "./support/postgres.ts";
+
+const NOTES = {
+  brandt: "Brandt & Söhne liefert am Montag die neuen Regale.",
+  coffee: "Den Vertrag für die Kaffeemaschine kündigen wir zum Jahresende.",
+  street: "Das Lager ist in der Rosenstraße 12, gleich hinter dem Bahnhof.",
+  aarhus: "Mødet i Århus er flyttet til lokale 14.",
+  lodz: "Magazyn w Łodzi zamykamy o osiemnastej.",
+  backup: "Резервные копии лежат на сервере nas-2 в подвале.",
+  kafka: "我们不用Kafka，因为运维太复杂，改用Postgres队列。",
+  meeting: "定例会議は毎週火曜日の午後三時からです。",
+  deploy: "배포 서버의 포트는 4310입니다.",
+  ahmad: "أحمد مسؤول عن فواتير المكتبة.",
+  kiosk: "Dostawa do kiosku przychodzi w piątek rano.",
+  cave: "La clé de la cave à vin est dans le tiroir du bas.",
+  invoice: "La factura del dentista vence el viernes.",
+  allergy: "Mira has a hazelnut allergy, so the dessert is without nuts.",
+  staging: "Staging listens on port 4310, behind the old proxy.",
+  parser: "The function parseInvoiceTotals lives in billing/invoice_parser.ts.",
+  kubernetes: "The Kubernetes cluster has three nodes in Frankfurt.",
+  checksum: "The image has the checksum deadbeef41 and the version 2.14.3.",
+} as const;
+
+/** Other entries, so that words have a rarity. */
+const FILLER =
+  "garden table window river mountain paper music train winter summer doctor market school engine budget report ticket branch bridge harbour lantern ladder carpet violin pencil".split(
+    " ",
+  );
+
+function entriesWith(fillers: number): MemoryEntry[] {
+  const notes = Object.entries(NOTES).map(
+    ([id, content], turn): MemoryEntry => ({
+      id,
+      content,
+      turn,
+      sessionId: `notes ${turn % 4}`,
+      kind: "message",
+      role: "user",
+    }),
+  );
+  const others = Array.from({ length: fillers }, (_, turn): MemoryEntry => {
+    const words = [1, 7, 13, 29].map((step) => FILLER[(turn * step + step) % FILLER.length]);
+    return {
+      id: `f${turn}`,
+      content: `${words.join(" ")}.`,
+      turn,
+      sessionId: `${turn >> 4}`,
+      kind: "message",
+    };
+  });
+  return [...notes, ...others];
+}
+
+type Asked = readonly [question: string, first: keyof typeof NOTES | undefined];
+
+const RARE_WORDS: readonly Asked[] = [
+  ["Brandt und Soehne", "brandt"],
+  ["Wann kommt Brandt?", "brandt"],
+  ["wer ist eigentlich dieser Brandt und was will er von uns", "brandt"],
+  ["Vertrag Kaffeemaschine kündigen", "coffee"],
+  ["wie lange läuft der Vertrag für die Kaffeemaschine", "coffee"],
+  ["Lager Rosenstrasse", "street"],
+  ["hvor er mødet i Aarhus", "aarhus"],
+  ["где сервер резервных копий", "backup"],
+  ["что лежит в подвале", "backup"],
+  ["为什么不用Kafka", "kafka"],
+  ["请问为什么不用Kafka呢", "kafka"],
+  ["定例会議はいつですか", "meeting"],
+  ["배포 서버의 포트는 무엇인가요", "deploy"],
+  ["من هو احمد", "ahmad"],
+  ["kiedy jest dostawa do kiosku", "kiosk"],
+  ["où est la clé de la cave", "cave"],
+  ["¿cuándo vence la factura del dentista?", "invoice"],
+  ["which port does staging use", "staging"],
+  ["is there anything about a dessert", "allergy"],
+];
+
+const NOTHING: readonly Asked[] = [
+  ["what is it", undefined],
+  ["was ist das", undefined],
+  ["wer ist das und warum", undefined],
+  ["что это", undefined],
+  ["где он был", undefined],
+  ["qu'est-ce que c'est", undefined],
+  ["¿qué es esto?", undefined],
+  ["che cosa è questo", undefined],
+  ["o que é isso", undefined],
+  ["wat is dit", undefined],
+  ["vad är det", undefined],
+  ["co to jest", undefined],
+  ["bu nedir", undefined],
+  ["什么是", undefined],
+  ["这是什么", undefined],
+  ["ما هذا", undefined],
+  ["מה זה", undefined],
+  ["which dentist repaired the yellow submarine", undefined],
+  ["how tall is the Eiffel tower in Paris", undefined],
+];
+
+const OPEN: Readonly<Record<string, () => Promise<MemoryStore>>> = {
+  sqlite: async () => new SqliteMemoryStore(openDatabase({ path: ":memory:" })),
+  ...(hasPostgres
+    ? {
+        postgres: async () =>
+          new PostgresMemoryStore(new PostgresDatabase(await postgresAccess()), {
+            namespace: crypto.randomUUID(),
+          }),
+      }
+    : {}),
+};
+
+async function opened(open: () => Promise<MemoryStore>, fillers: number): Promise<MemoryStore> {
+  const store = await open();
+  onTestFinished(() => store.close());
+  await store.add(entriesWith(fillers));
+  return store;
+}
+
+async function answers(store: MemoryStore, asked: readonly Asked[]): Promise<Asked[]> {
+  const found: Asked[] = [];
+  for (const [question] of asked) {
+    const [hit] = await store.search({ query: question, limit: 5 });
+    found.push([question, hit?.id as Asked[1]]);
+  }
+  return found;
+}
+
+describe.each(Object.entries(OPEN))("on %s", (_, open) => {
+  test.each([0, 20, 400])(
+    "a rare word of a question finds its entry, beside %i others",
+    async (count) => {
+      const store = await opened(open, count);
+      expect(await answers(store, RARE_WORDS)).toEqual(RARE_WORDS);
+      expect(await answers(store, NOTHING)).toEqual(NOTHING);
+    },
+  );
+});
+
+test.skipIf(!hasPostgres)("both databases give the same scores", NEEDS_POSTGRES, async () => {
+  const scores = await Promise.all(
+    Object.values(OPEN).map(async (open) => {
+      const store = await opened(open, 50);
+      const all: unknown[] = [];
+      for (const [query] of [...RARE_WORDS, ...NOTHING]) {
+        const hits = await store.search({ query, limit: 5 });
+        all.push(hits.map(({ id, score }) => [id, score]));
+      }
+      return all;
+    }),
+  );
+  expect(scores[1]).toEqual(scores[0]);
+});
