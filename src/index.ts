@@ -13,6 +13,7 @@ export type { KeepDays } from "./forgetting/retention.ts";
 export type {
   CompactionOptions,
   KnowledgeOptions,
+  RecallFrom,
   ServiceOptions,
   ServiceStores,
 } from "./session/service-options.ts";

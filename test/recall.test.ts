@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import fc from "fast-check";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { MemoryRecalled } from "../src/core/event.ts";
 import type { Message } from "../src/core/message.ts";
 import { createSessionService, type ServiceOptions } from "../src/index.ts";
@@ -181,6 +181,58 @@ test("records of a later prompt take the place of earlier ones where there is no
     expect(recordsIn(messages).join()).toContain(`harbour of ${town}`);
   }
   expect((await recalled(session)).some(({ replaces }) => replaces)).toBe(true);
+});
+
+describe("with recallFrom: project", () => {
+  const FACT = "The spare key of the boathouse hangs behind the blue oilskin.";
+  const QUESTION = "Where does the spare key of the boathouse hang?";
+
+  test("what another session said comes back in the first turn, with its session and its day, and only then", async () => {
+    const { say, begin, recalled } = await openProject({ recallFrom: "project" });
+    const told = await begin();
+    await say(told, FACT);
+    const session = await begin();
+    expect(recordsIn(await say(session, "Which ferry crosses the fjord on Sundays?"))).toEqual([]);
+    const records = recordsIn(await say(session, QUESTION)).join();
+    const day = new Date().toISOString().slice(0, 10);
+    expect(records).toContain(`Session ${told}, ${day}:\n- user: ${FACT}`);
+    // Nothing is recalled twice, and what was recalled is nothing that a session said.
+    await say(session, "So where is the spare key of the boathouse?");
+    expect(await recalled(session)).toHaveLength(1);
+    const third = recordsIn(await say(await begin(), QUESTION)).join();
+    expect(third.split(FACT)).toHaveLength(2);
+  });
+
+  test("another user's sessions do not come back", async () => {
+    const { service, stores, model } = await openProject({ recallFrom: "project" });
+    await service.startTurn({ ...(await service.createSession({})), prompt: FACT });
+    const ada = service.forUser("ada");
+    await ada.startTurn({ ...(await ada.createSession({})), prompt: QUESTION });
+    expect(recordsIn(model.requests.at(-1)?.messages ?? [])).toEqual([]);
+    expect(await stores.users()).toEqual(["ada"]);
+  });
+
+  test("a text that is forgotten leaves the records of other sessions", async () => {
+    const { service, say, begin } = await openProject({ recallFrom: "project" });
+    const told = await begin();
+    await say(told, FACT);
+    const session = await begin();
+    expect(recordsIn(await say(session, QUESTION)).join()).toContain("oilskin");
+    const [hit] = await service.searchMemory({ query: FACT, limit: 1 });
+    await service.forgetMemory({ ids: [hit?.id ?? ""] });
+    expect(recordsIn(await say(session, "Thanks.")).join()).not.toContain("oilskin");
+  });
+
+  test("what this session itself said comes before what others said", async () => {
+    const options = { recallFrom: "project", compaction: COMPACTION } as const;
+    const { say, begin, left } = await openProject(options);
+    await say(await begin(), `Last year: ${FACT}`);
+    const session = await begin();
+    await left(session, FACT);
+    const records = recordsIn(await say(session, QUESTION)).join();
+    expect(records).toContain("This session, ");
+    expect(records).not.toContain("Last year");
+  });
 });
 
 test("a short prompt is read with the goal of the task", async () => {

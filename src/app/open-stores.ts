@@ -239,6 +239,7 @@ export function memoryOptions(
           searchableMemory: config.get("search.enabled"),
           memoryResults: config.get("search.max_results"),
           recallTokens: config.get("memory.recall_tokens"),
+          recallFrom: config.get("memory.recall_from"),
         }
       : {}),
   };

@@ -191,6 +191,13 @@ export const SETTINGS = {
     "nothing",
     "Tokens that records of memory may take before a prompt that they are about; they come by themselves. 0 for none.",
   ),
+  "memory.recall_from": setting(
+    oneOf("session", "project"),
+    "session",
+    "if trusted",
+    "nothing",
+    "Whose records come back by themselves: of the session itself, or of all sessions of the project.",
+  ),
   "memory.cache_mb": optional(
     wholeNumber,
     "lowers",

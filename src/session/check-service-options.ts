@@ -69,6 +69,7 @@ const SERVICE: Readonly<Record<keyof ServiceOptions, Check>> = {
   searchableMemory: flag,
   memoryResults: whole(1),
   recallTokens: whole(0),
+  recallFrom: oneOf("session", "project"),
   compaction: group({ ...COMPACTION, summarizer, pinBudget: amount }),
   knowledge: unless(false, group(knowledge)),
   approvals: group(approvals),

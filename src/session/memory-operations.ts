@@ -46,6 +46,7 @@ export type MemoryOptions = Pick<
   | "searchableMemory"
   | "memoryResults"
   | "recallTokens"
+  | "recallFrom"
   | "project"
   | "onBackgroundError"
 >;

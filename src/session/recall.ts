@@ -1,14 +1,15 @@
 import type { Recall } from "../agent/run-turn.ts";
 import type { MemoryRecalled } from "../core/event.ts";
-import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
+import type { MemoryEntry, MemoryFilter, MemoryStore } from "../core/memory-store.ts";
 import { contentText, isSummary } from "../core/message.ts";
 import type { MeasuredBar } from "../core/recalled.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { startsTurn } from "../core/turn.ts";
-import { chooseRecords, RECALL_SEARCH } from "../recall/choose-records.ts";
+import { chooseRecords, RECALL_SEARCH, type RecordChoice } from "../recall/choose-records.ts";
 import { BAR_LEAST, isStillTrue, measureBar } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
 import { shownBy } from "../recall/shown-entries.ts";
+import { memoryBar } from "./memory-bar.ts";
 import type { ServiceCore } from "./service-core.ts";
 import { memoryOf, recallTokensOf } from "./service-options.ts";
 
@@ -16,10 +17,11 @@ import { memoryOf, recallTokensOf } from "./service-options.ts";
 const CAUGHT_UP = new WeakMap<SessionState, number>();
 
 /**
- * Finds what memory has about a prompt: what a compaction took out of the window, and only if it is sure of the best of it.
- * `undefined` in a session that has no memory, and in a service that recalls nothing.
+ * Finds what memory has about a prompt, and only if it is sure of the best of it. `undefined` in a session that has no
+ * memory, and in a service that recalls nothing.
  *
- * It looks at this session only. What others said would be copied into this log, and outlive the deletion of theirs.
+ *     this session     what a compaction took out of the window
+ *     other sessions   if the service recalls from the project, and this one has nothing sure
  */
 export function recallOf(core: ServiceCore, state: SessionState): Recall | undefined {
   const memory = memoryOf(core.options);
@@ -27,15 +29,30 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
   if (!memory || recallTokens === 0) return undefined;
   return async (prompt, { beside, instead }) => {
     const tokensMax = Math.min(recallTokens, Math.max(beside, instead));
-    // Before the first compaction the window shows all.
-    if (tokensMax <= 0 || state.compactions === 0) return undefined;
+    const places = [
+      // Before the first compaction the window shows all.
+      ...(state.compactions > 0 ? [ownSession(state, memory)] : []),
+      ...(core.options.recallFrom === "project" ? [otherSessions(core, state, memory)] : []),
+    ];
+    if (tokensMax <= 0 || places.length === 0) return undefined;
+    const query = queryOf(state, prompt);
+    if (query === "") return undefined;
     await catchUp(core, state);
     // A turn goes on without memory.
     const found = await core.outages.attempt(memory, () =>
-      recall(state, prompt, tokensMax, memory),
+      recall(places, { query, tokensMax, sessionId: state.id }, memory),
     );
     return found && found.tokens > beside ? { ...found, replaces: true } : found;
   };
+}
+
+/** Where memory is asked. */
+interface Place {
+  readonly among: Pick<MemoryFilter, "sessionId" | "sessions">;
+  /** The score that the best record needs, if it is known. */
+  readonly knownBar: number | undefined;
+  bar(): Promise<number>;
+  isNew(entry: Pick<MemoryEntry, "id" | "content">): boolean;
 }
 
 /** What was said gets to memory in the background. Once it has all that left, it need not have the rest. */
@@ -48,23 +65,49 @@ async function catchUp({ outages, projected }: ServiceCore, state: SessionState)
   });
 }
 
+/** The sure records of the first place that has any. */
 async function recall(
-  state: SessionState,
-  prompt: string,
-  tokensMax: number,
-  memory: Pick<MemoryStore, "list" | "search">,
+  places: readonly Place[],
+  asked: Pick<RecordChoice, "query" | "tokensMax" | "sessionId">,
+  memory: Pick<MemoryStore, "search">,
 ): Promise<MemoryRecalled | undefined> {
+  const { query } = asked;
+  for (const { among, knownBar = BAR_LEAST, bar, isNew } of places) {
+    const hits = await memory.search({ ...RECALL_SEARCH, ...among, query, bestScore: knownBar });
+    if (hits.length === 0) continue;
+    const found = chooseRecords(hits, { ...asked, bar: await bar(), isNew });
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function queryOf(state: SessionState, prompt: string): string {
   const before = promptBefore(state, prompt);
-  const query = recallQuery({ prompt, before, goal: state.working.task.goal });
-  if (query === "") return undefined;
-  const sessionId = state.id;
-  const about = { query, sessionId };
+  return recallQuery({ prompt, before, goal: state.working.task.goal });
+}
+
+function ownSession(state: SessionState, memory: Pick<MemoryStore, "list" | "search">): Place {
   const known = knownBar(state);
-  const bestScore = known ?? BAR_LEAST;
-  const hits = await memory.search({ ...RECALL_SEARCH, ...about, bestScore });
-  if (hits.length === 0) return undefined;
-  const bar = known ?? (await barOf(state, memory));
-  return chooseRecords(hits, { ...about, bar, tokensMax, isNew: unseenBy(state) });
+  return {
+    among: { sessionId: state.id },
+    knownBar: known,
+    bar: async () => known ?? (await barOf(state, memory)),
+    isNew: unseenBy(state),
+  };
+}
+
+function otherSessions(core: ServiceCore, state: SessionState, memory: MemoryStore): Place {
+  let isShown: ((entry: Pick<MemoryEntry, "content">) => boolean) | undefined;
+  return {
+    among: { sessions: { except: [state.id] } },
+    knownBar: undefined,
+    bar: () => memoryBar(memory, core.options.stores?.events),
+    isNew(entry) {
+      // A fork has the same messages as the session that it began with.
+      isShown ??= shownBy(state.messages);
+      return !state.recalled.has(entry.id) && !isShown(entry);
+    },
+  };
 }
 
 /** The bars that this process measured. The log has those that something was recalled with. */

@@ -71,6 +71,11 @@ export interface ServiceOptions {
    * 0 for none.
    */
   readonly recallTokens?: number;
+  /**
+   * Whose records come back by themselves: those that left the window of the `session` itself, the default, or of all
+   * sessions of the `project`. A record of another session stays in this one's log when that session is deleted.
+   */
+  readonly recallFrom?: RecallFrom;
   /** Capability `session-compaction`; `{}` for the defaults. */
   readonly compaction?: CompactionOptions;
   /**
@@ -134,6 +139,9 @@ export interface KnowledgeOptions extends KnowledgeSettings {
   readonly model?: LanguageModel | string;
 }
 
+/** Whose records come back by themselves. */
+export type RecallFrom = "session" | "project";
+
 /** The memory that a service works with, if it has one. */
 export function memoryOf({
   memory,
@@ -156,7 +164,7 @@ export function switchedOffOptions(options: ServiceOptions): readonly string[] {
   if (memoryOf(options)) return [];
   const why = options.memory === false ? "`memory` is false" : "there is no `memory`";
   const given = (
-    ["memoryScope", "memoryResults", "recallTokens", "searchableMemory"] as const
+    ["memoryScope", "memoryResults", "recallTokens", "recallFrom", "searchableMemory"] as const
   ).filter((name) => options[name] !== undefined && options[name] !== false);
   return given.map((name) => `\`${name}\` has no effect, because ${why}.`);
 }
