@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { SessionError } from "../src/core/errors.ts";
 import { createSessionService } from "../src/index.ts";
 import { postgresStores } from "../src/postgres.ts";
+import { CURRENT_TABLES } from "../src/stores/postgres/migrations.ts";
 import {
   PostgresDatabase,
   type PostgresDatabaseOptions,
@@ -58,23 +59,33 @@ async function failure(work: Promise<unknown>): Promise<SessionError> {
   return error;
 }
 
+/** The version of a rkat that is newer than this one. */
+const NEXT = CURRENT_TABLES + 1;
+
 describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
   test("ten processes that start at once make the tables once", async () => {
     const schema = await freshSchema();
     const databases = await Promise.all(Array.from({ length: 10 }, () => openDatabase({ schema })));
     const sql = "select version from rkat.migration";
+    const versions = Array.from({ length: CURRENT_TABLES }, (_, at) => ({ version: at + 1 }));
     const all = await Promise.all(databases.map((database) => database.rows(sql)));
-    for (const rows of all) expect(rows).toEqual([{ version: 1 }, { version: 2 }]);
+    for (const rows of all) expect(rows).toEqual(versions);
   });
 
   test("tables of a newer rkat are refused, unless it says that they can be used", async () => {
     const schema = await freshSchema();
     const database = await openDatabase({ schema });
-    await database.change("insert into rkat.migration (version, usable_from) values (3, 2)");
+    await database.change(
+      `insert into rkat.migration (version, usable_from) values (${NEXT}, ${CURRENT_TABLES})`,
+    );
     await (await openDatabase({ schema })).rows("select 1");
-    await database.change("insert into rkat.migration (version, usable_from) values (4, 4)");
+    await database.change(
+      `insert into rkat.migration (version, usable_from) values (${NEXT + 1}, ${NEXT + 1})`,
+    );
     const error = await failure((await openDatabase({ schema })).rows("select 1"));
-    expect(error.message).toContain("were made by a newer rkat (version 4; this one knows 2).");
+    expect(error.message).toContain(
+      `were made by a newer rkat (version ${NEXT + 1}; this one knows ${CURRENT_TABLES}).`,
+    );
     expect(error.hint).toBe("Update rkat here, or name another schema.");
   });
 
@@ -101,7 +112,9 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
       for (const { name } of tables) {
         await newer.change(`alter table rkat.${name} add column added text default 'new'`);
       }
-      await newer.change("insert into rkat.migration (version, usable_from) values (3, 2)");
+      await newer.change(
+        `insert into rkat.migration (version, usable_from) values (${NEXT}, ${CURRENT_TABLES})`,
+      );
     });
     await runTurn("A heron waits.");
   });
@@ -110,11 +123,15 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
     const database = await openDatabase();
     await database.rows("select 1 from rkat.event");
     await database.write(async (statements) => {
-      await statements.change("alter table rkat.event rename column words to stems");
-      await statements.change("insert into rkat.migration (version, usable_from) values (3, 3)");
+      await statements.change("alter table rkat.event rename column stems to words");
+      await statements.change(
+        `insert into rkat.migration (version, usable_from) values (${NEXT}, ${NEXT})`,
+      );
     });
-    const error = await failure(database.rows("select words from rkat.event"));
-    expect(error.message).toContain("were made by a newer rkat (version 3; this one knows 2).");
+    const error = await failure(database.rows("select stems from rkat.event"));
+    expect(error.message).toContain(
+      `were made by a newer rkat (version ${NEXT}; this one knows ${CURRENT_TABLES}).`,
+    );
   });
 
   test("many deletions in a row share a vacuum, and none goes without one", async () => {
@@ -148,30 +165,30 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
     const boom = new Error("boom");
     await expect(
       database.write(async (statements) => {
-        await statements.change(insert, 3);
+        await statements.change(insert, NEXT);
         throw boom;
       }),
     ).rejects.toBe(boom);
-    expect(await count()).toBe(2);
-    await database.write((statements) => statements.change(insert, 3));
-    expect(await count()).toBe(3);
+    expect(await count()).toBe(CURRENT_TABLES);
+    await database.write((statements) => statements.change(insert, NEXT));
+    expect(await count()).toBe(NEXT);
   });
 
   test("what the server undoes because of others is done again", async () => {
     const database = await openDatabase();
-    await database.change("insert into rkat.migration (version, usable_from) values (3, 0)");
+    await database.change(`insert into rkat.migration (version, usable_from) values (${NEXT}, 0)`);
     const add = "update rkat.migration set usable_from = usable_from + 1 where version = $1";
     // Each locks the row that the other one wants next.
-    const crossing = [1, 3].map((first) =>
+    const crossing = [1, NEXT].map((first) =>
       database.write(async (statements) => {
         await statements.change(add, first);
         await statements.row("select pg_sleep(0.1)");
-        await statements.change(add, 4 - first);
+        await statements.change(add, 1 + NEXT - first);
       }),
     );
     await Promise.all(crossing);
     const rows = await database.rows(
-      "select usable_from from rkat.migration where version <> 2 order by version",
+      `select usable_from from rkat.migration where version in (1, ${NEXT}) order by version`,
     );
     expect(rows).toEqual([{ usable_from: 3 }, { usable_from: 2 }]);
   });
@@ -179,8 +196,8 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
   test("a connection that the server ends is replaced, and a transaction done once", async () => {
     const database = await openDatabase();
     const other = await postgresPool();
-    await database.change("insert into rkat.migration (version, usable_from) values (3, 0)");
-    const add = "update rkat.migration set usable_from = usable_from + 1 where version = 3";
+    await database.change(`insert into rkat.migration (version, usable_from) values (${NEXT}, 0)`);
+    const add = `update rkat.migration set usable_from = usable_from + 1 where version = ${NEXT}`;
     let started = 0;
     await database.write(async (statements) => {
       started += 1;
@@ -189,7 +206,9 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
       if (started === 1) await other.query("select pg_terminate_backend($1)", [row?.pid]);
     });
     expect(started).toBe(2);
-    const row = await database.row("select usable_from from rkat.migration where version = 3");
+    const row = await database.row(
+      `select usable_from from rkat.migration where version = ${NEXT}`,
+    );
     expect(row).toEqual({ usable_from: 1 });
   });
 
@@ -249,7 +268,7 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
     });
     await database.rows("select 1");
     lost = 0;
-    const add = "insert into rkat.migration (version, usable_from) values (3, 0)";
+    const add = `insert into rkat.migration (version, usable_from) values (${NEXT}, 0)`;
     await database.write((statements) => statements.change(add));
     expect(lost).toBe(1);
   });
@@ -389,11 +408,13 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
     await database.rows("select 1");
     loses = true;
     const add = "insert into rkat.migration (version, usable_from) values ($1, 0)";
-    const versions = [3, 4, 5, 6];
+    const versions = [NEXT, NEXT + 1, NEXT + 2, NEXT + 3];
     await Promise.all(
       versions.map((version) => database.write((statements) => statements.change(add, version))),
     );
-    const rows = await database.rows("select version from rkat.migration where version > 2");
+    const rows = await database.rows(
+      `select version from rkat.migration where version > ${CURRENT_TABLES}`,
+    );
     expect(rows).toHaveLength(versions.length);
   });
 

@@ -1,13 +1,22 @@
 import { readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { given } from "../../src/core/fields.ts";
 import { createSessionService } from "../../src/index.ts";
+import { postgresStores } from "../../src/postgres.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
+import { examinePostgres } from "../../src/stores/postgres/examine-postgres.ts";
 import { examineStore } from "../../src/stores/sqlite/examine-sqlite.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import {
+  freshSchema,
+  hasPostgres,
+  NEEDS_POSTGRES,
+  postgresPool,
+  postgresUrl,
+} from "../support/postgres.ts";
 import { Project } from "../support/rkat-process.ts";
 
 /** A store in which something was said. */
@@ -63,6 +72,56 @@ test("what was forgotten on purpose is no problem", async () => {
   await service.close();
   await stores.close();
   expect(examineStore(path)).toEqual([]);
+});
+
+describe.skipIf(!hasPostgres)("on a server", NEEDS_POSTGRES, () => {
+  /** A service whose log can be changed by hand. */
+  async function onServer() {
+    const schema = await freshSchema();
+    const connectionString = await postgresUrl();
+    const pool = await postgresPool();
+    const stores = postgresStores({ connectionString, schema });
+    const model = scriptedModel(["Yes.", "Yes.", "Yes."]);
+    const service = createSessionService({ model, stores });
+    onTestFinished(async () => {
+      await service.close();
+      await stores.close();
+    });
+    const { sessionId } = await service.createSession({});
+    for (const day of ["Friday", "Monday", "Sunday"]) {
+      await service.startTurn({ sessionId, prompt: `Never deploy on a ${day}, said Grace.` });
+    }
+    const change = (sql: string) => pool.query(sql.replace("event ", `"${schema}".event `));
+    const problems = async () =>
+      (await examinePostgres({ connectionString, schema }, "memory-of-all"))
+        .filter(({ name }) => name === "events")
+        .map(({ detail }) => detail);
+    return { service, events: stores.events, change, problems };
+  }
+
+  test("each event that was changed in its row is seen, and none of an earlier rkat", async () => {
+    const { change, problems } = await onServer();
+    expect(await problems()).toEqual([]);
+    const prompts = "event like '%run_started%'";
+    await change(`update event set checksum = null where ${prompts} and event like '%Sunday%'`);
+    await change(`update event set event = replace(event, 'Never', 'Alway') where ${prompts}`);
+    expect(await problems()).toEqual(
+      Array(2).fill(
+        expect.stringMatching(/^Event \d+ of session \S+ has changed since it was stored\.$/),
+      ),
+    );
+  });
+
+  test("what was forgotten on purpose, or repaired, is no problem", async () => {
+    const { service, events, change, problems } = await onServer();
+    const [found] = await service.searchMemory({ query: "deploy Friday Grace" });
+    expect(await service.forgetMemory({ ids: [found?.id ?? ""] })).toMatchObject({ forgotten: 1 });
+    expect(await problems()).toEqual([]);
+    await change(`update event set event = '{"type":' where event like '%Monday%'`);
+    expect(await problems()).not.toEqual([]);
+    await events.repair?.();
+    expect(await problems()).toEqual([]);
+  });
 });
 
 test.each<[string, (path: string) => void, RegExp]>([

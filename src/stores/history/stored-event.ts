@@ -19,6 +19,35 @@ export interface PositionedEventRow extends EventRow {
   readonly turns: number;
 }
 
+/** An event whose text can be compared with what was stored. */
+export interface CheckedEventRow {
+  readonly session_id: string;
+  readonly seq: number;
+  readonly event: string;
+  /** `null` for an event of a store that had no checksums yet. */
+  readonly checksum: number | null;
+}
+
+/** CRC-32 of an event's JSON. Loaded when it is used: a search appends nothing. */
+export function eventChecksum(text: string): number {
+  return process.getBuiltinModule("node:zlib").crc32(text);
+}
+
+/** A sentence if its text is not what was stored, or cannot be read. */
+export function eventProblem({
+  session_id,
+  seq,
+  event,
+  checksum,
+}: CheckedEventRow): string | undefined {
+  const isRead = ifReadable(() => eventIn(event, seq)) !== undefined;
+  const isSame = checksum === null || eventChecksum(event) === Number(checksum);
+  if (isSame && isRead) return undefined;
+  const what = isSame ? "cannot be read" : "has changed since it was stored";
+  const repair = isRead ? "" : " `rkat repair` makes it readable.";
+  return `Event ${seq} of session ${session_id} ${what}.${repair}`;
+}
+
 /** @throws SessionError `SESSION_STORE_ERROR` when the text is no event any more. */
 export function storedEvent({ seq, event_id, timestamp_ms, event: text }: EventRow): StoredEvent {
   if (!(Number.isSafeInteger(seq) && seq > 0 && isTime(timestamp_ms))) throw unreadableEvent(seq);

@@ -3,6 +3,7 @@ import type { NewEvent } from "../../core/event.ts";
 import { eventJson } from "../../core/event-shape.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn } from "../history/event-text.ts";
+import { eventChecksum } from "../history/stored-event.ts";
 import { EVENTS_PER_NUMBER, FIRST_POSITION } from "./event-positions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { whetherAgain } from "./postgres-failure.ts";
@@ -76,6 +77,7 @@ export async function appendAll(
     events.map(({ event_id }) => event_id),
     rows.flatMap(({ events }) => events),
     rows.flatMap(({ words }) => words),
+    rows.flatMap(({ events }) => events.map(eventChecksum)),
     further,
   );
   const doneAt = new Set(done.map(({ append }) => append));
@@ -153,13 +155,14 @@ const APPEND = `
     union all
     select key, 0, append from begun join asked using (namespace, session_id)
   ), added as (
-    insert into rkat.event (log, seq, namespace, position, turns, timestamp_ms, event_id, event, words)
+    insert into rkat.event (log, seq, namespace, position, turns, timestamp_ms, event_id, event, stems, checksum)
     select key, seq, asked.namespace,
       case when place <= ${EVENTS_PER_NUMBER} then ${FIRST_POSITION}
-        else ($15::bigint[])[(place - 1) / ${EVENTS_PER_NUMBER}] end + (place - 1) % ${EVENTS_PER_NUMBER},
-      turns_before + added.turns, timestamp_ms, event_id, event, words::tsvector
-    from unnest($8::integer[], $9::integer[], $10::integer[], $11::bigint[], $12::text[], $13::text[], $14::text[])
-        with ordinality as added (append, seq, turns, timestamp_ms, event_id, event, words, place)
+        else ($16::bigint[])[(place - 1) / ${EVENTS_PER_NUMBER}] end + (place - 1) % ${EVENTS_PER_NUMBER},
+      turns_before + added.turns, timestamp_ms, event_id, event, words::tsvector, checksum
+    from unnest($8::integer[], $9::integer[], $10::integer[], $11::bigint[], $12::text[], $13::text[], $14::text[],
+        $15::bigint[])
+        with ordinality as added (append, seq, turns, timestamp_ms, event_id, event, words, checksum, place)
       join ended using (append) join asked using (append)
   )
   select append from ended`;

@@ -1,5 +1,11 @@
 import { SessionError } from "../../core/errors.ts";
-import { ifReadable, type PositionedEventRow, storedEvent } from "../history/stored-event.ts";
+import {
+  type CheckedEventRow,
+  eventProblem,
+  ifReadable,
+  type PositionedEventRow,
+  storedEvent,
+} from "../history/stored-event.ts";
 import { CHECKED_COLUMNS, type CheckedEntry, changedEntries } from "../stored-json.ts";
 import { PostgresDatabase } from "./postgres-database.ts";
 import type { PostgresAddress } from "./server-address.ts";
@@ -28,6 +34,8 @@ interface Tables {
 
 /** A writing transaction that is older holds back what projections see. */
 const OLD_S = 60;
+/** A busy server's memory is some seconds behind. An older event waits for a process that fills memory. */
+const BEHIND_S = 60;
 /** Dead rows beside the live ones, from which on tables are larger and slower than they need be. */
 const DEAD_SHARE = 0.5;
 const DEAD_MIN = 10_000;
@@ -93,6 +101,7 @@ function layoutFinding(partitions: number): ServerFinding {
 
 function tableFindings({ oldest_s, dead, live, backlog_s }: Tables): readonly ServerFinding[] {
   const isOld = (oldest_s ?? 0) > OLD_S;
+  const isBehind = (backlog_s ?? 0) > BEHIND_S;
   const isBloated = dead > DEAD_MIN && dead > DEAD_SHARE * live;
   return [
     {
@@ -109,11 +118,11 @@ function tableFindings({ oldest_s, dead, live, backlog_s }: Tables): readonly Se
     },
     {
       name: "backlog",
-      state: "good",
+      state: isBehind ? "note" : "good",
       detail:
         backlog_s === null
           ? "memory has everything"
-          : `the oldest event that memory does not have is ${backlog_s} s old`,
+          : `the oldest event that memory does not have is ${backlog_s} s old${isBehind ? ". A process that has the store open fills memory" : ""}`,
     },
   ];
 }
@@ -121,33 +130,36 @@ function tableFindings({ oldest_s, dead, live, backlog_s }: Tables): readonly Se
 /** Of all namespaces. */
 const ENTRIES = `select ${CHECKED_COLUMNS} from rkat.knowledge_entry order by key`;
 const PROBLEMS_MAX = 10;
-/** Unreadable events that one finding names. */
-const NAMED_MAX = 10;
-
-/** The events of a namespace, and of its users, that cannot be read. */
+/** The events of a namespace, and of its users, that are not what was stored or cannot be read. */
 async function eventFindings(
   database: PostgresDatabase,
   namespace: string,
 ): Promise<readonly ServerFinding[]> {
-  const found: string[] = [];
-  for (let after = -1; found.length < NAMED_MAX; ) {
-    const rows = await database.rows<PositionedEventRow>(EVENTS, namespace, after, PAGE);
+  const found: ServerFinding[] = [];
+  for (let after = -1; found.length < PROBLEMS_MAX; ) {
+    const rows = await database.rows<CheckedPositionedRow>(EVENTS, namespace, after, PAGE);
     for (const row of rows) {
       after = row.position;
-      if (ifReadable(() => storedEvent(row))) continue;
-      found.push(`event ${row.seq} of session ${row.session_id}`);
+      const detail = problemOf(row);
+      if (detail !== undefined) found.push({ name: "events", state: "wrong", detail });
     }
     if (rows.length < PAGE) break;
   }
-  if (found.length === 0) return [];
-  const detail = `${found.join(", ")} cannot be read. \`rkat repair\` makes such events readable`;
-  return [{ name: "events", state: "wrong", detail }];
+  return found.slice(0, PROBLEMS_MAX);
+}
+
+type CheckedPositionedRow = PositionedEventRow & CheckedEventRow;
+
+function problemOf(row: CheckedPositionedRow): string | undefined {
+  const problem = eventProblem(row);
+  if (problem !== undefined || ifReadable(() => storedEvent(row))) return problem;
+  return `Event ${row.seq} of session ${row.session_id} cannot be read. \`rkat repair\` makes it readable.`;
 }
 
 const PAGE = 1000;
 
 const EVENTS = `
-  select position, session_id, seq, event.turns, event_id, timestamp_ms, event
+  select position, session_id, seq, event.turns, event_id, timestamp_ms, event, checksum
   from rkat.event as event join rkat.log on key = log
   where (log.namespace = $1 or starts_with(log.namespace, $1 || chr(10))) and position > $2
   order by position limit $3`;

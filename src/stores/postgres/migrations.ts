@@ -2,7 +2,12 @@ import { SessionError } from "../../core/errors.ts";
 import { followServer } from "./event-positions.ts";
 import { indexSchema } from "./index-schema.ts";
 import { COUNT_PARTITIONS, withPartitions } from "./partitions.ts";
-import { CHECKSUM_OF_KNOWLEDGE, KNOWLEDGE_TABLES, LOG_TABLES } from "./plain-schema.ts";
+import {
+  CHECKSUM_OF_EVENTS,
+  CHECKSUM_OF_KNOWLEDGE,
+  KNOWLEDGE_TABLES,
+  LOG_TABLES,
+} from "./plain-schema.ts";
 import { isMissing } from "./postgres-failure.ts";
 import { quoted, type Statements } from "./statements.ts";
 
@@ -25,6 +30,7 @@ interface Migration {
 const MIGRATIONS: readonly Migration[] = [
   { version: 1, usableFrom: 1, statements: [...LOG_TABLES, ...KNOWLEDGE_TABLES, ...indexSchema] },
   { version: 2, usableFrom: 2, statements: CHECKSUM_OF_KNOWLEDGE },
+  { version: 3, usableFrom: 3, statements: CHECKSUM_OF_EVENTS },
 ];
 
 /** The version of the tables that this rkat makes. */

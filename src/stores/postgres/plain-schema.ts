@@ -186,6 +186,15 @@ export const KNOWLEDGE_TABLES: readonly string[] = [
  * A checksum of each entry, as `checksumOf` makes it. A rkat that makes none cannot go on beside this one, so a column
  * that it uses has another name.
  */
+/**
+ * What was appended before has none. A program that knows no checksums would change an event and leave its checksum,
+ * so the column that it writes has another name.
+ */
+export const CHECKSUM_OF_EVENTS: readonly string[] = [
+  "alter table rkat.event rename column words to stems",
+  "alter table rkat.event add column checksum bigint",
+];
+
 export const CHECKSUM_OF_KNOWLEDGE: readonly string[] = [
   "alter table rkat.knowledge_entry rename column signature to likeness",
   "alter table rkat.knowledge_entry add column checksum bigint",

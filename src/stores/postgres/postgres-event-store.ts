@@ -13,6 +13,7 @@ import { isTime } from "../../core/instant.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import {
   type EventRow,
+  eventChecksum,
   following,
   ifReadable,
   type PositionedEventRow,
@@ -200,6 +201,7 @@ export class PostgresEventStore implements EventStore {
         redactions.map(({ event }) => jsonOf(event)),
         redactions.map(({ event }) => eventWords(event)),
         redactions.map(({ event }) => event.type),
+        redactions.map(({ event }) => eventChecksum(jsonOf(event))),
       );
       requireAll(redactions, new Set(changed.map(({ seq }) => seq)));
     });
@@ -225,7 +227,8 @@ export class PostgresEventStore implements EventStore {
         if (ifReadable(() => storedEvent(row))) continue;
         const event = mendedEvent(row.event);
         const { session_id: sessionId, seq } = row;
-        const changed = [jsonOf(event), eventWords(event), isTime(row.timestamp_ms)];
+        const text = jsonOf(event);
+        const changed = [text, eventWords(event), isTime(row.timestamp_ms), eventChecksum(text)];
         await this.#database.change(repair, this.#namespace, sessionId, seq, row.event, ...changed);
         all.push({ sessionId, seq, type: event.type });
       }
@@ -295,14 +298,16 @@ const READ_ALL = `
   where before < $4 order by position`;
 
 const REPAIR = `
-  update rkat.event as event set event = $5::text, words = $6::text::tsvector,
-    timestamp_ms = case when $7::boolean then timestamp_ms else 0 end
+  update rkat.event as event set event = $5::text, stems = $6::text::tsvector,
+    timestamp_ms = case when $7::boolean then timestamp_ms else 0 end, checksum = $8::bigint
   where log = (select key from rkat.log where namespace = $1 and session_id = $2)
     and seq = $3 and event = $4`;
 
 const REDACT = `
-  update rkat.event as event set event = redacted.event, words = redacted.words::tsvector
-  from unnest($3::integer[], $4::text[], $5::text[], $6::text[]) as redacted (seq, event, words, type)
+  update rkat.event as event set event = redacted.event, stems = redacted.words::tsvector,
+    checksum = redacted.checksum
+  from unnest($3::integer[], $4::text[], $5::text[], $6::text[], $7::bigint[])
+    as redacted (seq, event, words, type, checksum)
   where log = (select key from rkat.log where namespace = $1 and session_id = $2)
     and event.seq = redacted.seq and event.event::json ->> 'type' = redacted.type
   returning event.seq`;

@@ -68,18 +68,18 @@ interface Before {
 /** Finds events of a namespace. */
 export const SEARCH = `
   with found as materialized (
-    select position, session_id, log, seq, words, event.turns, timestamp_ms
+    select position, session_id, log, seq, stems, event.turns, timestamp_ms
     from rkat.event as event join rkat.log on key = log
-    where words @@ $3::tsquery and event.namespace = $1 and log.namespace = $1
+    where stems @@ $3::tsquery and event.namespace = $1 and log.namespace = $1
       and ($4::text is null or session_id = $4)
   ), asked as (
     select word::tsquery as word,
       ln(1 + (select count(*) from found) / greatest(count(position), 1)::float8) as weight
-    from unnest($2::text[]) as question (word) left join found on words @@ word::tsquery
+    from unnest($2::text[]) as question (word) left join found on stems @@ word::tsquery
     group by word
   ), best as (
     select position, session_id, log, seq, sum(weight) as score
-    from found join asked on words @@ word
+    from found join asked on stems @@ word
     where greatest(turns - 1, 0) between $5::bigint and $6::bigint
       and timestamp_ms between $7::bigint and $8::bigint
       and ($11::text[] is null or session_id = any($11))

@@ -7,9 +7,11 @@ import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn, eventText } from "../history/event-text.ts";
 import { indexedText } from "../history/search-words.ts";
 import {
+  type CheckedEventRow,
   type EventRow,
   eventAsStored,
-  eventIn,
+  eventChecksum,
+  eventProblem,
   ifReadable,
   type PositionedEventRow,
   storedEvent,
@@ -236,29 +238,20 @@ function insertEvent(
     timestamp_ms,
     event_id,
     text,
-    checksumOf(text),
+    eventChecksum(text),
   );
   indexEvent(db, position, event);
 }
 
-/** CRC-32. Loaded when it is used: a search appends nothing. */
-function checksumOf(text: string): number {
-  return process.getBuiltinModule("node:zlib").crc32(text);
-}
-
 /** Events whose text is not what was stored, or cannot be read, one sentence each. */
 export function changedEvents(db: Pick<Connection, "iterate">, max: number): readonly string[] {
-  const problems: string[] = [];
-  const rows = db.iterate<{ session_id: string; seq: number; event: string; checksum: number }>(
+  const rows = db.iterate<CheckedEventRow>(
     "SELECT session_id, seq, event, checksum FROM event JOIN log ON key = log ORDER BY position",
   );
-  for (const { session_id, seq, event, checksum } of rows) {
-    const isRead = ifReadable(() => eventIn(event, seq)) !== undefined;
-    const isSame = checksumOf(event) === checksum;
-    if (isSame && isRead) continue;
-    const what = isSame ? "cannot be read" : "has changed since it was stored";
-    const repair = isRead ? "" : " `rkat repair` makes it readable.";
-    problems.push(`Event ${seq} of session ${session_id} ${what}.${repair}`);
+  const problems: string[] = [];
+  for (const row of rows) {
+    const problem = eventProblem(row);
+    if (problem !== undefined) problems.push(problem);
     if (problems.length === max) break;
   }
   return problems;
@@ -279,7 +272,7 @@ function redactEvent(db: Connection, log: number, { seq, event }: Redaction): vo
   db.run(
     "UPDATE event SET event = ?, checksum = ? WHERE position = ?",
     text,
-    checksumOf(text),
+    eventChecksum(text),
     row.position,
   );
   indexEvent(db, row.position, event);
@@ -296,7 +289,7 @@ function repairEvent(db: Connection, row: PositionedEventRow): RepairedEvent {
   db.run(
     "UPDATE event SET event = ?, checksum = ?, timestamp_ms = ? WHERE position = ?",
     text,
-    checksumOf(text),
+    eventChecksum(text),
     isTime(timestamp_ms) ? timestamp_ms : 0,
     position,
   );
