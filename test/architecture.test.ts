@@ -16,7 +16,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // What comes back from memory by itself, and how it is quoted: pure.
   recall: ["core", "compaction"],
   // Compaction for loops that are not rkat's.
-  window: ["core", "compaction", "knowledge", "recall", "secrets"],
+  window: ["core", "compaction", "knowledge", "recall", "secrets", "traces"],
   embedders: ["core", "models", "onnxruntime-web", "@huggingface/tokenizers"],
   // The index of memory. It knows no database. Each folder in it may import those above it here.
   indexing: ["core", "text"],
@@ -78,6 +78,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // Other packages' agent loops. Nothing of theirs is imported.
   hosts: ["core", "compaction", "window", "models", "tools", "transcripts"],
   transcripts: ["core", "text", "zod"],
+  // What a program that is watched shows of the work.
+  traces: ["core", "@opentelemetry/api"],
   // From one set of stores to another.
   moving: ["core", "projections", "secrets"],
   // One file with whole stores in it, or with all of a project as lines.
@@ -122,6 +124,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "stores",
     "surfaces",
     "tools",
+    "traces",
     "transcripts",
     "window",
   ],

@@ -73,6 +73,16 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
   ],
   "`readAll` leaves out what cannot be read any more, so that one session never stops the others.":
     ["doctor names an unreadable event, and a repair brings its session back into memory"],
+  "The work is done once, and its result or its error is the caller's, whoever watches.": [
+    "work is done once, and its result or its error is the caller's, whoever watches",
+  ],
+  "What the work does is inside its span: spans that others begin there, too.": [
+    "a turn, its model calls and its tools are spans in each other, by the conventions",
+  ],
+  "Nothing of what was said is shown unless it was asked for.": [
+    "nothing of what was said is shown, not in failures either",
+    "contents are shown when they are asked for",
+  ],
   "It is asked about one call at a time.": [
     "what needs an answer is asked one after the other, and not once it is answered elsewhere",
   ],

@@ -4,7 +4,8 @@ import { isMessage } from "../core/event-shape.ts";
 import { isDeeperThan, jsonText, NESTING_MAX, withinNesting } from "../core/json-values.ts";
 import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
 import { type AssistantBlock, STOP_REASONS, type StopReason } from "../core/message.ts";
-import { exactUsage, type Usage } from "../core/usage.ts";
+import { NO_TRACES, type SpanStart, type TracedSpan, type Traces } from "../core/traces.ts";
+import { exactUsage, tokenUsage, type Usage } from "../core/usage.ts";
 
 /** All that a model said in one call. */
 export interface ModelReply {
@@ -16,6 +17,9 @@ export interface ModelReply {
 
 export interface CallOptions {
   readonly retry: RetryPolicy;
+  readonly traces?: Traces | undefined;
+  /** For traces. */
+  readonly sessionId?: string;
   /** Sees the deltas, and the text that was lost when an attempt fails. */
   readonly onDelta?: (event: TransientEvent) => void;
   readonly onRetry?: (retry: Retry) => Promise<void>;
@@ -34,6 +38,32 @@ export async function callModel(
   request: ModelRequest,
   options: CallOptions,
 ): Promise<ModelReply> {
+  const { traces = NO_TRACES, sessionId } = options;
+  const { messages: input, maxTokens } = request;
+  const [, name = model.id] = /^[^/]*\/(.*)$/s.exec(model.id) ?? [];
+  const start: SpanStart = {
+    operation: "chat",
+    of: name,
+    model: model.id,
+    sessionId,
+    fields: { "gen_ai.request.stream": true, "gen_ai.request.max_tokens": maxTokens },
+    contents: () => ({ input }),
+  };
+  return await traces.span(start, async (span) => {
+    const reply = await answerOf(model, request, options, span);
+    span.used(tokenUsage(reply.usage));
+    span.set({ "gen_ai.response.finish_reasons": [reply.stopReason] });
+    span.said(() => ({ output: reply.blocks }));
+    return reply;
+  });
+}
+
+async function answerOf(
+  model: LanguageModel,
+  request: ModelRequest,
+  options: CallOptions,
+  span: TracedSpan,
+): Promise<ModelReply> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await readReply(model.stream(request), options.onDelta);
@@ -42,6 +72,7 @@ export async function callModel(
       const delayMs = retryDelay(error, attempt, options.retry);
       if (delayMs === undefined) throw SessionError.from(error, "PROVIDER_ERROR");
       const { maxRetries: maxAttempts } = options.retry;
+      span.set({ "rkat.retries": attempt });
       await options.onRetry?.({ attempt, maxAttempts, error: errorText(error), delayMs });
       await wait(delayMs, request.signal);
     }

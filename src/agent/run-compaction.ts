@@ -15,8 +15,9 @@ import { indexableText, type Message } from "../core/message.ts";
 import { type PriceTable, priceOf } from "../core/prices.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { estimateTokens } from "../core/tokens.ts";
+import { NO_TRACES, type SpanFields, type SpanStart, type Traces } from "../core/traces.ts";
 import { startsTurn } from "../core/turn.ts";
-import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
+import { addUsage, NO_USAGE, tokenUsage, type Usage } from "../core/usage.ts";
 import { callModel, type RetryPolicy } from "./call-model.ts";
 import { type CompactionEnd, compactionEnd } from "./compaction-end.ts";
 import { compactionContext, historyRoom, requestTokens } from "./request-size.ts";
@@ -41,6 +42,7 @@ export interface AgentCompaction {
 }
 
 interface CompactionDeps {
+  readonly traces?: Traces;
   readonly model: LanguageModel;
   readonly tools: ToolSet;
   readonly compaction: AgentCompaction;
@@ -122,6 +124,54 @@ export async function runCompaction(
   trigger: CompactionTrigger,
   signal: AbortSignal,
 ): Promise<CompactionRun> {
+  const { model, traces = NO_TRACES } = parts;
+  const start: SpanStart = {
+    operation: "rkat.compact",
+    sessionId: log.state.id,
+    model: model.id,
+    fields: { "rkat.compaction.trigger": trigger.why },
+  };
+  return await traces.span(start, async (span) => {
+    const run = await compact(log, parts, trigger, signal);
+    span.used(tokenUsage(run.usage));
+    span.set(compactionFields(run.event, log.state));
+    if (run.event?.type === "compaction_failed") span.failed("compaction_failed");
+    return run;
+  });
+}
+
+/** What traces show of a compaction. */
+function compactionFields(event: CompactionEnd | undefined, state: SessionState): SpanFields {
+  const outcome = event?.type ?? "unchanged";
+  if (!event || event.type === "compaction_failed") {
+    const tokens = state.historyTokens;
+    return {
+      "rkat.compaction.outcome": outcome,
+      "rkat.compaction.tokens_before": tokens,
+      "rkat.compaction.tokens_after": tokens,
+    };
+  }
+  return {
+    "rkat.compaction.outcome": outcome,
+    "rkat.compaction.tokens_before": event.tokens_before,
+    "rkat.compaction.tokens_after": event.tokens_after,
+    ...(event.type === "compaction_completed"
+      ? {
+          "rkat.compaction.messages_before": event.messages_before,
+          "rkat.compaction.messages_after": event.messages_after,
+          "rkat.compaction.discarded_messages": event.discarded_messages,
+          "rkat.compaction.summary_tokens": event.summary_tokens,
+        }
+      : {}),
+  };
+}
+
+async function compact(
+  log: TurnLog,
+  parts: CompactionDeps,
+  trigger: CompactionTrigger,
+  signal: AbortSignal,
+): Promise<CompactionRun> {
   const { state } = log;
   const { compaction, model, tools } = parts;
   const writer = compaction.summarizer ?? model;
@@ -177,7 +227,11 @@ export async function runCompaction(
             await start();
             asked = summarizer.id;
             const sent = { ...request, tools: continues ? tools.definitions : [] };
-            const reply = await callModel(summarizer, sent, { retry: parts.retry });
+            const reply = await callModel(summarizer, sent, {
+              retry: parts.retry,
+              traces: parts.traces,
+              sessionId: state.id,
+            });
             usage = addUsage(usage, reply.usage);
             return indexableText({
               role: "block_assistant",

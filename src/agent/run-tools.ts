@@ -3,6 +3,7 @@ import type { DurableEvent } from "../core/event.ts";
 import { given } from "../core/fields.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import type { ToolUse } from "../core/message.ts";
+import { NO_TRACES, type SpanStart, type Traces } from "../core/traces.ts";
 import type { WaitingCall } from "../core/waiting-calls.ts";
 import {
   type Approvals,
@@ -16,7 +17,7 @@ import {
 } from "./approvals.ts";
 import type { RunBudget } from "./run-budget.ts";
 import { completed, type TurnLog } from "./run-events.ts";
-import { areTooDeep, executeTool, type ToolSet, toolFailure } from "./tool-set.ts";
+import { areTooDeep, executeTool, type ToolRun, type ToolSet, toolFailure } from "./tool-set.ts";
 
 export interface ToolsContext {
   readonly log: TurnLog;
@@ -25,6 +26,7 @@ export interface ToolsContext {
   readonly approvals?: Approvals;
   readonly budget: RunBudget;
   readonly toolTimeoutMs: number;
+  readonly traces?: Traces;
   readonly signal: AbortSignal;
 }
 
@@ -164,15 +166,38 @@ async function execute(call: ToolUse, context: ToolsContext): Promise<DurableEve
     const why = "The turn's budget of tool calls is used up.";
     return [completed(call, toolFailure("execution_failed", why).content, true, 0)];
   }
-  const { content, is_error, durationMs, timedOutAfterMs } = await executeTool(call, tools, {
-    sessionId: log.state.id,
-    ...given({ user: log.state.settings.user }),
-    signal,
-    timeoutMs,
-  });
+  const { content, is_error, durationMs, timedOutAfterMs } = await tracedCall(call, context, () =>
+    executeTool(call, tools, {
+      sessionId: log.state.id,
+      ...given({ user: log.state.settings.user }),
+      signal,
+      timeoutMs,
+    }),
+  );
   const done = completed(call, content, is_error, durationMs);
   if (timedOutAfterMs === undefined) return [done];
   return [{ type: "tool_execution_timed_out", id, name, timeout_ms: timedOutAfterMs }, done];
+}
+
+/** A call as traces show it. A tool that fails throws nothing: the model is told. */
+async function tracedCall(
+  { id, name, args }: ToolUse,
+  { log, traces = NO_TRACES }: ToolsContext,
+  work: () => Promise<ToolRun>,
+): Promise<ToolRun> {
+  const start: SpanStart = {
+    operation: "execute_tool",
+    of: name,
+    sessionId: log.state.id,
+    fields: { "gen_ai.tool.call.id": id, "gen_ai.tool.type": "function" },
+    contents: () => ({ args }),
+  };
+  return await traces.span(start, async (span) => {
+    const run = await work();
+    if (run.is_error) span.failed(run.timedOutAfterMs === undefined ? "tool_error" : "timeout");
+    span.said(() => ({ result: run.content }));
+    return run;
+  });
 }
 
 function asker({ log, approvals }: ToolsContext): Ask {

@@ -5,6 +5,7 @@ import type { LanguageModel } from "../core/language-model.ts";
 import { contentText, type ToolUse, toolUses } from "../core/message.ts";
 import { eventOfBlock } from "../core/message-assembler.ts";
 import type { Budget, TurnEnd } from "../core/operations/turns.ts";
+import type { Traces } from "../core/traces.ts";
 import { addUsage, NO_USAGE, type TokenUsage, tokenUsage, type Usage } from "../core/usage.ts";
 import type { RecallRoom } from "../recall/recall-room.ts";
 import type { Approvals } from "./approvals.ts";
@@ -54,6 +55,7 @@ export interface RunOptions {
   readonly recall?: Recall;
   /** Missing when sessions are not compacted. */
   readonly compaction?: AgentCompaction;
+  readonly traces?: Traces;
   readonly signal: AbortSignal;
 }
 
@@ -259,7 +261,7 @@ class Run {
   }
 
   async #attempt(): Promise<ModelReply> {
-    const { log, model, tools, maxTokens, retry } = this.#options;
+    const { log, model, tools, maxTokens, retry, traces } = this.#options;
     this.#partial = "";
     this.#estimated = requestTokens(log.state, tools);
     const reply = await callModel(
@@ -272,6 +274,8 @@ class Run {
       },
       {
         retry,
+        traces,
+        sessionId: log.state.id,
         onDelta: (event) => {
           if (event.type === "text_delta") this.#partial += event.delta;
           log.stream(event);

@@ -48,7 +48,7 @@ export class ToolSet {
   }
 }
 
-interface ToolRun extends ToolOutput {
+export interface ToolRun extends ToolOutput {
   readonly durationMs: number;
   /** Set when the call took too long: the limit that it ran into. */
   readonly timedOutAfterMs?: number;

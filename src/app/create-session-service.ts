@@ -9,6 +9,7 @@ import type {
   SessionStores,
 } from "../session/service-options.ts";
 import { EphemeralApprovalStore, ephemeralStores } from "../stores/ephemeral/ephemeral-stores.ts";
+import { openTelemetry } from "../traces/open-telemetry.ts";
 import { importTranscripts } from "./import-transcripts.ts";
 
 /**
@@ -50,9 +51,14 @@ export class PersistentSessionService extends ServiceClass {
       ...options,
       stores: withApprovals(options.stores),
       persistent: true,
+      ...tracerOf(options),
       importer: importTranscripts,
     });
   }
+}
+
+function tracerOf({ traces }: Pick<ServiceOptions, "traces">): Pick<SessionOptions, "tracer"> {
+  return traces === false ? {} : { tracer: openTelemetry(traces) };
 }
 
 /** The same stores. Without an approval store, only this process sees the calls that wait. */
@@ -82,6 +88,6 @@ export class EphemeralSessionService extends ServiceClass {
     checkServiceOptions("EphemeralSessionService", options);
     const { events, sessions, approvals, forUser } = ephemeralStores();
     const stores = { events, sessions, approvals, forUser };
-    super({ ...options, stores, persistent: false });
+    super({ ...options, stores, persistent: false, ...tracerOf(options) });
   }
 }

@@ -1,5 +1,6 @@
 import type { HistoryHit } from "../core/event-store.ts";
 import type { CheckedRequest } from "../core/operations.ts";
+import { NO_TRACES } from "../core/traces.ts";
 import { forgetMemory } from "../forgetting/forget-memory.ts";
 import type { Part } from "./checked-operations.ts";
 import { saidOnce } from "./inherited-copies.ts";
@@ -32,6 +33,15 @@ export async function searchHistory(
   const { events, sessions } = options.stores;
   const { limit = SEARCH_LIMIT_DEFAULT, ...query } = await ofSource(request, sessions, options);
   const search = (wider: number) => events.search({ ...query, limit: wider });
-  const hits = await searchFor<HistoryHit>(limit, saidOnce, search);
-  return await withSources(hits, sessions, options);
+  const { tracer = NO_TRACES } = options;
+  const contents = () => ({ query: request.query });
+  const { sessionId } = query;
+  return await tracer.span(
+    { operation: "rkat.search_history", sessionId, contents },
+    async (span) => {
+      const hits = await searchFor<HistoryHit>(limit, saidOnce, search);
+      span.set({ "rkat.search.results": hits.length });
+      return await withSources(hits, sessions, options);
+    },
+  );
 }

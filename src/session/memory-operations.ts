@@ -21,6 +21,7 @@ import {
 } from "../core/session-source.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import { withinTokens } from "../core/tokens.ts";
+import { NO_TRACES } from "../core/traces.ts";
 import type { Outages } from "../core/warn.ts";
 import { isMemoryBehind } from "../projections/log-projection.ts";
 import { saidOnce, withoutInherited } from "./inherited-copies.ts";
@@ -31,6 +32,7 @@ import {
   outagesOf,
   requireSearchableMemory,
   type ServiceOptions,
+  type SessionOptions,
 } from "./service-options.ts";
 
 const LIST_LIMIT_DEFAULT = 20;
@@ -49,7 +51,8 @@ export type MemoryOptions = Pick<
   | "recallFrom"
   | "project"
   | "onBackgroundError"
->;
+> &
+  Pick<SessionOptions, "tracer">;
 
 /**
  * The operations of memory. `projected` resolves when memory has everything that the
@@ -60,6 +63,7 @@ export function memoryOperations(
   projected: () => Promise<void>,
   outages: Outages,
 ): OpenMemory {
+  const { tracer = NO_TRACES } = options;
   const store = memoryOf(options);
   const knowledge = learningOf(options)?.store;
 
@@ -75,23 +79,39 @@ export function memoryOperations(
 
   const sessions = options.stores?.sessions;
 
+  async function search({
+    maxTokens,
+    ...request
+  }: Parameters<OpenMemory["searchMemory"]>[0]): Promise<readonly MemoryHit[]> {
+    const memory = requireSearchableMemory(options);
+    await projectedIfPossible();
+    const query = await ofSource(request, sessions, options);
+    const { limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT } = query;
+    const hits = await searchFor(limit, withoutCopies, (wider) =>
+      memory.search({ ...query, limit: wider }),
+    );
+    const learned = hits.flatMap(({ id, kind }) => (kind === "message" ? [] : [id]));
+    // What was found is evicted last. A failure to note that must not fail the search.
+    if (learned.length > 0) {
+      const now = new Date().toISOString();
+      await outages.attempt(markUsed, async () => await knowledge?.markUsed(learned, now));
+    }
+    const kept = maxTokens === undefined ? hits : withinTokens(hits, maxTokens);
+    return await withSources(kept, sessions, options);
+  }
+
   return {
-    async searchMemory({ maxTokens, ...request }) {
-      const memory = requireSearchableMemory(options);
-      await projectedIfPossible();
-      const query = await ofSource(request, sessions, options);
-      const { limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT } = query;
-      const hits = await searchFor(limit, withoutCopies, (wider) =>
-        memory.search({ ...query, limit: wider }),
+    async searchMemory(request) {
+      const { query, sessionId } = request;
+      const contents = () => ({ query });
+      return await tracer.span(
+        { operation: "search_memory", sessionId, contents },
+        async (span) => {
+          const hits = await search(request);
+          span.set({ "rkat.search.results": hits.length });
+          return hits;
+        },
       );
-      const learned = hits.flatMap(({ id, kind }) => (kind === "message" ? [] : [id]));
-      // What was found is evicted last. A failure to note that must not fail the search.
-      if (learned.length > 0) {
-        const now = new Date().toISOString();
-        await outages.attempt(markUsed, async () => await knowledge?.markUsed(learned, now));
-      }
-      const kept = maxTokens === undefined ? hits : withinTokens(hits, maxTokens);
-      return await withSources(kept, sessions, options);
     },
     async listMemory({ id, ...request }) {
       const memory = await upToDate();

@@ -4,6 +4,7 @@ import type { MemoryEntry, MemoryFilter, MemoryStore } from "../core/memory-stor
 import { contentText, isSummary } from "../core/message.ts";
 import type { MeasuredBar } from "../core/recalled.ts";
 import type { SessionState } from "../core/session-state.ts";
+import { NO_TRACES } from "../core/traces.ts";
 import { startsTurn } from "../core/turn.ts";
 import { chooseRecords, RECALL_SEARCH, type RecordChoice } from "../recall/choose-records.ts";
 import { BAR_LEAST, isStillTrue, measureBar } from "../recall/recall-bar.ts";
@@ -26,6 +27,7 @@ const CAUGHT_UP = new WeakMap<SessionState, number>();
 export function recallOf(core: ServiceCore, state: SessionState): Recall | undefined {
   const memory = memoryOf(core.options);
   const recallTokens = recallTokensOf(core.options, state.settings);
+  const { tracer = NO_TRACES } = core.options;
   if (!memory || recallTokens === 0) return undefined;
   return async (prompt, { beside, instead }) => {
     const tokensMax = Math.min(recallTokens, Math.max(beside, instead));
@@ -39,8 +41,16 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
     if (query === "") return undefined;
     await catchUp(core, state);
     // A turn goes on without memory.
-    const found = await core.outages.attempt(memory, () =>
-      recall(places, { query, tokensMax, sessionId: state.id }, memory),
+    const found = await tracer.span(
+      { operation: "rkat.recall", sessionId: state.id },
+      async (span) => {
+        const records = await core.outages.attempt(memory, () =>
+          recall(places, { query, tokensMax, sessionId: state.id }, memory),
+        );
+        const fields = { "rkat.recall.records": records?.records.length ?? 0 };
+        span.set({ ...fields, "rkat.recall.tokens": records?.tokens ?? 0 });
+        return records;
+      },
     );
     return found && found.tokens > beside ? { ...found, replaces: true } : found;
   };

@@ -14,6 +14,7 @@ import type { PriceTable } from "../core/prices.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { AgeLimits, Stores, TrashStores } from "../core/stores.ts";
 import type { Tool } from "../core/tool.ts";
+import type { Traces } from "../core/traces.ts";
 import { Outages, warnedOutages } from "../core/warn.ts";
 import type { KeepDays } from "../forgetting/retention.ts";
 import type { KnowledgeSettings } from "../knowledge/project-knowledge.ts";
@@ -123,6 +124,11 @@ export interface ServiceOptions {
    * warning.
    */
   readonly onBackgroundError?: (error: unknown) => void;
+  /**
+   * OpenTelemetry's spans and metrics, if the program registered something that takes them. `contents` adds what was said
+   * (default: the variable `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`). `false`: none.
+   */
+  readonly traces?: false | { readonly contents?: boolean };
 }
 
 export interface CompactionOptions extends HistoryCompaction {
@@ -231,6 +237,8 @@ export type Importer = (work: {
 /** The options of a service, once its stores are known. */
 export interface SessionOptions extends ServiceOptions {
   readonly stores: SessionStores;
+  /** Made of the option `traces`. The wiring passes it, because sessions know nobody who watches. */
+  readonly tracer?: Traces;
   /** Whether the stores outlive the process, which is the capability `session-store`. */
   readonly persistent: boolean;
   readonly importer?: Importer;

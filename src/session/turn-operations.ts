@@ -14,6 +14,7 @@ import type {
 } from "../core/operations/turns.ts";
 import type { CheckedRequest } from "../core/operations.ts";
 import type { SessionState } from "../core/session-state.ts";
+import { NO_TRACES, type TracedSpan } from "../core/traces.ts";
 import { WorkingMemory } from "../core/working-memory.ts";
 import { hashOf } from "../knowledge/hash-of.ts";
 import { givenInstructions } from "../knowledge/lasting-wishes.ts";
@@ -30,11 +31,33 @@ export function turnOperations(core: ServiceCore, toolsOf: ToolsOf): Part<keyof 
     request: CheckedRequest<"startTurn" | "resume">,
     options: TurnOptions,
   ): Promise<TurnResult> {
+    const { tracer = NO_TRACES } = core.options;
+    const start = { operation: "invoke_agent", of: "rkat", sessionId: request.sessionId } as const;
+    return await tracer.span(start, async (span) => {
+      const result = await untracedTurn(request, options, span);
+      const { stopReason, modelCalls, toolCalls, turns, usage } = result;
+      span.used(usage);
+      span.set({
+        "rkat.turn.stop_reason": stopReason,
+        "rkat.turn.number": turns,
+        "rkat.turn.model_calls": modelCalls,
+        "rkat.turn.tool_calls": toolCalls,
+      });
+      return result;
+    });
+  }
+
+  async function untracedTurn(
+    request: CheckedRequest<"startTurn" | "resume">,
+    options: TurnOptions,
+    span: TracedSpan,
+  ): Promise<TurnResult> {
     const { prompt: content, origin, context = [] } = request;
     return await work.run(request.sessionId, options, async (session, signal) => {
       const { state } = session;
       if (content === undefined && state.openCalls.length === 0) throw nothingToGoOnWith();
       const settings = await all.forTurn(state, request);
+      span.uses(settings.model.id);
       const tools = toolsOf(state.settings);
       const approvals = desk.of(state, tools);
       const prompt =

@@ -12,7 +12,7 @@ import type { Budget } from "../core/operations/turns.ts";
 import { model as modelCheck, requireArgument } from "../core/options.ts";
 import { TASK_LIMITS } from "../core/task.ts";
 import { fromWire, toWire } from "../core/wire.ts";
-import { recallTokensOf, type ServiceOptions } from "./service-options.ts";
+import { recallTokensOf, type ServiceOptions, type SessionOptions } from "./service-options.ts";
 
 const TOOL_TIMEOUT_MS = 120_000;
 const SUMMARY_TIMEOUT_MS = 120_000;
@@ -46,10 +46,10 @@ export interface SessionWindow {
 
 /** Settles what a turn runs with: the request's choice, else the session's, else the service's. */
 export class TurnSettings {
-  readonly #options: ServiceOptions;
+  readonly #options: ServiceOptions & Pick<SessionOptions, "tracer">;
 
   /** @throws SessionError `INVALID_PARAMS` when a compaction setting or a method of the compactor is wrong. */
-  constructor(options: ServiceOptions) {
+  constructor(options: ServiceOptions & Pick<SessionOptions, "tracer">) {
     this.#options = options;
     this.#compaction({}, undefined, undefined);
   }
@@ -75,7 +75,7 @@ export class TurnSettings {
   }
 
   async forTurn({ settings }: { readonly settings: SessionSettings }, request: TurnRequest) {
-    const { retry, toolTimeoutMs = TOOL_TIMEOUT_MS } = this.#options;
+    const { retry, toolTimeoutMs = TOOL_TIMEOUT_MS, tracer: traces } = this.#options;
     const model = await this.#modelFor(settings, request.model);
     const maxTokens = request.maxTokens ?? settings.max_tokens;
     const compaction = this.#compaction(settings, request.compaction, model.contextWindow);
@@ -84,6 +84,7 @@ export class TurnSettings {
       retry: { ...DEFAULT_RETRY_POLICY, ...retry },
       budget: request.budget ?? {},
       toolTimeoutMs,
+      ...(traces ? { traces } : {}),
       ...(maxTokens === undefined ? {} : { maxTokens }),
       ...(compaction ? { compaction } : {}),
     } satisfies Partial<RunOptions>;

@@ -12,6 +12,7 @@ import { errorText } from "../core/errors.ts";
 import { anything, group, requireOptions, someText, WINDOW } from "../core/options.ts";
 import { WorkQueue } from "../core/work-queue.ts";
 import { recallRoom, reservedForRecords } from "../recall/recall-room.ts";
+import { openTelemetry } from "../traces/open-telemetry.ts";
 import { CountedTokens } from "./counted-tokens.ts";
 import { FollowedHistory } from "./followed-history.ts";
 import type {
@@ -51,6 +52,8 @@ const OPTIONS = group({
 
 /** The target size of a history that a provider refused, as a part of its estimate. */
 const OVERFLOW_SHARE = 0.6;
+
+const TRACES = openTelemetry();
 
 const NOTHING = { outcome: "unchanged", discarded: [], pruned: [], summary: null } as const;
 
@@ -118,7 +121,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     this.#follow(history, call);
 
     const before = this.#tokens;
-    const result = this.#isDue(call) ? await this.#compact(history, call) : undefined;
+    const result = this.#isDue(call) ? await this.#tracedCompaction(history, call) : undefined;
     const changes = this.#history.changesOf(result);
     const failure =
       result === undefined || result.outcome === "unchanged"
@@ -201,6 +204,23 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         ...(contextWindow === undefined ? {} : { contextWindow }),
       })
     );
+  }
+
+  /** A compaction as traces show it: beside what the host shows of its own loop. */
+  async #tracedCompaction(history: readonly HostMessage[], call: Call) {
+    const { model } = this.#options;
+    const before = this.#tokens;
+    const trigger = call.outgrown ? "overflow" : call.force ? "request" : "threshold";
+    const fields = { "rkat.compaction.trigger": trigger, "rkat.compaction.tokens_before": before };
+    return await TRACES.span({ operation: "rkat.compact", model, fields }, async (span) => {
+      const result = await this.#compact(history, call);
+      const after = result.outcome === "unchanged" ? before : result.tokensAfter;
+      span.set({
+        "rkat.compaction.outcome": result.outcome,
+        "rkat.compaction.tokens_after": after,
+      });
+      return result;
+    });
   }
 
   async #compact(history: readonly HostMessage[], call: Call): Promise<CompactHistoryResult> {

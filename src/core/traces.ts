@@ -1,0 +1,65 @@
+import type { AssistantBlock, Message } from "./message.ts";
+import type { TokenUsage } from "./usage.ts";
+
+/**
+ * Shows the parts of work to whoever watches a program: which took how long, in which other one, and how it ended.
+ *
+ * Contract:
+ * - The work is done once, and its result or its error is the caller's, whoever watches.
+ * - What the work does is inside its span: spans that others begin there, too.
+ * - Nothing of what was said is shown unless it was asked for.
+ */
+export interface Traces {
+  span<Result>(start: SpanStart, work: (span: TracedSpan) => Promise<Result>): Promise<Result>;
+}
+
+/** What work is, by OpenTelemetry's names of the operations of generative AI. rkat's own begin with `rkat.`. */
+export type TracedOperation =
+  | "invoke_agent"
+  | "chat"
+  | "execute_tool"
+  | "search_memory"
+  | "rkat.recall"
+  | "rkat.search_history"
+  | "rkat.compact";
+
+export interface SpanStart {
+  readonly operation: TracedOperation;
+  /** The agent, the model or the tool. */
+  readonly of?: string;
+  readonly sessionId?: string | undefined;
+  /** `provider/model`. */
+  readonly model?: string | undefined;
+  readonly fields?: SpanFields;
+  readonly contents?: () => TracedContents;
+}
+
+/** Names of OpenTelemetry's conventions, or of rkat's own. */
+export type SpanFields = Readonly<
+  Record<string, string | number | boolean | readonly string[] | undefined>
+>;
+
+/** A span while its work goes on. */
+export interface TracedSpan {
+  set(fields: SpanFields): void;
+  /** The `provider/model` that the work uses, if it is known only now. */
+  uses(model: string): void;
+  used(tokens: TokenUsage): void;
+  said(contents: () => TracedContents): void;
+  /** The work ended badly, and threw nothing. */
+  failed(why: string): void;
+}
+
+/** What was said. It is only made where somebody asked for it. */
+export interface TracedContents {
+  readonly input?: readonly Message[];
+  readonly output?: readonly AssistantBlock[];
+  readonly args?: unknown;
+  readonly result?: string;
+  readonly query?: string | readonly string[];
+}
+
+/** Without anyone who watches. */
+export const NO_SPAN: TracedSpan = { set() {}, uses() {}, used() {}, said() {}, failed() {} };
+
+export const NO_TRACES: Traces = { span: (_, work) => work(NO_SPAN) };

@@ -1,0 +1,168 @@
+import type { Attributes, Span } from "@opentelemetry/api";
+import { SessionError } from "../core/errors.ts";
+import { given } from "../core/fields.ts";
+import {
+  NO_SPAN,
+  type SpanFields,
+  type SpanStart,
+  type TracedContents,
+  type TracedSpan,
+  type Traces,
+} from "../core/traces.ts";
+import type { TokenUsage } from "../core/usage.ts";
+import { contentFields } from "./content-fields.ts";
+
+type Api = typeof import("@opentelemetry/api");
+
+/** Where each copy of `@opentelemetry/api` finds what a program registered. */
+const REGISTERED = Symbol.for("opentelemetry.js.api.1");
+
+/** Whether the program registered something that takes spans or metrics. */
+function isWatched(): boolean {
+  const { trace, metrics } = (Reflect.get(globalThis, REGISTERED) ?? {}) as {
+    readonly trace?: unknown;
+    readonly metrics?: unknown;
+  };
+  return trace !== undefined || metrics !== undefined;
+}
+
+let loaded: Promise<Api | undefined> | undefined;
+
+/** The package, if it is installed. */
+function api(): Promise<Api | undefined> {
+  loaded ??= import("@opentelemetry/api").catch(() => undefined);
+  return loaded;
+}
+
+/**
+ * Spans and metrics through `@opentelemetry/api`, by its conventions for generative AI. As long as the program registers
+ * nothing that takes them, nothing is loaded, and a span costs a look.
+ */
+export function openTelemetry({ contents = areContentsAsked() } = {}): Traces {
+  return {
+    async span(start, work) {
+      const watched = isWatched() ? await api() : undefined;
+      return watched ? await traced(watched, start, work, contents) : await work(NO_SPAN);
+    },
+  };
+}
+
+/** The variable by which programs that are watched are asked for contents, whatever they are made of. */
+function areContentsAsked(): boolean {
+  return process.env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT === "true";
+}
+
+async function traced<Result>(
+  { trace, metrics, SpanKind, SpanStatusCode }: Api,
+  start: SpanStart,
+  work: (span: TracedSpan) => Promise<Result>,
+  hasContents: boolean,
+): Promise<Result> {
+  const { operation, of, model } = start;
+  const common = fieldsOf(start);
+  const startedAt = performance.now();
+  let failure: string | undefined;
+  let usage: TokenUsage | undefined;
+  const name = of === undefined ? operation : `${operation} ${of}`;
+  const kind = operation === "chat" ? SpanKind.CLIENT : SpanKind.INTERNAL;
+  const attributes = { ...common, ...start.fields } as Attributes;
+  return await trace.getTracer("rkat").startActiveSpan(name, { kind, attributes }, async (span) => {
+    const say = (said: (() => TracedContents) | undefined) => {
+      if (hasContents && said && span.isRecording()) span.setAttributes(contentFields(said()));
+    };
+    const fail = (why: string) => {
+      failure = why;
+      span.setAttribute("error.type", why);
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    };
+    try {
+      say(start.contents);
+      return await work({
+        set: (fields) => void span.setAttributes(fields as Attributes),
+        uses: (used) => void span.setAttributes(modelFields(used)),
+        used(tokens) {
+          usage = tokens;
+          setUsage(span, tokens);
+        },
+        said: say,
+        failed: fail,
+      });
+    } catch (error) {
+      // Its message may have something in it that was said.
+      fail(SessionError.is(error) ? error.code : nameOf(error));
+      throw error;
+    } finally {
+      span.end();
+      const seconds = (performance.now() - startedAt) / 1000;
+      const told = { ...metricFields(start), ...given({ "error.type": failure }) };
+      const meter = metrics.getMeter("rkat");
+      const duration = DURATIONS[operation];
+      if (duration !== undefined)
+        meter.createHistogram(duration, { unit: "s" }).record(seconds, told);
+      if (operation === "chat" && usage && model !== undefined) countTokens(meter, usage, told);
+    }
+  });
+}
+
+/** Metrics of how long work takes, by its operation. */
+const DURATIONS: Readonly<Partial<Record<SpanStart["operation"], string>>> = {
+  chat: "gen_ai.client.operation.duration",
+  search_memory: "gen_ai.client.operation.duration",
+  execute_tool: "gen_ai.execute_tool.duration",
+  invoke_agent: "rkat.turn.duration",
+  "rkat.compact": "rkat.compaction.duration",
+};
+
+type Meter = ReturnType<Api["metrics"]["getMeter"]>;
+
+function countTokens(meter: Meter, usage: TokenUsage, told: Attributes): void {
+  const tokens = meter.createHistogram("gen_ai.client.token.usage", { unit: "{token}" });
+  tokens.record(usage.inputTokens, { ...told, "gen_ai.token.type": "input" });
+  tokens.record(usage.outputTokens, { ...told, "gen_ai.token.type": "output" });
+}
+
+function fieldsOf(start: SpanStart): SpanFields {
+  const { operation, of, sessionId } = start;
+  return {
+    ...metricFields(start),
+    ...given({
+      "gen_ai.conversation.id": sessionId,
+      "gen_ai.agent.name": operation === "invoke_agent" ? of : undefined,
+    }),
+  };
+}
+
+/** The fields with few values. */
+function metricFields({ operation, of, model }: SpanStart): Attributes {
+  return given({
+    "gen_ai.operation.name": operation,
+    ...(model === undefined ? {} : modelFields(model)),
+    "gen_ai.tool.name": operation === "execute_tool" ? of : undefined,
+  });
+}
+
+function modelFields(model: string): Attributes {
+  const [, provider, name = model] = /^([^/]*)\/(.*)$/s.exec(model) ?? [];
+  return given({
+    "gen_ai.provider.name": provider && (PROVIDERS[provider] ?? provider),
+    "gen_ai.request.model": name,
+  });
+}
+
+/** Providers whose names in the conventions are others. */
+const PROVIDERS: Readonly<Record<string, string>> = { google: "gcp.gemini" };
+
+function setUsage(span: Span, usage: TokenUsage): void {
+  span.setAttributes(
+    given({
+      "gen_ai.usage.input_tokens": usage.inputTokens,
+      "gen_ai.usage.output_tokens": usage.outputTokens,
+      "gen_ai.usage.cache_read.input_tokens": usage.cacheReadTokens ?? undefined,
+      "gen_ai.usage.cache_creation.input_tokens": usage.cacheCreationTokens ?? undefined,
+    }),
+  );
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : "Error";
+}
