@@ -316,6 +316,7 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     const { page: other } = await open(writing.link);
     await views(other).getByRole("link", { name: "Knowledge" }).click();
     await other.getByLabel("Kind").selectOption("preference");
+    await other.getByText("3 entries, newest first").waitFor();
     const commits = (text: string) => other.getByRole("article").filter({ hasText: text });
     await commits("Write short commits.").getByRole("button", { name: "Edit" }).click();
     await other.getByLabel("New text").fill("Write long commits.");

@@ -7,8 +7,8 @@ const LEFT = 44;
 const RIGHT = 8;
 const TOP = 10;
 const BOTTOM = 14;
-/** Lines of the grid at the most, besides the one at 0. */
-const LINES = 4;
+/** Lines of the grid at the least, besides the one at 0. */
+const LINES = 3;
 
 export interface PlotPoint {
   readonly value: number;
@@ -73,8 +73,8 @@ export function Plot({
   );
 }
 
-/** The next number of 1, 2, 5, 10, 20, 50 … that is no smaller. */
-function roundStep(least: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
-  return ([1, 2, 5].find((factor) => factor * power >= least) ?? 10) * power;
+/** The largest number of 1, 2, 5, 10, 20, 50 … that is no larger, and 1 at least. */
+function roundStep(most: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(most, 1)));
+  return ([5, 2].find((factor) => factor * power <= most) ?? 1) * power;
 }

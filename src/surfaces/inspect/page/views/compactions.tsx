@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { CompactionView, Fate, UndoOutcome } from "../../../../core/operations/history.ts";
 import {
   amount,
@@ -10,6 +10,7 @@ import {
   headOf,
   MarkedWords,
   plain,
+  short,
   useLoaded,
 } from "../parts.tsx";
 import { hrefOf } from "../route.ts";
@@ -45,10 +46,14 @@ export function CompactionsView({
   const view = value?.event === chosen?.seq ? value : undefined;
   const [sought, setSought] = useState<{ readonly event: number; readonly message: number }>();
   const inSummary = sought?.event === chosen?.seq ? sought?.message : undefined;
+  const picks = useRef<HTMLElement>(null);
+  useEffect(() => {
+    picks.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }, [chosen?.seq]);
   if (!chosen) return <p class="empty">This session was not compacted so far.</p>;
   return (
     <div class="compactions">
-      <nav class="pick" aria-label="Compactions">
+      <nav class="pick" aria-label="Compactions" ref={picks}>
         {changes.map((change, at) => (
           <a
             key={change.seq}
@@ -57,14 +62,14 @@ export function CompactionsView({
           >
             <strong>{at + 1}</strong> <span>{clock(change.time)}</span>{" "}
             <span class="quiet">
-              −{amount(change.event.tokens_before - change.event.tokens_after)}
+              −{short(change.event.tokens_before - change.event.tokens_after)}
+              <span class="unseen"> tokens</span>
             </span>
           </a>
         ))}
       </nav>
-      <div class="scroll">
+      <div class="beside" key={chosen.seq}>
         <Before
-          key={chosen.seq}
           change={chosen}
           view={view}
           session={session}
@@ -75,9 +80,9 @@ export function CompactionsView({
         >
           <Failure error={error} />
         </Before>
-        <div class="after">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached with the keyboard */}
+        <section class="after" tabIndex={0} aria-label="What it did">
           <UndoBar
-            key={chosen.seq}
             source={source}
             about={about}
             session={session}
@@ -86,7 +91,7 @@ export function CompactionsView({
             onChanged={onChanged}
           />
           <After change={chosen} view={view} session={session} inSummary={inSummary} />
-        </div>
+        </section>
       </div>
     </div>
   );
@@ -195,6 +200,10 @@ function After({
   readonly inSummary: number | undefined;
 }) {
   const marked = view?.messages.find(({ id }) => id === inSummary);
+  const summary = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (marked) summary.current?.querySelector("mark")?.scrollIntoView({ block: "center" });
+  }, [marked]);
   const { report, usage } = event;
   const anchors = report?.anchors;
   return (
@@ -259,7 +268,7 @@ function After({
       {event.summary === null ? (
         <p class="empty">There was no room for one.</p>
       ) : (
-        <div class="card">
+        <div class="card" ref={summary}>
           <MarkedWords text={event.summary} parts={marked ? partsOf(marked) : []} />
           {view && view.sources.length > 0 && (
             <p class="quiet">

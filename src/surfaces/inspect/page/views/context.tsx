@@ -61,7 +61,7 @@ function CostOf({
   );
   if (!value) return <Failure error={error} />;
   const { usage, compacting, recalled } = value;
-  const money = (dollars: number | null) => (dollars === null ? "" : `, $${dollars.toFixed(4)}`);
+  const money = (dollars: number | null) => (!dollars ? "" : `, $${dollars.toFixed(4)}`);
   return (
     <section aria-labelledby="cost">
       <h2 id="cost">Cost</h2>
