@@ -218,6 +218,27 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     await expect.poll(taken).toBe(2);
   });
 
+  test("a message is brought back into the window, and a record is kept out of it", async () => {
+    const { page } = await open(at(writing.link, made.talk));
+    await part(page, "Compactions");
+    await page.getByRole("navigation", { name: "Compactions" }).getByRole("link").first().click();
+    const owner = row(page, "On which port does staging listen?");
+    await owner.getByRole("button", { name: "What became of it, and bring it back" }).click();
+    await owner.getByRole("button", { name: "Bring it back and keep it" }).click();
+    await owner.getByText("The model sees it again, through every compaction.").waitFor();
+    await owner.getByRole("button", { name: "Let the next compaction take it" }).click();
+    await owner.getByText("The model sees it again, until the next compaction.").waitFor();
+    await part(page, "Context");
+    await page.getByRole("row", { name: /Brought back/ }).waitFor();
+    await part(page, "Recalled");
+    const record = page
+      .getByRole("region", { name: "And which port was it?" })
+      .getByRole("listitem")
+      .first();
+    await record.getByRole("button", { name: "Not this" }).click();
+    await record.getByText("never comes back by itself here again").waitFor();
+  });
+
   test("a session is forked before a prompt, and both know each other", async () => {
     const { page } = await open(at(writing.link, made.talk));
     const asked = row(page, "And which port was it?");
@@ -316,7 +337,7 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     const { page: other } = await open(writing.link);
     await views(other).getByRole("link", { name: "Knowledge" }).click();
     await other.getByLabel("Kind").selectOption("preference");
-    await other.getByText("3 entries, newest first").waitFor();
+    await other.locator(".badge.rule").first().waitFor({ state: "detached" });
     const commits = (text: string) => other.getByRole("article").filter({ hasText: text });
     await commits("Write short commits.").getByRole("button", { name: "Edit" }).click();
     await other.getByLabel("New text").fill("Write long commits.");

@@ -2,6 +2,7 @@ import {
   type DurableEvent,
   type EventEnvelope,
   isTransient,
+  type MessagesBroughtBack,
   type SessionEvent,
 } from "../../../core/event.ts";
 import { HistoryChanges } from "../../../core/history-changes.ts";
@@ -72,6 +73,8 @@ export class SessionLog {
   readonly changes: WindowChange[] = [];
   /** By each change of the history that is not in force: the event that undid it, itself or with an earlier one. */
   readonly undone = new Map<number, number>();
+  /** Records of memory that come back by themselves no more. */
+  readonly refused = new Set<string>();
   /** What the model has said of an answer that is not whole yet. */
   streaming = "";
   seq = 0;
@@ -182,6 +185,14 @@ export class SessionLog {
         this.#noteUndo(seq, payload);
         this.#note(at, "quiet", `Took back what event ${payload.undone} did to the window`);
         return;
+      case "recall_refused":
+        for (const id of payload.records) this.refused.add(id);
+        this.#note(
+          at,
+          "quiet",
+          `Refused ${payload.records.length} records: they come back by themselves no more`,
+        );
+        return;
       default: {
         const note = noteOf(payload);
         if (note) this.#note(at, ...note);
@@ -263,6 +274,11 @@ function prunedText({ pruned, tokens_before, tokens_after }: Pruning): string {
   return `Shortened ${pruned.length} old tool outputs: ${tokens_before} → ${tokens_after} tokens`;
 }
 
+function broughtText({ messages, pinned }: MessagesBroughtBack): string {
+  const which = messages.map(({ message }) => message).join(", ");
+  return `Brought back what left the window: message ${which}, ${pinned ? "to stay" : "until the next compaction"}`;
+}
+
 /** What an event without a row of its own says to people, if it does. */
 function noteOf(event: SessionEvent): readonly ["quiet" | "bad", string] | undefined {
   switch (event.type) {
@@ -274,6 +290,8 @@ function noteOf(event: SessionEvent): readonly ["quiet" | "bad", string] | undef
       return ["bad", `Tries again (${event.attempt} of ${event.max_attempts}): ${event.error}`];
     case "tool_execution_timed_out":
       return ["bad", `${event.name} took longer than ${event.timeout_ms} ms`];
+    case "messages_brought_back":
+      return ["quiet", broughtText(event)];
     case "session_forked":
       return ["quiet", "A new session goes on from here"];
     case "text_forgotten":

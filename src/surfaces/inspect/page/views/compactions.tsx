@@ -19,6 +19,7 @@ import type { Source, ViewProps } from "../source.ts";
 import { VirtualList } from "../virtual-list.tsx";
 import type { Wire } from "../wire.ts";
 import { FATES } from "./fates.ts";
+import { MessageTraceView } from "./message-trace.tsx";
 
 type View = Wire<CompactionView>;
 
@@ -70,6 +71,9 @@ export function CompactionsView({
       </nav>
       <div class="beside" key={chosen.seq}>
         <Before
+          source={source}
+          about={about}
+          last={log.seq}
           change={chosen}
           view={view}
           session={session}
@@ -115,13 +119,18 @@ async function read(source: Source, session: string, event: number): Promise<Vie
 }
 
 function Before({
+  source,
+  about,
   change: { event },
   view,
   session,
+  last,
   inSummary,
   onSeek,
   children,
-}: {
+}: ViewProps & {
+  /** The last event of the log. */
+  readonly last: number;
   readonly change: WindowChange;
   readonly view: View | undefined;
   readonly session: string;
@@ -131,6 +140,7 @@ function Before({
   readonly children: ComponentChildren;
 }) {
   const [fate, setFate] = useState("");
+  const [traced, setTraced] = useState<number>();
   const messages = view?.messages ?? [];
   const counts = new Map<Fate, number>();
   for (const one of messages) counts.set(one.fate, (counts.get(one.fate) ?? 0) + 1);
@@ -174,6 +184,27 @@ function Before({
                 >
                   {id === inSummary ? "Unmark it in the summary" : "Mark it in the summary"}
                 </button>
+              )}
+              {!about.exported && (
+                <button
+                  type="button"
+                  class="link"
+                  aria-expanded={id === traced}
+                  onClick={() => setTraced(id === traced ? undefined : id)}
+                >
+                  {where === "kept" || !about.writes
+                    ? "What became of it"
+                    : "What became of it, and bring it back"}
+                </button>
+              )}
+              {id === traced && (
+                <MessageTraceView
+                  source={source}
+                  about={about}
+                  session={session}
+                  message={id}
+                  since={last}
+                />
               )}
               {where === "named" && (
                 <span class="quiet">The summary has: {names.map(plain).join(", ")}</span>

@@ -16,6 +16,7 @@ const PARTS: Readonly<Record<string, string>> = {
   turns: "Turns",
   task_record: "Task record",
   recalled: "Recalled from memory",
+  brought_back: "Brought back",
 };
 
 /** Where each token goes, now and over time, and what it cost. */

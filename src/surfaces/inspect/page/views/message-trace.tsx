@@ -1,10 +1,12 @@
 import { useState } from "preact/hooks";
 import type { ForkedSession } from "../../../../core/operations/forks.ts";
 import type { MessageTrace } from "../../../../core/operations/history.ts";
+import type { Pins } from "../../../../core/operations/working-memory.ts";
 import { amount, Badge, Failure, plain, useLoaded, useWork } from "../parts.tsx";
 import { askingFor, hrefOf } from "../route.ts";
 import type { ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
+import { BringBack } from "./bring-back.tsx";
 import { FATES } from "./fates.ts";
 
 type Trace = Wire<MessageTrace>;
@@ -33,7 +35,16 @@ export function MessageTraceView({
     () => source.get<Trace>(`${path}/message`, { message }),
     [source, session, message, since],
   );
-  const { failed, work } = useWork(reload);
+  const pins = useLoaded(
+    () => source.get<Wire<Pins>>(`${path}/pins`),
+    [source, session, message, since],
+  );
+  const again = pins.value?.brought_back?.find((shown) => shown.message === message);
+  const reloadBoth = () => {
+    reload();
+    pins.reload();
+  };
+  const { failed, work } = useWork(reloadBoth);
   const [forked, setForked] = useState<string>();
   if (!value) return <Failure error={error} />;
   const pin = () =>
@@ -53,6 +64,12 @@ export function MessageTraceView({
         </span>{" "}
         {value.pinned && <Badge>pinned</Badge>}
       </p>
+      {again && (
+        <p>
+          The model sees it again,{" "}
+          {again.pinned ? "through every compaction." : "until the next compaction."}
+        </p>
+      )}
       <ul>
         {value.compactions.map(({ event, fate, in_force }) => (
           <li key={event}>
@@ -81,12 +98,23 @@ export function MessageTraceView({
               {value.pinned ? "Unpin" : "Pin: no compaction takes it out"}
             </button>
           )}
+          {again?.pinned && (
+            <button
+              type="button"
+              onClick={() => work(source.send("POST", `${path}/unpin`, { message }))}
+            >
+              Let the next compaction take it
+            </button>
+          )}
           <button type="button" onClick={fork}>
             {isPrompt
               ? "Fork before it, to ask something else"
               : "Fork: go on from here in a new session"}
           </button>
         </div>
+      )}
+      {about.writes && value.now !== "whole" && !again && (
+        <BringBack source={source} session={session} message={message} onDone={reloadBoth} />
       )}
       <Failure error={failed} />
       <p role="status">

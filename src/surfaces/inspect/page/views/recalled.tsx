@@ -53,7 +53,7 @@ export function RecalledView({
             <div key={row.id} class="asked">
               <h3>{row.kind === "recalled" ? "Came back by itself" : titleOf(row)}</h3>
               {row.kind === "recalled" ? (
-                <Recalled source={source} about={about} recall={row} />
+                <Recalled source={source} about={about} session={session} log={log} recall={row} />
               ) : (
                 <Search source={source} about={about} row={row} />
               )}

@@ -3,9 +3,10 @@ import type { RecalledRecord } from "../../../../core/event.ts";
 import type { MemoryHit, ScorePart } from "../../../../core/memory-store.ts";
 import { amount, Badge, Failure, Meter, plain, Time, useLoaded, Words } from "../parts.tsx";
 import { askingFor, hrefOf } from "../route.ts";
-import type { RecalledRow } from "../session-log.ts";
+import type { RecalledRow, SessionLog } from "../session-log.ts";
 import type { Source, ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
+import { NotThis } from "./bring-back.tsx";
 
 export type Hit = Wire<MemoryHit>;
 
@@ -13,8 +14,14 @@ export type Hit = Wire<MemoryHit>;
 export function Recalled({
   source,
   about,
+  session,
+  log,
   recall: { event, prompt },
-}: ViewProps & { readonly recall: RecalledRow }) {
+}: ViewProps & {
+  readonly session: string;
+  readonly log: SessionLog;
+  readonly recall: RecalledRow;
+}) {
   const { records, tokens, bar, replaces } = event;
   return (
     <>
@@ -32,6 +39,14 @@ export function Recalled({
               {record.time && <Time at={record.time} />}
               {record.session && <Badge>another session</Badge>}
               <Origin id={record.id} />
+              {about.writes && (
+                <NotThis
+                  source={source}
+                  session={session}
+                  id={record.id}
+                  isRefused={log.refused.has(record.id)}
+                />
+              )}
             </span>
             <Words text={record.text} />
             {!about.exported && <Why source={source} prompt={prompt} record={record} />}

@@ -187,7 +187,7 @@ function RowView({ isMarked, ...props }: RowProps) {
   );
 }
 
-function RowContent({ row, source, about, session, open }: Omit<RowProps, "isMarked">) {
+function RowContent({ row, source, about, log, session, open }: Omit<RowProps, "isMarked">) {
   switch (row.kind) {
     case "said":
       return (
@@ -219,7 +219,9 @@ function RowContent({ row, source, about, session, open }: Omit<RowProps, "isMar
           name="recalled"
           head={`${row.event.records.length} records of memory, ${amount(row.event.tokens)} tokens`}
         >
-          {() => <Recalled source={source} about={about} recall={row} />}
+          {() => (
+            <Recalled source={source} about={about} session={session} log={log} recall={row} />
+          )}
         </Fold>
       );
     case "compacted":
