@@ -52,6 +52,7 @@ export type {
   CompactedMessage,
   CompactionView,
   Fate,
+  LearnedFrom,
   LogPage,
   LogSpan,
   MessageTrace,
@@ -99,6 +100,12 @@ export type {
   Subscribe,
   SubscribeOptions,
 } from "./core/operations/sessions.ts";
+export type {
+  MadeFrom,
+  ReadSources,
+  SourceMessage,
+  SourcesView,
+} from "./core/operations/sources.ts";
 export type {
   AppendMessages,
   Budget,

@@ -80,6 +80,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'rkat memory add "Staging listens on port 7443."',
     "rkat memory add --jsonl memory.jsonl",
   ],
+  "memory sources": [
+    "rkat memory sources 019b2c4e-8d31:12",
+    "rkat memory sources --session last --event 120",
+  ],
   "memory export": [
     "rkat memory export > memory.jsonl",
     "rkat memory export --session last --jsonl session.jsonl",

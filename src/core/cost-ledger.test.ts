@@ -116,6 +116,21 @@ test("a pruning pays for what it breaks once, and saves in each call until the n
   expect(cost.compacting.savedUsd).toBeCloseTo(0.0066 + 0.0003, 9);
 });
 
+test("after an undo, the change before the undone one saves again, and after an undo of that the undone one", () => {
+  const call = answered(usageOf(20_000, 18_000));
+  const undo = (undone: number): DurableEvent => ({ type: "compaction_undone", undone });
+  const records = { type: "memory_recalled", records: [], tokens: 100 } as const;
+  const [first, second] = [pruned(40_000, 30_000), pruned(30_000, 10_000)];
+  // Event 4 saves 10 000, event 7 saves 20 000, 9 undoes 7, 11 undoes 9.
+  const log = [asked, call, first, call, records, second, call, undo(7), call, undo(9), call];
+  const cost = ledgerOf(log);
+  expect(cost.compacting.savedTokens).toBe(10_000 + 20_000 + 10_000 + 20_000);
+  // The records were before the second change, and are back while it is undone.
+  expect(cost.recalled).toEqual({ times: 1, tokens: 100 });
+  const [turn] = cost.turns;
+  expect(turn?.compactions.map(({ callsSince }) => callsSince)).toEqual([2, 2]);
+});
+
 test("a change that was undone saves nothing more", () => {
   const call = answered(usageOf(40_000, null));
   const undone: DurableEvent = { type: "compaction_undone", undone: 4 };

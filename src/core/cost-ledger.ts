@@ -49,6 +49,16 @@ interface OpenCompaction {
   callsSince: number;
 }
 
+/** What the calls that come next show. */
+interface InEffect {
+  /** The last change of the history. Each call saves what it took away. */
+  readonly compaction: OpenCompaction | undefined;
+  /** Tokens of the records of memory in each request. */
+  readonly recalled: number;
+}
+
+const NOTHING: InEffect = { compaction: undefined, recalled: 0 };
+
 interface OpenTurn {
   readonly turn: number;
   readonly sum: Sum;
@@ -93,11 +103,11 @@ export class CostLedger {
   #begun = 0;
   /** The session's model, for logs that do not say which one answered. */
   #model = "";
-  /** The last change of the history. Each call saves what it took away. */
-  #inEffect: OpenCompaction | undefined;
+  #now = NOTHING;
+  /** What was in effect before each change of the history, and before each undo of one. */
+  readonly #before = new Map<number, InEffect>();
   /** Whether the last call read from the provider's cache. */
   #isCached = false;
-  #recalledNow = 0;
 
   constructor(turnsMax: number, own: PriceTable = {}) {
     this.#turnsMax = turnsMax;
@@ -118,13 +128,16 @@ export class CostLedger {
         return;
       case "memory_recalled":
         this.#recalled.times += 1;
-        this.#recalledNow = event.tokens + (event.replaces ? 0 : this.#recalledNow);
+        this.#now = {
+          ...this.#now,
+          recalled: event.tokens + (event.replaces ? 0 : this.#now.recalled),
+        };
         return;
       case "turn_completed":
         this.#answered(seq, event.usage, event.model ?? this.#model);
         return;
       case "compaction_undone":
-        this.#inEffect = undefined;
+        this.#becomes(seq, this.#before.get(event.undone) ?? NOTHING);
         return;
       case "compaction_completed":
       case "compaction_failed":
@@ -199,10 +212,10 @@ export class CostLedger {
 
   #answered(seq: number, usage: Usage, model: string): void {
     this.#pay({ seq, wrote: "answer", model }, usage);
-    this.#recalled.tokens += this.#recalledNow;
+    this.#recalled.tokens += this.#now.recalled;
     const cached = (usage.cache_read_tokens ?? 0) > 0;
-    if (this.#inEffect && usage.input_tokens > 0) {
-      this.#show(this.#inEffect, usage, priceOf(model, this.#own));
+    if (this.#now.compaction && usage.input_tokens > 0) {
+      this.#show(this.#now.compaction, usage, priceOf(model, this.#own));
     }
     this.#isCached = cached;
   }
@@ -247,8 +260,12 @@ export class CostLedger {
     (this.#turns.at(-1) ?? this.#begin()).compactions.push(compaction);
     if (isFailed) return;
     this.#totals.rewrittenTokens += compaction.rewrittenTokens ?? 0;
-    this.#inEffect = compaction;
-    this.#recalledNow = 0;
+    this.#becomes(seq, { compaction, recalled: 0 });
+  }
+
+  #becomes(seq: number, now: InEffect): void {
+    this.#before.set(seq, this.#now);
+    this.#now = now;
   }
 }
 

@@ -10,6 +10,7 @@ import { MEMORY_OPERATIONS } from "./operations/memory.ts";
 import { CAPABILITIES, type Operation } from "./operations/operation.ts";
 import type { Given } from "./operations/parse-request.ts";
 import { SESSION_OPERATIONS } from "./operations/sessions.ts";
+import { SOURCE_OPERATIONS } from "./operations/sources.ts";
 import { TURN_OPERATIONS } from "./operations/turns.ts";
 import { WORKING_MEMORY_OPERATIONS } from "./operations/working-memory.ts";
 import type { SessionService } from "./session-service.ts";
@@ -37,6 +38,7 @@ export const OPERATIONS = {
   ...COST_OPERATIONS,
   ...ofSessions,
   ...MEMORY_OPERATIONS,
+  ...SOURCE_OPERATIONS,
   ...APPROVAL_OPERATIONS,
   ...KNOWLEDGE_OPERATIONS,
   capabilities: {

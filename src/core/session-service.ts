@@ -9,6 +9,7 @@ import type { KnowledgeOperations } from "./operations/knowledge.ts";
 import type { MemoryOperations } from "./operations/memory.ts";
 import type { Capability } from "./operations/operation.ts";
 import type { SessionOperations, Subscribe, SubscribeOptions } from "./operations/sessions.ts";
+import type { SourceOperations } from "./operations/sources.ts";
 import type { TurnOperations } from "./operations/turns.ts";
 import type { WorkingMemoryOperations } from "./operations/working-memory.ts";
 
@@ -29,6 +30,7 @@ import type { WorkingMemoryOperations } from "./operations/working-memory.ts";
  * - A fork's next request is the one that the other session would have made at that event, and stays so when the other is deleted.
  * - What is brought back is in the next request, whole, and leaves with the next compaction unless it is pinned.
  * - A record that was refused never comes back by itself in that session.
+ * - What was made of messages leads to them, and they lead to what was made of them.
  * - Every request is checked here; a bad one is `INVALID_PARAMS`.
  * - A transcript is imported once, for one user, and what was forgotten of it stays forgotten.
  * - What belongs to one user is not found, listed, searched, told or changed for another, nor without a user.
@@ -43,6 +45,7 @@ export interface SessionService
     WorkingMemoryOperations,
     CostOperations,
     MemoryOperations,
+    SourceOperations,
     ApprovalOperations,
     KnowledgeOperations {
   /** Events as they happen, after the earlier ones if `afterSeq` asks for them. Ends when `signal` aborts. */

@@ -1,5 +1,6 @@
 import { SessionError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
+import { toolUses } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
 import type { ReadLog } from "../core/session-state.ts";
 import { startsTurn } from "../core/turn.ts";
@@ -48,6 +49,48 @@ export async function messagesOfTurn(
     if (begun === turn + 1 && logged.message.role !== "system") messages.push(logged);
   }
   return messages;
+}
+
+/** Events between the end of a message that was said about a call, and the call. */
+const CALL_DISTANCE = 200;
+
+/**
+ * The messages around some events: the ones that have them, or that stand right before and after them. Results come with
+ * the calls that they answer.
+ */
+export async function messagesAround(
+  read: ReadLog,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<readonly LoggedMessage[]> {
+  const assembler = new MessageAssembler();
+  let calls: LoggedMessage | undefined;
+  const found: LoggedMessage[] = [];
+  for await (const stored of read(await beginningBefore(read, from), to + CALL_DISTANCE)) {
+    const logged = assembler.push(stored);
+    if (!logged) continue;
+    if (logged.id < from) {
+      calls = logged;
+      continue;
+    }
+    const isAnswer = logged.message.role === "tool_results" || logged.from > from;
+    if (found.length === 0 && isAnswer && calls && toolUses(calls.message).length > 0)
+      found.push(calls);
+    if (logged.from <= to || found.length > 0) found.push(logged);
+    if (logged.id >= to) return found;
+  }
+  return found;
+}
+
+/** The event before the call of the model that an event belongs to. */
+async function beginningBefore(read: ReadLog, seq: number): Promise<number> {
+  for (let back = FIRST_EVENTS; ; back *= 4) {
+    const after = Math.max(0, seq - back);
+    let begins = 0;
+    for await (const { seq: at, event } of read(after, seq - 1)) {
+      if (event.type === "turn_started" || event.type === "message_added") begins = at;
+    }
+    if (begins > 0 || after === 0) return Math.max(0, begins - 1);
+  }
 }
 
 function mayComplete({ event: { type } }: StoredEvent): boolean {

@@ -1,10 +1,13 @@
 import type { BringBackOperations } from "../core/operations/bring-back.ts";
 import type { ForkOperations } from "../core/operations/forks.ts";
 import type { HistoryOperations } from "../core/operations/history.ts";
+import type { SourceOperations } from "../core/operations/sources.ts";
 import { bringBack, refuseRecall } from "./bring-back.ts";
 import type { Part } from "./checked-operations.ts";
 import { forkSession } from "./fork-session.ts";
-import { readCompaction, readLog, readMessage } from "./history-views.ts";
+import { readCompaction, readLog } from "./history-views.ts";
+import { readMessage } from "./read-message.ts";
+import { readSources } from "./read-sources.ts";
 import type { ServiceCore, ToolsOf } from "./service-core.ts";
 import { undoCompaction } from "./undo-compaction.ts";
 
@@ -12,7 +15,12 @@ import { undoCompaction } from "./undo-compaction.ts";
 export function historyOperations(
   core: ServiceCore,
   toolsOf: ToolsOf,
-): Part<keyof HistoryOperations | keyof ForkOperations | keyof BringBackOperations> {
+): Part<
+  | keyof HistoryOperations
+  | keyof ForkOperations
+  | keyof BringBackOperations
+  | keyof SourceOperations
+> {
   return {
     undoCompaction: (request) => undoCompaction(core, toolsOf, request),
     readCompaction: (request) => readCompaction(core, request),
@@ -20,6 +28,7 @@ export function historyOperations(
     readLog: (request) => readLog(core, request),
     forkSession: (request) => forkSession(core, request),
     bringBack: (request) => bringBack(core, toolsOf, request),
+    readSources: (request) => readSources(core, request),
     refuseRecall: (request) => refuseRecall(core, request),
   };
 }

@@ -6,25 +6,21 @@ import {
   eventBytes,
   type StoredEvent,
 } from "../core/event.ts";
-import { given } from "../core/fields.ts";
+import type { InheritedSummary } from "../core/fork.ts";
 import { HistoryChanges } from "../core/history-changes.ts";
 import { type HistoryEntry, isOwnSummary } from "../core/history-entry.ts";
 import { type Message, wordsOf } from "../core/message.ts";
-import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
 import type {
   CompactedMessage,
   CompactionView,
   LogPage,
   LogSpan,
-  MessageTrace,
 } from "../core/operations/history.ts";
 import type { CheckedRequest } from "../core/operations.ts";
 import { type ReadLog, SessionState } from "../core/session-state.ts";
-import { headWithin, messageWeight } from "../core/tokens.ts";
-import { startsTurn } from "../core/turn.ts";
-import { FollowedMessage, fatesBy } from "./message-fates.ts";
+import { headWithin } from "../core/tokens.ts";
+import { fatesBy } from "./message-fates.ts";
 import type { ServiceCore } from "./service-core.ts";
-import { memoryOf } from "./service-options.ts";
 
 const EVENTS_DEFAULT = 100;
 /** A page ends after about so many bytes. */
@@ -70,9 +66,11 @@ export async function readCompaction(
   const read: ReadLog = (after, to) => core.options.stores.events.read(sessionId, after, to);
   const summaries = new Map<number, SummarySources>();
   let found: StoredEvent | undefined;
+  let inherited: InheritedSummary | undefined;
   for await (const stored of read(0, now.seq)) {
     changes.note(stored);
     const { type } = stored.event;
+    if (type === "history_inherited") inherited = stored.event.summary;
     if (type === "compaction_completed") summaries.set(stored.seq, sourcesOf(stored.event));
     const isChange = type === "compaction_completed" || type === "tool_output_pruned";
     if (isChange && (event === undefined || stored.seq === event)) found = stored;
@@ -93,6 +91,9 @@ export async function readCompaction(
     ...figuresOf(found),
     inForce: changes.inForce().includes(seq),
     sources: rests.flatMap(({ spans }) => spans),
+    ...(inherited && added && begins === 0
+      ? { inherits: { sessionId: inherited.session, event: inherited.event } }
+      : {}),
     replaces: found.event.type === "compaction_completed" ? replaced : null,
     messageCount: said.length,
     messages: said.slice(offset, offset + limit).map((entry) => ({
@@ -121,59 +122,6 @@ function noCompaction(event: number | undefined): SessionError {
         : `Event ${event} of this session is no compaction.`,
     hint: "`rkat sessions events` shows the log.",
   });
-}
-
-/** A message of the log, and what was made of it. */
-export async function readMessage(
-  core: ServiceCore,
-  { sessionId, message: id }: CheckedRequest<"readMessage">,
-): Promise<MessageTrace> {
-  const { state: now } = await core.live.open(sessionId);
-  const { settings, working } = now;
-  const memoryId = `${sessionId}:${id}`;
-  const changes = new HistoryChanges();
-  const assembler = new MessageAssembler();
-  const recalledBy: number[] = [];
-  let turns = 0;
-  let logged: LoggedMessage | undefined;
-  let followed: FollowedMessage | undefined;
-  for await (const stored of core.options.stores.events.read(sessionId, 0, now.seq)) {
-    changes.note(stored);
-    const { event, seq } = stored;
-    if (followed) {
-      followed.note(stored);
-      if (event.type !== "memory_recalled") continue;
-      if (event.records.some((record) => record.id === memoryId)) recalledBy.push(seq);
-      continue;
-    }
-    const completed = assembler.push(stored);
-    if (completed && startsTurn(completed.message)) turns += 1;
-    if (completed?.id !== id) continue;
-    logged = completed;
-    followed = new FollowedMessage(completed, settings.memory);
-  }
-  if (!logged || !followed) {
-    throw new SessionError("MESSAGE_NOT_IN_HISTORY", {
-      message: `No message of this session has the id ${id}.`,
-    });
-  }
-  const inForce = new Set(changes.inForce());
-  const shownNow = now.history.find((entry) => entry.id === id);
-  const weight = messageWeight(logged.message, settings.model);
-  const entries = (await memoryOf(core.options)?.read([memoryId])) ?? [];
-  return {
-    id,
-    turn: Math.max(0, turns - 1),
-    time: new Date(logged.timestampMs).toISOString(),
-    message: logged.message,
-    ...given({ origin: logged.origin }),
-    tokens: Math.ceil(weight / 4),
-    now: !shownNow ? "left" : shownNow.weight === weight ? "whole" : "shortened",
-    pinned: working.isPinned(id),
-    memoryId: entries.length > 0 ? memoryId : null,
-    compactions: followed.fates.map((each) => ({ ...each, inForce: inForce.has(each.event) })),
-    recalledBy,
-  };
 }
 
 function figuresOf({ seq, timestamp_ms, event }: StoredEvent) {
@@ -205,7 +153,7 @@ function shown({
   };
 }
 
-function roleOf(message: Message): CompactedMessage["role"] {
+export function roleOf(message: Message): CompactedMessage["role"] {
   if (message.role === "tool_results") return "tool";
   if (message.role === "system" || message.role === "user") return message.role;
   return "assistant";

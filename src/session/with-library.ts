@@ -38,7 +38,7 @@ const LIST_LIMIT_MAX = 1000;
  *     memoryStats            of both
  *     read, context, pins,
  *     readLog, readMessage,
- *     readCompaction,
+ *     readCompaction, readSources,
  *     subscribe              a session of either
  *     forgetMemory           in both
  *
@@ -97,6 +97,16 @@ export function withLibrary(
     },
     async pins(request) {
       return (await ofEither(request.sessionId, (one) => one.pins(request))).found;
+    },
+    async readSources(request) {
+      try {
+        return await own.readSources(request);
+      } catch (error) {
+        const session = request.sessionId ?? sessionIn(request.id ?? "");
+        const isElsewhere = isNotFound(error) || isUnknown(error);
+        if (!isElsewhere || !(await isShown(session, library, options))) throw error;
+        return await library.readSources(request);
+      }
     },
     async readLog(request) {
       return (await ofEither(request.sessionId, (one) => one.readLog(request))).found;
@@ -280,6 +290,10 @@ function eventOf({ sessionId, seq }: HistoryHit): string {
   return `${sessionId}:${seq}`;
 }
 
+function isUnknown(error: unknown): boolean {
+  return error instanceof SessionError && error.code === "KNOWLEDGE_NOT_FOUND";
+}
+
 function isNotFound(error: unknown): boolean {
   return error instanceof SessionError && error.code === "SESSION_NOT_FOUND";
 }
@@ -315,11 +329,14 @@ async function narrowForgetting(
     return (await isShown(sessionId, library, options)) ? request : undefined;
   const shown: string[] = [];
   for (const id of ids ?? []) {
-    // The id of a message is `<session id>:<message id>`.
-    const session = id.slice(0, Math.max(0, id.lastIndexOf(":")));
-    if (await isShown(session, library, options)) shown.push(id);
+    if (await isShown(sessionIn(id), library, options)) shown.push(id);
   }
   return shown.length > 0 ? { ids: shown } : undefined;
+}
+
+/** The session in the id of a message, which is `<session id>:<message id>`. */
+function sessionIn(id: string): string {
+  return id.slice(0, Math.max(0, id.lastIndexOf(":")));
 }
 
 /** Whether the library shows a session: it has it, and it is of the project, if there is one. */

@@ -7,6 +7,7 @@ import { learningLaws } from "./service/learning-laws.ts";
 import { memoryLaws } from "./service/memory-laws.ts";
 import type { OpenService } from "./service/service-scenes.ts";
 import { sessionLaws } from "./service/session-laws.ts";
+import { sourceLaws } from "./service/source-laws.ts";
 import { turnLaws } from "./service/turn-laws.ts";
 
 /** The promises of every session service, on every surface. */
@@ -17,6 +18,7 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
   ...historyLaws,
   ...forkLaws,
   ...bringBackLaws,
+  ...sourceLaws,
   ...memoryLaws,
   ...learningLaws,
 ]);

@@ -37,6 +37,11 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
     { sessionId, message },
     { sessionId, turn: 0, pin: true },
   ],
+  readSources: ({ sessionId, memoryId, knowledgeId }) => [
+    { id: memoryId },
+    { id: knowledgeId },
+    { sessionId },
+  ],
   refuseRecall: ({ sessionId, memoryId }) => [{ sessionId, ids: [memoryId] }],
   forkSession: ({ sessionId, message }) => [{ sessionId }, { sessionId, event: message }],
   updateTask: ({ sessionId }) => [{ sessionId }, { sessionId, goal: "mine now" }],

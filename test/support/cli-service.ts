@@ -165,6 +165,12 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return this.#ask({ command, fields, words });
   }
 
+  readSources({ id, session_id: session, ...fields }: Params) {
+    const command = ["memory", "sources", "--json"];
+    const words = id === undefined ? [] : [String(id)];
+    return this.#ask({ command, fields: { ...fields, session }, words });
+  }
+
   refuseRecall({ session_id, ids, ...fields }: Params) {
     if (!Array.isArray(ids)) throw new Unsayable("ids");
     const command = ["sessions", "not-this", "--json"];

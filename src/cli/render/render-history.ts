@@ -7,6 +7,7 @@ import type {
   MessageTrace,
   UndoOutcome,
 } from "../../core/operations/history.ts";
+import type { SourcesView } from "../../core/operations/sources.ts";
 import { plural, thousands } from "./amounts.ts";
 import { oneLine, printable } from "./printable.ts";
 import type { Style } from "./style.ts";
@@ -42,6 +43,33 @@ export function renderRecords(records: readonly RecalledRecord[]): string {
 export function renderRefusals({ refused }: RecallRefusals): string {
   return `${plural(refused.length, "record")} will not come back by ${refused.length === 1 ? "itself" : "themselves"} in this session.`;
 }
+
+/** What something rests on: its text, the statements that it was made from, the messages. */
+export function renderSources(view: SourcesView, style: Style, columns: number): string {
+  const made = view.madeFrom.map(({ id, content }) => `- ${id}  ${oneLine(content, 200)}\n`);
+  const head = `${style.cyan(view.kind)}  ${oneLine(view.content, 400)}\n${made.join("")}`;
+  if (view.messages.length === 0) return `${head}No message that is still there says it.\n`;
+  const rows = view.messages.map(({ sessionId, id, time, role, text }) => [
+    oneLine(sessionId, 60),
+    `@${id}`,
+    time.slice(0, 16).replace("T", " "),
+    role,
+    oneLine(text, Math.max(20, columns - SOURCE_TEXT_START)),
+  ]);
+  const heads = [
+    { title: "SESSION" },
+    { title: "ID" },
+    { title: "SAID" },
+    { title: "ROLE" },
+    { title: "TEXT" },
+  ] as const;
+  const left = view.messageCount - view.messages.length;
+  const more = left > 0 ? `${plural(left, "more message")}: --limit, --offset\n` : "";
+  return head + renderTable(heads, rows, style) + more;
+}
+
+/** Columns of the table before the text. */
+const SOURCE_TEXT_START = 80;
 
 /** A fork, in a sentence. */
 export function renderFork({ event, messages, historyTokens }: ForkedSession): string {
@@ -90,6 +118,7 @@ export function renderDiff(view: CompactionView, style: Style, columns: number):
 /** A message, and what was made of it. */
 export function renderTrace(trace: MessageTrace, style: Style): string {
   const { id, turn, time, tokens, now, pinned, memoryId, compactions, recalledBy } = trace;
+  const { broughtBackBy, learned, copyOf } = trace;
   const state = {
     whole: "in the history",
     shortened: "shortened in the history",
@@ -104,7 +133,12 @@ export function renderTrace(trace: MessageTrace, style: Style): string {
         return [`event ${event}`, `${FATES[fate]}${undone}`] as const;
       }),
       ["came back", recalledBy.map((event) => `event ${event}`).join(", ")],
+      ["brought back", broughtBackBy.map((event) => `event ${event}`).join(", ")],
       ["in memory as", memoryId ?? ""],
+      ["copy of", copyOf ? `@${copyOf.message} of session ${oneLine(copyOf.sessionId, 200)}` : ""],
+      ...learned.map(
+        ({ id: known, kind, content }) => [kind, `${known}  ${oneLine(content, 100)}`] as const,
+      ),
     ],
     style,
   );

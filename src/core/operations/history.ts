@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { EventEnvelope, Origin } from "../event.ts";
+import { KNOWLEDGE_KINDS, type KnowledgeKind } from "../knowledge.ts";
 import type { Message } from "../message.ts";
 import { messageSchema } from "../message-schema.ts";
 import type { Operation } from "./operation.ts";
@@ -85,6 +86,8 @@ export interface CompactionView {
   readonly summary: string | null;
   /** The parts of the log that the summary rests on, over the summaries before it, to what was said itself. */
   readonly sources: readonly LogSpan[];
+  /** In a fork: the compaction of the other session whose summary it also rests on. */
+  readonly inherits?: { readonly sessionId: string; readonly event: number };
   /** The compaction whose summary this one replaced. */
   readonly replaces: number | null;
   /** How many messages the history had before. */
@@ -113,6 +116,18 @@ export interface MessageTrace {
   readonly compactions: readonly TracedCompaction[];
   /** `seq` of the events by which it came back from memory. */
   readonly recalledBy: readonly number[];
+  /** `seq` of the events that brought it back whole. */
+  readonly broughtBackBy: readonly number[];
+  /** What the project learned from it, and the rules made of that. */
+  readonly learned: readonly LearnedFrom[];
+  /** In a fork: the message of another session that it is a copy of. */
+  readonly copyOf?: { readonly sessionId: string; readonly message: number };
+}
+
+export interface LearnedFrom {
+  readonly id: string;
+  readonly kind: KnowledgeKind;
+  readonly content: string;
 }
 
 export interface TracedCompaction {
@@ -140,6 +155,7 @@ export const compactionView = shape<CompactionView>()({
   tokensAfter: count,
   summary: z.string().nullable(),
   sources: z.array(z.object({ from: count, to: count })),
+  inherits: z.object({ sessionId: z.string(), event: count }).optional(),
   replaces: count.nullable(),
   messageCount: count,
   messages: z.array(
@@ -167,6 +183,11 @@ export const messageTrace = shape<MessageTrace>()({
   memoryId: z.string().nullable(),
   compactions: z.array(z.object({ event: count, fate, inForce: z.boolean() })),
   recalledBy: z.array(count),
+  broughtBackBy: z.array(count),
+  learned: z.array(
+    z.object({ id: z.string(), kind: z.enum(KNOWLEDGE_KINDS), content: z.string() }),
+  ),
+  copyOf: z.object({ sessionId: z.string(), message: count }).optional(),
 });
 
 export const undoCompaction = z.strictObject({

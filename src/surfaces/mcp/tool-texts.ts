@@ -50,6 +50,8 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<OperationName | "sessionEvents",
   listMemory:
     "List the entries of semantic memory, page by page, in the order they were stored. To find one thing, use memory_search.",
   memoryStats: "Count the entries of semantic memory, of the project or of one session.",
+  readSources:
+    "Show the exact messages that something rests on: an entry of memory, a record, a fact, a correction, a preference or a rule by its `id`, or the summary of a compaction by `session_id` and `event`, over the summaries before it.",
   addMemory:
     "Add a statement to memory, so that later sessions find it. Add decisions and their reasons, corrections, preferences, and facts that the code does not show. It is kept as your words and makes no rule. The same text is added once.",
   forgetMemory:

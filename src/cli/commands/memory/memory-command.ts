@@ -10,6 +10,7 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   list: async () => (await import("./read-commands.ts")).listCommand,
   stats: async () => (await import("./read-commands.ts")).statsCommand,
   add: async () => (await import("./add-command.ts")).addCommand,
+  sources: async () => (await import("./sources-command.ts")).sourcesCommand,
   export: async () => (await import("./read-commands.ts")).exportCommand,
   forget: async () => (await import("./forget-command.ts")).forgetCommand,
   verify: async () => (await import("./upkeep-commands.ts")).verifyCommand,
