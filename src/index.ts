@@ -126,6 +126,8 @@ export type {
   NextCompaction,
   PinnedMessage,
   Pins,
+  RecalledBefore,
+  RecalledText,
   UpdateTask,
 } from "./core/operations/working-memory.ts";
 export type { ModelPrice, PriceTable } from "./core/prices.ts";

@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { renderContext } from "../src/cli/render/render-context.ts";
+import { styleFor } from "../src/cli/render/style.ts";
 import type { MemoryRecalled } from "../src/core/event.ts";
 import type { Message } from "../src/core/message.ts";
 import { createSessionService, type ServiceOptions } from "../src/index.ts";
@@ -127,6 +129,30 @@ test("a session that is opened again sends the same records", async () => {
   const second = await openProject({ compaction: COMPACTION }, folder);
   const next = await second.say(session, "And where is it kept?");
   expect(next.slice(0, asked.length)).toEqual(asked);
+});
+
+test("the context of a session says what was recalled and why, until it leaves", async () => {
+  const { service, say, begin, recalled, left } = await openProject({ compaction: COMPACTION });
+  const session = await begin();
+  await left(session, "The spare key of the boathouse hangs behind the blue oilskin.");
+  await say(session, "Where does the spare key of the boathouse hang?");
+  await say(session, "Thanks.");
+  const [event] = await recalled(session);
+  const view = await service.context({ sessionId: session });
+  expect(view.recalled).toHaveLength(1);
+  expect(view.recalled[0]).toMatchObject({ bar: event?.bar });
+  expect(view.recalled[0]?.records.map(({ id, score }) => [id, score])).toEqual(
+    event?.records.map(({ id, score }) => [id, score]),
+  );
+  const [best] = view.recalled[0]?.records ?? [];
+  expect(best).toMatchObject({ session: null, saidBy: "user" });
+  const shown = renderContext(view, styleFor({ isTerminal: false }, {}), 100);
+  expect(shown).toContain(`(event ${view.recalled[0]?.event}); the best needed 0.42:\n`);
+  expect(shown).toContain(`user: ${best?.text.slice(0, 50)}`);
+  expect(shown).toContain(`(${best?.id})`);
+
+  await service.compact({ sessionId: session });
+  expect((await service.context({ sessionId: session })).recalled).toEqual([]);
 });
 
 test("a session that is opened again does not measure its bar again", async () => {

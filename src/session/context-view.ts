@@ -2,6 +2,8 @@ import { compactionContext } from "../agent/request-size.ts";
 import type { AgentCompaction } from "../agent/run-compaction.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
 import { joinedWith } from "../compaction/measure-history.ts";
+import type { RecalledRecord } from "../core/event.ts";
+import type { EventStore } from "../core/event-store.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import type {
@@ -9,6 +11,8 @@ import type {
   ContextPartName,
   ContextView,
   NextCompaction,
+  RecalledBefore,
+  RecalledText,
 } from "../core/operations/working-memory.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { ADDENDUM_HEADING } from "../knowledge/knowledge-addendum.ts";
@@ -20,6 +24,7 @@ export function contextView(
   state: SessionState,
   tools: ToolSet,
   { contextWindow, compaction }: SessionWindow,
+  recalled: readonly RecalledBefore[],
 ): ContextView {
   const threshold = compaction?.compactor.config.autoCompactThreshold;
   const parts = [
@@ -53,7 +58,31 @@ export function contextView(
     freeTokens: room === undefined ? null : Math.max(0, room - usedTokens),
     lastInputTokens: state.lastInputTokens,
     compaction: compaction ? nextCompaction(state, compaction, contextWindow, tools) : null,
+    recalled,
   };
+}
+
+/** What came back from memory and is still sent. The state has its text, and the log why it came back. */
+export async function recalledBefore(
+  { id: sessionId, recalled }: SessionState,
+  events: Pick<EventStore, "read">,
+): Promise<readonly RecalledBefore[]> {
+  const found: RecalledBefore[] = [];
+  for (const { before: message, ids } of recalled.shown) {
+    const isShown = ({ id }: RecalledRecord) => ids.includes(id);
+    for await (const { seq, event } of events.read(sessionId, message)) {
+      if (event.type === "run_completed" || event.type === "run_failed") break;
+      if (event.type !== "memory_recalled" || !event.records.some(isShown)) continue;
+      const records = event.records.filter(isShown).map(recalledText);
+      found.push({ message, event: seq, bar: event.bar ?? null, records });
+      break;
+    }
+  }
+  return found;
+}
+
+function recalledText({ id, session, said_by, time, score, text }: RecalledRecord): RecalledText {
+  return { id, session: session ?? null, saidBy: said_by, time: time ?? null, score, text };
 }
 
 /** Each message of the history is in one part. `knowledge` is the end of the system prompt. */

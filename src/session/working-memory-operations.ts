@@ -24,7 +24,7 @@ import {
 } from "../core/task.ts";
 import { headWithin } from "../core/tokens.ts";
 import type { Part } from "./checked-operations.ts";
-import { contextView } from "./context-view.ts";
+import { contextView, recalledBefore } from "./context-view.ts";
 import type { ServiceCore, ToolsOf } from "./service-core.ts";
 
 /** Changes a session's task record and pins, and says what fills its context window. */
@@ -68,7 +68,9 @@ export function workingMemoryOperations(
     },
     async context({ sessionId }) {
       const { state } = await live.open(sessionId);
-      return contextView(state, toolsOf(state.settings), await settings.window(state.settings));
+      const recalled = await recalledBefore(state, core.options.stores.events);
+      const window = await settings.window(state.settings);
+      return contextView(state, toolsOf(state.settings), window, recalled);
     },
   };
 }

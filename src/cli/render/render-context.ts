@@ -4,6 +4,7 @@ import type {
   ContextView,
   NextCompaction,
   Pins,
+  RecalledBefore,
 } from "../../core/operations/working-memory.ts";
 import { plural, thousands } from "./amounts.ts";
 import { oneLine } from "./printable.ts";
@@ -42,8 +43,23 @@ export function renderContext(view: ContextView, style: Style, columns: number):
       .map(({ name, tokens, messages }) => row(TITLES[name], tokens, messages)),
     ...(freeTokens === null ? [] : [row("free", freeTokens, 0)]),
   ];
-  return `${renderTable(COLUMNS, rows, style)}\n${factsOf(view).join("\n")}\n`;
+  const recalled = view.recalled.flatMap(recalledLines).map((line) => `${line}\n`);
+  return `${renderTable(COLUMNS, rows, style)}\n${factsOf(view).join("\n")}\n${recalled.join("")}`;
 }
+
+/** What came back from memory by itself, and why: its scores, and the score that the best of them needed. */
+function recalledLines({ message, event, bar, records }: RecalledBefore): string[] {
+  const needed = bar === null ? "" : `; the best needed ${bar.toFixed(2)}`;
+  return [
+    `From memory, before message ${message} (event ${event})${needed}:`,
+    ...records.map(({ id, session, saidBy, score, text }) => {
+      const who = session === null ? saidBy : `${saidBy}, session ${session}`;
+      return `  ${score.toFixed(2)}  ${oneLine(who, WHO_COLUMNS)}: ${oneLine(text, TEXT_COLUMNS)}  (${id})`;
+    }),
+  ];
+}
+
+const WHO_COLUMNS = 50;
 
 const COLUMNS = [
   { title: "PART" },

@@ -103,6 +103,31 @@ export interface ContextView {
   readonly lastInputTokens: number;
   /** When the next compaction comes; null without compaction. */
   readonly compaction: NextCompaction | null;
+  /** What came back from memory by itself and is still sent, in the order of the request. */
+  readonly recalled: readonly RecalledBefore[];
+}
+
+/** Records that the model is sent before a prompt. */
+export interface RecalledBefore {
+  /** Id of the prompt. */
+  readonly message: number;
+  /** The `memory_recalled` that has them. */
+  readonly event: number;
+  /** The score that the best of them had to reach; null in the log of an earlier version. */
+  readonly bar: number | null;
+  readonly records: readonly RecalledText[];
+}
+
+export interface RecalledText {
+  /** Id of the entry in memory. */
+  readonly id: string;
+  /** The session that said it; null for this one. */
+  readonly session: string | null;
+  readonly saidBy: string;
+  readonly time: string | null;
+  /** How sure memory was of it, or of the record that it stands beside. */
+  readonly score: number;
+  readonly text: string;
 }
 
 export interface NextCompaction {
@@ -174,6 +199,23 @@ export const contextView = shape<ContextView>()({
       callsLeft: count,
     })
     .nullable(),
+  recalled: z.array(
+    z.object({
+      message: count,
+      event: count,
+      bar: z.number().nullable(),
+      records: z.array(
+        z.object({
+          id: z.string(),
+          session: z.string().nullable(),
+          saidBy: z.string(),
+          time: z.string().nullable(),
+          score: z.number(),
+          text: z.string(),
+        }),
+      ),
+    }),
+  ),
 });
 
 /** A session's task record and pins, and what fills its context window. */
