@@ -57,7 +57,7 @@ export async function restoreBackup(
       hint: "It decides what is remembered, and which tool calls are allowed. If you know where it comes from, add --trust.",
     });
   }
-  for (const place of places) await requireEmpty(backup, place);
+  for (const place of places) await requireEmpty(place);
   await backup.verify(reading(work));
   for (const place of places) {
     if (place.workspace.storeAddress === undefined) await restoreFile(backup, place, work);
@@ -181,6 +181,10 @@ async function restoreFile(
   });
 }
 
+/**
+ * Copies a part into a namespace of its own, which then gets the name that it is to have. If it is killed before, that
+ * name has nothing, and the next restore of the same backup goes on.
+ */
 async function restoreDatabase(
   backup: BackupFile,
   { name }: BackupPlace,
@@ -189,18 +193,23 @@ async function restoreDatabase(
 ): Promise<void> {
   const { signal, onProgress } = work;
   const { moveStores } = await import("../moving/move-stores.ts");
+  const { postgresAddress } = await import("../stores/postgres/server-address.ts");
+  const { postgresStores } = await import("../stores/postgres/postgres-stores.ts");
+  const { renameNamespace } = await import("../stores/postgres/rename-namespace.ts");
+  const { namespace = "default", notify: _, ...place } = postgresAddress(address);
+  const part = backup.manifest.parts.find((each) => each.name === name);
+  const unseen = `${namespace} being restored from ${part?.sha256.slice(0, 16)}`;
   await withPart(backup, name, work, async (copy) => {
-    const to = await storesAtAddress(address);
+    const to = postgresStores({ ...place, namespace: unseen });
     try {
-      await to.events.saveCheckpoint(RESTORE_MARK, markOf(backup, name));
       await moveStores(copy, to, {
         signal,
         onProgress: (done) => onProgress({ step: "copying", done }),
       });
-      await to.events.saveCheckpoint(RESTORE_MARK, 0);
     } finally {
       await to.close();
     }
+    await renameNamespace(place, unseen, namespace);
   });
 }
 
@@ -210,20 +219,14 @@ async function storesAtAddress(address: string): Promise<Stores> {
   return postgresStores(postgresAddress(address));
 }
 
-/**
- * In a database, a restore of the same backup that was stopped goes on.
- *
- * @throws SessionError `NOT_POSSIBLE` when something is there
- */
-async function requireEmpty(
-  backup: BackupFile,
-  { name, workspace: { storeAddress, storePlace } }: BackupPlace,
-): Promise<void> {
+/** @throws SessionError `NOT_POSSIBLE` when something is there */
+async function requireEmpty({
+  workspace: { storeAddress, storePlace },
+}: BackupPlace): Promise<void> {
   if (storeAddress === undefined) return requireNoStore(storePlace);
   const stores = await storesAtAddress(storeAddress);
   try {
-    const begun = await stores.events.checkpoint(RESTORE_MARK);
-    if (begun === markOf(backup, name) || (await isEmpty(stores))) return;
+    if (await isEmpty(stores)) return;
   } finally {
     await stores.close();
   }
@@ -231,14 +234,6 @@ async function requireEmpty(
     message: "The database has something in this namespace. Nothing was restored over it.",
     hint: "Compare both with `rkat restore FILE --compare`. To use the backup, name another namespace in the address: ?namespace=NAME.",
   });
-}
-
-/** The checkpoint that says which backup is being restored; 0 when none is. */
-const RESTORE_MARK = "restore";
-
-function markOf({ manifest }: BackupFile, name: PartName): number {
-  const part = manifest.parts.find((each) => each.name === name);
-  return 1 + Number.parseInt(part?.sha256.slice(0, 12) ?? "", 16);
 }
 
 async function isEmpty({ events, memory, knowledge, trash, users }: Stores): Promise<boolean> {
