@@ -81,6 +81,26 @@ const RARE_WORDS: readonly Asked[] = [
   ["is there anything about a dessert", "allergy"],
 ];
 
+const MISSPELLED: readonly (readonly [...Asked, meant: string | undefined])[] = [
+  ["hazlenut alergy", "allergy", "hazelnut allergy"],
+  ["who has a hazelnutt allergy", "allergy", "who has a hazelnut allergy"],
+  ["Kubernets cluster in Frankfrut", "kubernetes", "Kubernets cluster in Frankfurt"],
+  ["which port is behind the old prxoy", "staging", "which port is behind the old proxy"],
+  ["Vertrag Kaffemaschine", "coffee", "Vertrag Kaffeemaschine"],
+  ["Rosenstrase Lager", "street", "Rosenstraße Lager"],
+  ["сервер с резервными копиями", "backup", undefined],
+  ["mødet i Arhus", "aarhus", undefined],
+  ["parseInvoiceTotls", "parser", "parseInvoiceTotals"],
+  ["invoice_parser", "parser", undefined],
+  ["billing/invoice_parser.ts", "parser", undefined],
+  ["the checksum deadbee", "checksum", undefined],
+  ["deadbeef4", "checksum", undefined],
+  ["version 2.14", "checksum", undefined],
+  ["deadbeef42", undefined, undefined],
+  ["HAZLENUT", undefined, undefined],
+  ["4311", undefined, undefined],
+];
+
 const NOTHING: readonly Asked[] = [
   ["what is it", undefined],
   ["was ist das", undefined],
@@ -140,6 +160,39 @@ describe.each(Object.entries(OPEN))("on %s", (_, open) => {
       expect(await answers(store, NOTHING)).toEqual(NOTHING);
     },
   );
+
+  test.each([0, 400])(
+    "a misspelled word finds what it means, and says so, beside %i others",
+    async (count) => {
+      const store = await opened(open, count);
+      const found: unknown[] = [];
+      for (const [query] of MISSPELLED) {
+        const [hit] = await store.search({ query, limit: 5 });
+        found.push([query, hit?.id, hit?.didYouMean]);
+      }
+      expect(found).toEqual(MISSPELLED);
+    },
+  );
+
+  test("a misspelled word counts less than the word itself", async () => {
+    const store = await opened(open, 400);
+    const [right] = await store.search({ query: "hazelnut dessert", limit: 1 });
+    const [wrong] = await store.search({ query: "hazlenut dessert", limit: 1 });
+    expect(wrong?.score).toBeLessThan(right?.score ?? 0);
+    expect(right?.didYouMean).toBeUndefined();
+  });
+
+  test("a word that is added later is found for itself", async () => {
+    const store = await opened(open, 20);
+    const query = "hazlenut";
+    expect((await store.search({ query, limit: 1 }))[0]?.id).toBe("allergy");
+    await store.add([
+      { id: "new", content: "Hazlenut is a village.", sessionId: "s", turn: 0, kind: "message" },
+    ]);
+    expect((await store.search({ query, limit: 5 })).map(({ id }) => id)).toEqual(["new"]);
+    await store.delete({ ids: ["new"] });
+    expect((await store.search({ query, limit: 5 })).map(({ id }) => id)).toEqual(["allergy"]);
+  });
 });
 
 test.skipIf(!hasPostgres)("both databases give the same scores", NEEDS_POSTGRES, async () => {
@@ -147,7 +200,7 @@ test.skipIf(!hasPostgres)("both databases give the same scores", NEEDS_POSTGRES,
     Object.values(OPEN).map(async (open) => {
       const store = await opened(open, 50);
       const all: unknown[] = [];
-      for (const [query] of [...RARE_WORDS, ...NOTHING]) {
+      for (const [query] of [...RARE_WORDS, ...NOTHING, ...MISSPELLED]) {
         const hits = await store.search({ query, limit: 5 });
         all.push(hits.map(({ id, score }) => [id, score]));
       }

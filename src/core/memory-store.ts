@@ -128,6 +128,8 @@ export interface MemoryHit extends ShownEntry {
     readonly after: readonly MemoryEntry[];
   };
   readonly explanation?: ScoreExplanation;
+  /** The question with words that entries have, in place of those that none has and that are spelled almost so. */
+  readonly didYouMean?: string;
 }
 
 /** The parts of a score. */

@@ -18,6 +18,7 @@ import { unpackRecords } from "./segments/columns.ts";
 import { LoadedColumns } from "./segments/loaded-columns.ts";
 import { wordBytes } from "./segments/word-block.ts";
 import { WordBlocks } from "./segments/word-blocks.ts";
+import { WordLists } from "./segments/word-lists.ts";
 import { KnownVectors } from "./vectors/code-table.ts";
 
 /**
@@ -61,6 +62,7 @@ export class OpenIndex implements PassageIndex {
   readonly #labels = new Map<number, string>();
   readonly #labelNumbers = new Map<string, number>();
   #lastLabel = 0;
+  readonly #lists = new WordLists();
   #vectors: KnownVectors | undefined;
   /** The last `catchUp` brought nothing new. */
   #isQuiet = false;
@@ -124,6 +126,11 @@ export class OpenIndex implements PassageIndex {
     return { isSame: this.#isQuiet, entries };
   }
 
+  /** All words that begin with a letter, one a line, in a list for each segment. */
+  wordsBeginningWith(letter: string): Asking<readonly string[]> {
+    return this.#lists.of(letter, this.#segments, this.#loaded);
+  }
+
   /** Reads the numbers of more sessions, for the search at hand. */
   *findSessions(which: NonNullable<MemoryFilter["sessions"]>): Asking<void> {
     const ids = "only" in which ? which.only : which.except;
@@ -135,7 +142,7 @@ export class OpenIndex implements PassageIndex {
   /** Bytes of memory that the words and columns take. */
   get bytes(): number {
     const loaded = [...this.#loaded.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-    return loaded + this.#cache.bytes + BYTES_OF_SLOT * this.#room.slots;
+    return loaded + this.#lists.bytes + this.#cache.bytes + BYTES_OF_SLOT * this.#room.slots;
   }
 
   /** The vectors of the last embedder that a search named. */
@@ -239,6 +246,7 @@ export class OpenIndex implements PassageIndex {
   /** Drops all words that were read before a removal: they may name removed entries. */
   #forgetWords(): void {
     this.#loaded.clear();
+    this.#lists.clear();
     this.#cache.clear();
     this.#labels.clear();
     this.#labelNumbers.clear();

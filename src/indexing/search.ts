@@ -10,9 +10,11 @@ import { type Asking, ask, question, together, transaction } from "./port/asking
 import type { EntryRow, SessionRow } from "./port/index-store.ts";
 import { type EntryQuery, type FoundEntry, findEntries } from "./score/find-entries.ts";
 import { formsOf, readQuestion } from "./score/question.ts";
+import type { StandIns } from "./score/question-evidence.ts";
 import { reportedScore, unreportedScore } from "./score/score.ts";
 import { entryOf, type TextMark, textMark } from "./segments/entries.ts";
 import { type NeighbourSlots, neighbourSlots } from "./segments/runs.ts";
+import { didYouMean, findStandIns, hasUnknown } from "./stand-ins.ts";
 import {
   type EmbeddedSearch,
   type Finding,
@@ -50,30 +52,32 @@ function* search(
   embedded: EmbeddedSearch | undefined,
 ): Asking<readonly MemoryHit[]> {
   const marks = texts.map(textMark);
-  const forms = texts.flatMap((text) => formsOf(readQuestion(text)));
+  const questions = texts.map((text) => ({ text, question: readQuestion(text) }));
+  const forms = questions.flatMap(({ question }) => formsOf(question));
   const words = [...forms, ...marks.map(({ word }) => word)];
   const { minScore } = query;
   const floor = minScore === undefined ? {} : { minScore: unreportedScore(minScore) };
-  const findNow = (): Found => ({
-    finding: find(index, { ...query, ...floor, texts }, embedded),
+  const findNow = (standIns: StandIns = new Map()): Found => ({
+    finding: find(index, { ...query, ...floor, texts, standIns }, embedded),
     marked: texts.map((text, at): MarkedText => {
       const mark = marks[at] as TextMark;
       return { key: textKey(text), slots: slotsWith(mark, index.postings(mark.word)) };
     }),
   });
-  const guess = isByWords(query, embedded) && index.recall(words) ? findNow() : undefined;
-  const caughtUp = yield* index.catchUp(
-    {
-      words,
-      sessionId: query.sessionId,
-      embedder: embedded && "vectors" in embedded ? embedded.embedder : undefined,
-    },
-    guess ? slotsOf(guess) : [],
-  );
+  const canGuess =
+    isByWords(query, embedded) && index.recall(words) && !hasUnknown(index, questions);
+  const guess = canGuess ? findNow() : undefined;
+  const wanted = {
+    words,
+    sessionId: query.sessionId,
+    embedder: embedded && "vectors" in embedded ? embedded.embedder : undefined,
+  };
+  const caughtUp = yield* index.catchUp(wanted, guess ? slotsOf(guess) : []);
   if (!caughtUp) return [];
-  if (query.sessions) yield* index.findSessions(query.sessions);
   const isRight = guess !== undefined && caughtUp.isSame;
-  const { finding, marked } = isRight ? guess : findNow();
+  const standIns = isRight ? undefined : yield* findStandIns(index, questions, wanted);
+  if (query.sessions) yield* index.findSessions(query.sessions);
+  const { finding, marked } = isRight ? guess : findNow(standIns);
   const read = bySlot(isRight ? caughtUp.entries : []);
   const seen = isRight
     ? { rows: [], entries: read, sessions: [] }
@@ -88,7 +92,12 @@ function* search(
   const explanation = query.explain ? SAME_TEXT : {};
   const found = [...same.map(({ slot }) => ({ slot, score: 1, ...explanation })), ...others];
   const sure = ifSureEnough(found, query);
-  return yield* hitsOf(index, query, sure, { entries: read, sessions: seen.sessions });
+  const hits = yield* hitsOf(index, query, sure, { entries: read, sessions: seen.sessions });
+  if (!standIns?.size) return hits;
+  return hits.map((hit) => {
+    const meant = didYouMean(questions, standIns, hit.content);
+    return meant === undefined ? hit : { ...hit, didYouMean: meant };
+  });
 }
 
 /** Finds entries by their words, and by their meaning if the questions have vectors. */

@@ -66,6 +66,7 @@ function specifiedResult(hit: MemoryHit) {
     said_by: saidBy(hit),
     // Another agent's session: it may be of another project.
     ...(hit.from ? { agent: hit.from.agent } : {}),
+    ...(hit.didYouMean === undefined ? {} : { did_you_mean: hit.didYouMean }),
   };
 }
 

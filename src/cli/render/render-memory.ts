@@ -117,7 +117,7 @@ function renderPassage(
 }
 
 function renderHit(hit: MemoryHit, style: Style, columns: number): string {
-  const { content, score, neighbours, explanation, from } = hit;
+  const { content, score, neighbours, explanation, from, didYouMean } = hit;
   const around = (entries: readonly MemoryEntry[] = []) =>
     entries.map((entry) => `  ${style.dim(`⋮ ${neighbourLine(entry, columns - 5)}`)}\n`).join("");
   const [place = "", ...text] = renderPassage({ place: placeOf(hit), content }, style).split(
@@ -127,6 +127,9 @@ function renderHit(hit: MemoryHit, style: Style, columns: number): string {
     `${style.green(score.toFixed(2))}  ${place}`,
     around(neighbours?.before),
     ...text,
+    didYouMean === undefined
+      ? ""
+      : `  ${style.dim(`did you mean: ${oneLine(printable(didYouMean), 200)}`)}\n`,
     around(neighbours?.after),
     from ? renderFrom(from, style) : "",
     explanation ? renderExplanation(explanation, style) : "",

@@ -152,6 +152,7 @@ export const memoryHit = shape<MemoryHit>()({
       ),
     })
     .optional(),
+  didYouMean: z.string().optional(),
 });
 
 export const memoryStats = shape<MemoryStats>()({

@@ -24,6 +24,7 @@ import {
   type QuestionEvidence,
   questionEvidence,
   type ScratchArrays,
+  type StandIns,
   scratchOf,
 } from "./question-evidence.ts";
 import { RANKING, type RankingWeights } from "./ranking-weights.ts";
@@ -35,6 +36,8 @@ export interface EntryQuery extends MemoryFilter {
   readonly limit: number;
   readonly minScore?: number;
   readonly explain?: boolean;
+  /** For words of the questions that no entry has. */
+  readonly standIns?: StandIns;
 }
 
 /** A result. */
@@ -94,7 +97,7 @@ function findWith(
 ): readonly FoundEntry[] {
   const question = readQuestion(text);
   const within = blocksOfSession(index, query);
-  const evidence = questionEvidence(index, question, weights, arrays, within);
+  const evidence = questionEvidence(index, question, weights, arrays, within, query.standIns);
   const bounds = new QuestionBounds(index, question, evidence, weights, arrays);
   const likelihood = likelihoodOf(index, question, weights);
   const own = new OwnWords(index, evidence.words);
@@ -301,11 +304,12 @@ function explainScore(
   const { length, session } = index.columns;
   const words = evidence.words.flatMap((asked): ScorePart[] => {
     const amounts = amountsAt(index, asked, slot, weights);
+    const of = asked.standIn ? `${asked.word} as ${asked.standIn.forms.join(", ")}` : asked.word;
     const amount = amounts.reduce((sum, part) => sum + part.amount, 0);
     const adds = asked.share * saturated(amount, length[slot] ?? 0, weights);
     return amounts
       .filter((part) => part.amount > 0)
-      .map((part) => ({ name: part.name, of: asked.word, adds: (adds * part.amount) / amount }));
+      .map((part) => ({ name: part.name, of, adds: (adds * part.amount) / amount }));
   });
   const ofSession = weights.session * (evidence.sessionShares[session[slot] ?? 0] ?? 0);
   const added = [...words, ...(ofSession > 0 ? [{ name: "session", adds: ofSession }] : [])];

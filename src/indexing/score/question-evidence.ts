@@ -17,9 +17,25 @@ export interface AskedWord {
   readonly word: string;
   readonly postings: Postings;
   readonly summary: WordSummary;
-  /** How much of the question it is, by its rarity. The shares of all words add up to 1. */
+  /** How much of the question it is, by its rarity. The shares of all words add up to 1, unless others stand for some. */
   readonly share: number;
+  /** Words of the index that stand for it, because no entry has it. */
+  readonly standIn?: StandIn | undefined;
 }
+
+/** Words of the index in place of one of a question that no entry has. */
+export interface StandIn {
+  /** The word of the question. */
+  readonly word: string;
+  readonly forms: readonly string[];
+  /** What they count, where the word itself would count 1. */
+  readonly counts: number;
+  /** They are spelled almost like the word, and may be others. */
+  readonly isNear: boolean;
+}
+
+/** By the form of the word that they stand for. */
+export type StandIns = ReadonlyMap<string, StandIn>;
 
 /** A session that says a word this often gets half of the most that the word can add. */
 const SESSION_SATURATION = 1.2;
@@ -43,31 +59,36 @@ export function questionEvidence(
   weights: RankingWeights,
   arrays: ScratchArrays,
   within?: Uint32Array,
+  standIns?: StandIns,
 ): QuestionEvidence {
   const found = [...question.forms].map(([form, word]) => {
-    const postings = postingsOf(index, form, question.otherForms.get(word));
+    const standIn = standIns?.get(form);
+    const forms = standIn?.forms ?? [form, ...(question.otherForms.get(word) ?? [])];
+    const postings = postingsOf(index, forms);
     const summary = wordSummary(index, postings, weights, within);
     const times = question.names.has(word) ? weights.name : 1;
     return {
       word,
       postings,
       summary,
+      standIn,
       rarity: times * rarity(postings.slots.length, index.passages),
     };
   });
   const rarities = found.reduce((sum, { rarity }) => sum + rarity, 0);
-  const words = found.map(({ rarity, ...rest }) => ({ ...rest, share: rarity / rarities }));
+  const words = found.map(({ rarity, ...rest }) => ({
+    ...rest,
+    share: ((rest.standIn?.counts ?? 1) * rarity) / rarities,
+  }));
   const namesSpeaker = words.some(({ summary }) => summary.isName);
   return { words, namesSpeaker, ...sessionShares(index, words, rarities, arrays) };
 }
 
-function postingsOf(
-  index: PassageIndex,
-  form: string,
-  others: readonly string[] | undefined,
-): Postings {
+/** The postings of a word in all of its forms. */
+function postingsOf(index: PassageIndex, forms: readonly string[]): Postings {
+  const [form = "", ...others] = forms;
   const own = index.postings(form);
-  if (others === undefined) return own;
+  if (others.length === 0) return own;
   return unitePostings([own, ...others.map((other) => index.postings(other))]);
 }
 
@@ -84,9 +105,11 @@ function sessionShares(
   { sessionShares: shares, covered }: ScratchArrays,
 ): Pick<QuestionEvidence, "sessionShares" | "bestSessionShare" | "bestCovered"> {
   let [bestSessionShare, bestCovered] = [0, 0];
-  for (const { summary, share } of words) {
+  for (const { summary, share, standIn } of words) {
     const { sessions, said } = summary;
-    const most = ((1 + SESSION_SATURATION) * rarity(sessions.length, index.sessions)) / rarities;
+    const counts = standIn?.counts ?? 1;
+    const most =
+      (counts * (1 + SESSION_SATURATION) * rarity(sessions.length, index.sessions)) / rarities;
     for (let at = 0; at < sessions.length; at += 1) {
       const session = sessions[at] as number;
       const times = said[at] as number;
@@ -228,7 +251,9 @@ export class OwnWords {
     return this.#words.some((word) => this.#has(entry, word));
   }
 
+  /** A word that is only near one of the question is another word. */
   hasAll(entry: number): boolean {
+    if (this.#words.some(({ standIn }) => standIn?.isNear)) return false;
     return this.#words.every((word) => this.#has(entry, word));
   }
 

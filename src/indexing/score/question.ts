@@ -99,6 +99,11 @@ function named(query: string, withCapital: readonly string[]): string[] {
   return [...new Set(meant)].slice(0, WORDS_MAX);
 }
 
+/** Words that are written in capitals alone. */
+export function capitalsIn(query: string): string[] {
+  return askedWords(query, boundsOf(query, /(?<![\p{L}\p{N}])\p{Lu}{2,100}(?![\p{L}\p{N}])/gu));
+}
+
 const IN_CAPITALS =
   /(?<![\p{L}\p{N}])(?!(?:OK|OKAY|YES|NO|PLEASE)\b)\p{Lu}{2,20}(?![\p{L}\p{N}])/gu;
 const IN_QUOTES = /(?<=["“„«])[^"“”„«»]{1,200}(?=["”»])/g;
@@ -111,7 +116,7 @@ function boundsOf(text: string, pattern: RegExp): number[] {
 }
 
 /** The form of a word in the index; `東*` is all words that begin so. */
-function formOf(word: string): string {
+export function formOf(word: string): string {
   return isBeginning(word) ? `${word}*` : stem(word);
 }
 

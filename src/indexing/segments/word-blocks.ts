@@ -65,6 +65,21 @@ export class WordBlocks {
     }
   }
 
+  /** The words that begin with `beginning`, each once. */
+  beginningWith(beginning: string): string[] {
+    const from = wordBytes(beginning);
+    const found: string[] = [];
+    for (let at = Math.max(0, this.#lastFrom(from)); at < this.#blocks.length; at += 1) {
+      const block = this.#blocks[at] as WordBlock;
+      for (let index = block.search(from); index < block.count; index += 1) {
+        const word = block.word(index);
+        if (!word.startsWith(beginning)) return found;
+        if (word !== found.at(-1)) found.push(word);
+      }
+    }
+    return found;
+  }
+
   /** The last block that begins with a word or one before it; -1 when there is none. */
   #lastFrom(word: Uint8Array): number {
     let [from, until] = [0, this.#rows.length];

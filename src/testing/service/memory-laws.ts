@@ -127,6 +127,17 @@ export const memoryLaws: readonly Law<OpenService>[] = [
     },
   },
   {
+    name: "a misspelled word finds what it means, and the result says what that is",
+    async holds(open) {
+      const { service } = await remembering(await open());
+      const [hit] = await service.searchMemory({ query: "keeps the lighthuose" });
+      expects(hit?.content.includes("lighthouse") ?? false, "the lighthouse", hit);
+      assert.equal(hit?.didYouMean, "keeps the lighthouse");
+      const [right] = await service.searchMemory({ query: "keeps the lighthouse" });
+      assert.equal(right?.didYouMean, undefined);
+    },
+  },
+  {
     name: "memory is listed page by page and counted, of the project or of one session",
     async holds(open) {
       const { service, sessionId } = await remembering(await open());
