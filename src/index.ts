@@ -21,7 +21,13 @@ export { type LibraryOptions, withLibrary } from "./session/with-library.ts";
 
 // Its requests and results, by area. Each operation is described at its interface.
 
-export type { HeldInstruction } from "./core/kept-state.ts";
+export type {
+  DeniedCall,
+  HeldInstruction,
+  ShownMessage,
+  ShownRecords,
+  ShownTask,
+} from "./core/kept-state.ts";
 export type {
   Allowed,
   AnswerApproval,
@@ -95,6 +101,7 @@ export type {
   HistoryMessage,
   ListSessions,
   SessionCreated,
+  SessionFork,
   SessionSummary,
   SessionView,
   Subscribe,
@@ -128,6 +135,7 @@ export type {
   Pins,
   RecalledBefore,
   RecalledText,
+  ShownAgain,
   UpdateTask,
 } from "./core/operations/working-memory.ts";
 export type { ModelPrice, PriceTable } from "./core/prices.ts";
@@ -159,6 +167,7 @@ export {
 export type {
   AnchorReport,
   Author,
+  BroughtMessage,
   Cleaned,
   CleanedPlace,
   CompactionCompleted,
@@ -170,14 +179,18 @@ export type {
   DurableEvent,
   EventEnvelope,
   GivenInstructions,
+  HistoryInherited,
   HostItemsChanged,
   MemoryRecalled,
+  MessagesBroughtBack,
   NewEvent,
   NotCleanedPlace,
   Origin,
   PrunedOutput,
   RecalledRecord,
+  RecallRefused,
   SessionEvent,
+  SessionForked,
   SessionSettings,
   StandingInstruction,
   StoredEvent,
@@ -188,6 +201,7 @@ export type {
   TransientEvent,
   WordsReport,
 } from "./core/event.ts";
+export type { InheritedSummary, SaidIn } from "./core/fork.ts";
 export {
   type AssistantBlock,
   type AssistantMessage,

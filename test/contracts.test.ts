@@ -294,6 +294,22 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
     "a compaction can be undone, with what was said since, and the undo too, after everything was closed",
     "an undone compaction gives the next request that it had before, and the undone undo the one after it, byte for byte",
   ],
+  "A fork's next request is the one that the other session would have made at that event, and stays so when the other is deleted.":
+    [
+      "a fork begins with what the other session's model saw at an event, both know each other, and both go on alone, after everything was closed",
+      "a fork stays whole when the other session is deleted, and its messages are found once before and after",
+    ],
+  "What is brought back is in the next request, whole, and leaves with the next compaction unless it is pinned.":
+    [
+      "what is brought back is in the window until the next compaction, pinned ones through all, after everything was closed",
+      "what is brought back stands whole at the end of the last request, as a quote with its time, and stays in its place",
+    ],
+  "A record that was refused never comes back by itself in that session.": [
+    "a record that was refused does not come back by itself in that session again",
+  ],
+  "Nothing is a result when the best has less than the score that it needs.": [
+    "nothing is a result when the best has less than the score that it needs, and else all are",
+  ],
   "Records of memory stand before the prompt that they are about, and leave first at the next compaction.":
     [
       "what left a chat comes back before the prompt that needs it, in each later request, and in a later process",

@@ -113,6 +113,9 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   "sessions restore": ["some-session"],
   "sessions compact": ["last"],
   "sessions undo": ["last"],
+  "sessions fork": ["last"],
+  "sessions bring-back": ["last", "@3"],
+  "sessions not-this": ["last", "some-entry"],
   "sessions diff": ["last"],
   "sessions why": ["last", "@3"],
   "sessions log": ["last"],
@@ -178,7 +181,7 @@ const HIDDEN = ["hook"];
 /** The commands that a help lists. */
 function listedIn(help: string): readonly string[] {
   const list = help.split("Commands:\n")[1]?.split("\n\n")[0] ?? "";
-  return [...list.matchAll(/^ {2}([a-z]+)/gm)].flatMap(([, name]) => name ?? []);
+  return [...list.matchAll(/^ {2}([a-z-]+)/gm)].flatMap(([, name]) => name ?? []);
 }
 
 test("the table above has every command", async () => {

@@ -5,6 +5,7 @@ import { type Stores, sqliteStores } from "../../src/sqlite.ts";
 import { postgresAddress } from "../../src/stores/postgres/server-address.ts";
 import { temporaryFolder } from "./obey.ts";
 import { freshSchema, hasPostgres, postgresUrl } from "./postgres.ts";
+import { systemEnvironment } from "./system-environment.ts";
 
 /** A project with a store of its own. */
 export interface Place {
@@ -18,7 +19,7 @@ export const PLACE_KINDS: readonly Kind[] = hasPostgres ? ["SQLite", "PostgreSQL
 export async function newPlace(kind: Kind = "SQLite"): Promise<Place> {
   const cwd = await temporaryFolder();
   const address = kind === "SQLite" ? undefined : await newAddress();
-  const workspace = await openWorkspace({ cwd, env: process.env }, cwd, undefined, address);
+  const workspace = await openWorkspace({ cwd, env: systemEnvironment() }, cwd, undefined, address);
   return {
     workspace,
     open() {
@@ -41,6 +42,6 @@ async function newAddress(): Promise<string> {
 /** A project whose store this user made, with something in it. */
 export async function newProject(kind: Kind = "SQLite"): Promise<Place> {
   const place = await newPlace(kind);
-  if (kind === "SQLite") makeStore(place.workspace, process.env);
+  if (kind === "SQLite") makeStore(place.workspace, systemEnvironment());
   return place;
 }
