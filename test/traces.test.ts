@@ -1,3 +1,6 @@
+import { readFileSync, symlinkSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { context, metrics, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
@@ -26,6 +29,8 @@ import { scriptedModel } from "../src/testing.ts";
 import { openTelemetry } from "../src/traces/open-telemetry.ts";
 import { IMPORTS_BUILT_PACKAGE } from "./support/built-package.ts";
 import { messageView } from "./support/message-view.ts";
+import { providerForTest } from "./support/provider-for-test.ts";
+import { Project } from "./support/rkat-process.ts";
 import { spawnSync } from "./support/start-process.ts";
 
 const SECRET = "the vault opens with tangerine";
@@ -203,7 +208,7 @@ test("how long calls take and what they read and write are metrics", async () =>
 test("nothing of what was said is shown, not in failures either", async () => {
   const service = newService();
   const { sessionId } = await service.createSession({ systemPrompt: SECRET });
-  for (const prompt of [`run it: ${SECRET}`, `fail it: ${SECRET}`, SECRET, SECRET, SECRET]) {
+  for (const prompt of [`run it: ${SECRET}`, `fail it: ${SECRET}`, SECRET]) {
     await service.startTurn({ sessionId, prompt });
   }
   await service.searchMemory({ query: SECRET });
@@ -287,6 +292,40 @@ test("the window of another loop shows its compactions inside of the loop's span
   const { "rkat.compaction.tokens_before": before, "rkat.compaction.tokens_after": after } =
     compaction?.attributes ?? {};
   expect(Number(after)).toBeLessThan(Number(before));
+});
+
+/** What a program that is watched loads before everything else. It writes the names of its spans when it ends. */
+const SETUP = `
+  import { context, trace } from "@opentelemetry/api";
+  import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+  import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+  import { writeFileSync } from "node:fs";
+  const exporter = new InMemorySpanExporter();
+  const spanProcessors = [new SimpleSpanProcessor({ exporter })];
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors }));
+  process.on("exit", () => {
+    const spans = exporter.getFinishedSpans().map(({ name, attributes }) => ({ name, attributes }));
+    if (spans.length > 0) writeFileSync("spans.json", JSON.stringify(spans));
+  });
+`;
+
+// It starts a process, with the SDK of OpenTelemetry in it.
+test("the command shows its turns to what NODE_OPTIONS loads, with the provider's own package", async () => {
+  const project = await Project.open({ provider: await providerForTest() });
+  const setup = join(project.folder, "node_modules", "setup.mjs");
+  project.write("node_modules/setup.mjs", SETUP);
+  symlinkSync(resolve("node_modules/@opentelemetry"), join(dirname(setup), "@opentelemetry"));
+  const env = { NODE_OPTIONS: `--import=${pathToFileURL(setup).href}` };
+  const { code, stderr } = await project.start(["run", "Hello."], "", env).ended;
+  expect(code, stderr).toBe(0);
+  const shown = JSON.parse(readFileSync(join(project.folder, "spans.json"), "utf8")) as {
+    readonly name: string;
+    readonly attributes: object;
+  }[];
+  const names = shown.map(({ name }) => name);
+  expect(names).toEqual(["chat gpt-test", "invoke_agent rkat"]);
+  expect(shown[1]?.attributes).toMatchObject({ "gen_ai.provider.name": "openai" });
 });
 
 test("without anything that takes spans, the package is not loaded", () => {
