@@ -96,6 +96,11 @@ export interface MemoryQuery extends MemoryFilter {
   readonly query: string | readonly string[];
   /** Maximum number of results. */
   readonly limit: number;
+  /**
+   * When and where it was asked, such as `2026-11-26T10:00+01:00[Europe/Berlin]`: "last Tuesday" is before then. Without it,
+   * such words count from the newest entry.
+   */
+  readonly at?: string;
   /** Minimum score. Default: the floor of the store. */
   readonly minScore?: number;
   /** The score that the best result needs. If none has it, there are no results, and none is read. */

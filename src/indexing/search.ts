@@ -52,7 +52,7 @@ function* search(
   embedded: EmbeddedSearch | undefined,
 ): Asking<readonly MemoryHit[]> {
   const marks = texts.map(textMark);
-  const questions = texts.map((text) => ({ text, question: readQuestion(text) }));
+  const questions = texts.map((text) => ({ text, question: readQuestion(text, query.at) }));
   const forms = questions.flatMap(({ question }) => formsOf(question));
   const words = [...forms, ...marks.map(({ word }) => word)];
   const { minScore } = query;

@@ -23,6 +23,7 @@ import type { SessionStore } from "../core/session-store.ts";
 import { withinTokens } from "../core/tokens.ts";
 import { NO_TRACES } from "../core/traces.ts";
 import type { Outages } from "../core/warn.ts";
+import { nowHere } from "../core/zoned-time.ts";
 import { isMemoryBehind } from "../projections/log-projection.ts";
 import { saidOnce, withoutInherited } from "./inherited-copies.ts";
 import type { MemoryAudit } from "./memory-audit.ts";
@@ -87,8 +88,9 @@ export function memoryOperations(
     await projectedIfPossible();
     const query = await ofSource(request, sessions, options);
     const { limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT } = query;
+    const at = request.at ?? nowHere();
     const hits = await searchFor(limit, withoutCopies, (wider) =>
-      memory.search({ ...query, limit: wider }),
+      memory.search({ ...query, at, limit: wider }),
     );
     const learned = hits.flatMap(({ id, kind }) => (kind === "message" ? [] : [id]));
     // What was found is evicted last. A failure to note that must not fail the search.

@@ -5,6 +5,8 @@ import { SEARCH_SCOPES, type SearchScope } from "../../config/settings.ts";
 import { given } from "../../core/fields.ts";
 import { MEMORY_KINDS, type MemoryFilter, type MemoryKind } from "../../core/memory-store.ts";
 import type { SourceConditions } from "../../core/session-source.ts";
+import { timeInWords } from "../../core/time-in-words.ts";
+import { nowHere, readClock } from "../../core/zoned-time.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** The description of the argument that names a session. */
@@ -55,6 +57,8 @@ export interface FilterFlags {
   readonly kind?: MemoryKind;
   readonly since?: string;
   readonly until?: string;
+  /** When and where the flags were typed. Default: now, here. */
+  readonly at?: string;
   readonly agent?: string;
   readonly project?: string;
   readonly branch?: string;
@@ -101,8 +105,21 @@ export function addFilterFlags(command: Command): Command {
     .option("--session <session>", `only this session: ${SESSION_ARGUMENT}`)
     .option("--role <role>", "only this role: user, assistant …")
     .addOption(new Option("--kind <kind>", "only entries of this kind").choices(MEMORY_KINDS))
-    .option("--since <time>", "from this day or time on (ISO 8601)")
-    .option("--until <time>", "up to this time (ISO 8601); a day includes all of that day");
+    .option("--since <time>", 'from this day or time on (ISO 8601, or "last Tuesday")')
+    .option("--until <time>", "up to this time; a day includes all of that day");
+}
+
+/** A time as a filter takes it: "last Tuesday" is its first or last millisecond. Other texts stay as they are. */
+export function timeOf(
+  flags: Pick<FilterFlags, "since" | "until" | "at">,
+  name: "since" | "until",
+): string | undefined {
+  const text = flags[name];
+  if (text === undefined || /^\d{4}-\d\d-\d\d/.test(text)) return text;
+  const clock = readClock(flags.at ?? nowHere());
+  const [span] = (clock && timeInWords(text, clock)?.spans) ?? [];
+  const ms = name === "since" ? span?.from : span && span.to - 1;
+  return ms === undefined || !Number.isFinite(ms) ? text : new Date(ms).toISOString();
 }
 
 /**
@@ -115,7 +132,8 @@ export async function filtersOf(
   flags: FilterFlags,
   terminal: Pick<Terminal, "cwd">,
 ): Promise<Filters> {
-  const { session, role, kind, since, until } = flags;
+  const { session, role, kind } = flags;
+  const [since, until] = [timeOf(flags, "since"), timeOf(flags, "until")];
   const filters = {
     ...given({ sessionId: session, role, kind, since, until }),
     ...sourceOf(flags, terminal),

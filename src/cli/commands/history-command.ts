@@ -10,7 +10,14 @@ import { renderHistoryHits } from "../render/render-memory.ts";
 import { styleFor } from "../render/style.ts";
 import { printJson, printPlaces } from "../terminal/print.ts";
 import { findExisting } from "./find-session.ts";
-import { addSourceFlags, countFlag, SESSION_ARGUMENT, scopeFlag, sourceOf } from "./flags.ts";
+import {
+  addSourceFlags,
+  countFlag,
+  SESSION_ARGUMENT,
+  scopeFlag,
+  sourceOf,
+  timeOf,
+} from "./flags.ts";
 import { withService } from "./with-service.ts";
 
 interface SearchFlags extends SourceConditions {
@@ -43,8 +50,8 @@ export function historyCommand(program: Command, context: CliContext): void {
     .option("--session <session>", `only this session: ${SESSION_ARGUMENT}`)
     .option("--from-turn <n>", "from this turn on; the first is 0", turn)
     .option("--to-turn <n>", "up to this turn", turn)
-    .option("--since <time>", "from this day or time on (ISO 8601)")
-    .option("--until <time>", "up to this time (ISO 8601); a day includes all of that day")
+    .option("--since <time>", 'from this day or time on (ISO 8601, or "last Tuesday")')
+    .option("--until <time>", "up to this time; a day includes all of that day")
     .addOption(
       scopeFlag("search this project, the user-wide store ~/.rkat, or both").default("all"),
     )
@@ -53,7 +60,12 @@ export function historyCommand(program: Command, context: CliContext): void {
       const find = async (service: SessionService) => {
         const query = words.join(" ");
         const sessionId = session === undefined ? undefined : await findExisting(service, session);
-        const filters = { ...flags, ...sourceOf(flags, terminal), ...given({ sessionId }) };
+        const times = { since: timeOf(flags, "since"), until: timeOf(flags, "until") };
+        const filters = {
+          ...flags,
+          ...sourceOf(flags, terminal),
+          ...given({ sessionId, ...times }),
+        };
         const hits = await service.searchHistory({ query, ...filters });
         if (json) {
           const found = hits.map((hit) => toWire(historyHit, hit));

@@ -10,9 +10,11 @@ import {
   type ShownEntry,
   type Watch,
 } from "../memory-store.ts";
+import { readClock } from "../zoned-time.ts";
 import type { Operation } from "./operation.ts";
 import type { Given } from "./parse-request.ts";
 import {
+  askedAt,
   eitherOf,
   origin,
   positive,
@@ -43,6 +45,10 @@ export const searchMemory = z.strictObject({
   /** Number of entries to show before and after each result. */
   neighbours: z.int().min(0).max(20).optional(),
   explain: z.boolean().optional(),
+  /** When and where it is asked, for "last Tuesday". Default: now, in the zone of the process that answers. */
+  at: askedAt
+    .refine((at) => readClock(at) !== undefined, "names no zone that is known here")
+    .optional(),
   /** Token limit of all result texts together, neighbours included. */
   maxTokens: positive.optional(),
 });

@@ -23,6 +23,14 @@ export const isoTime = z
     "expected an ISO 8601 time, such as 2025-01-20 or 2025-01-20T14:30:00Z",
   );
 
+/** When and where something was asked: a time, and the name of a zone in brackets. */
+export const askedAt = z
+  .string()
+  .regex(
+    new RegExp(`^${DAY}T${CLOCK}(?:\\[[A-Za-z0-9_+/-]{1,64}\\])?$`),
+    "expected a time with its zone, such as 2026-11-26T10:00:00+01:00[Europe/Berlin]",
+  );
+
 /** Filters of time, both included. A time without a zone is in UTC. A day in `until` includes all of that day. */
 export const timeFilters = {
   since: isoTime.describe("From this day or time on (ISO 8601, in UTC without a zone).").optional(),

@@ -15,7 +15,7 @@ import {
   SAID_MASK,
 } from "../passages/passage-index.ts";
 import { type Likelihood, likelihoodOf } from "./likelihood.ts";
-import { readQuestion } from "./question.ts";
+import { type Question, readQuestion } from "./question.ts";
 import {
   type AskedWord,
   BlockShares,
@@ -36,6 +36,8 @@ export interface EntryQuery extends MemoryFilter {
   readonly limit: number;
   readonly minScore?: number;
   readonly explain?: boolean;
+  /** When and where it was asked. */
+  readonly at?: string;
   /** For words of the questions that no entry has. */
   readonly standIns?: StandIns;
 }
@@ -95,7 +97,8 @@ function findWith(
   query: EntryQuery,
   weights: RankingWeights,
 ): readonly FoundEntry[] {
-  const question = readQuestion(text);
+  const question = readQuestion(text, query.at);
+  if (question.listsTime) return entriesOfTime(index, question, query, weights);
   const within = blocksOfSession(index, query);
   const evidence = questionEvidence(index, question, weights, arrays, within, query.standIns);
   const bounds = new QuestionBounds(index, question, evidence, weights, arrays);
@@ -125,6 +128,41 @@ function findWith(
  * five. One of three is enough where words are not stemmed: the others may be there in another form.
  */
 const RARE_SHARE = { english: 0.3, other: 0.25 } as const;
+
+/** What an entry scores that was said at the time that a question asks for, with no word in common. */
+const LISTED_SCORE = 0.5;
+/** The factor of an entry of the less likely time: "last Tuesday" may be that of the week before. */
+const LESS_LIKELY = 0.9;
+
+/** The entries of the time that a question asks for, what people said first. */
+function entriesOfTime(
+  index: PassageIndex,
+  question: Question,
+  query: EntryQuery,
+  weights: RankingWeights,
+): readonly FoundEntry[] {
+  const { entry, session } = index.columns;
+  const { time } = index.details(0, index.slots);
+  const likelihood = likelihoodOf(index, question, weights);
+  const wanted = slotFilter(index, query);
+  const best = new BestEntries(index, query.limit);
+  for (let slot = 0; slot < index.slots; slot += 1) {
+    if (session[slot] === 0 || entry[slot] !== slot) continue;
+    const at = time[slot] as number;
+    const span = question.spans.findIndex(({ from, to }) => from <= at && at < to);
+    if (span < 0 || !wanted(slot)) continue;
+    best.offer(
+      slot,
+      slot,
+      LISTED_SCORE * LESS_LIKELY ** span * (likelihood(slot) / weights.inSpan),
+    );
+  }
+  return [...best].flatMap(({ slot, value: score }) => {
+    if (score < (query.minScore ?? 0)) return [];
+    const parts = [{ name: "from that time", adds: score }];
+    return [{ slot, score, ...(query.explain ? { explanation: { parts } } : {}) }];
+  });
+}
 
 interface Search {
   readonly index: PassageIndex;

@@ -63,7 +63,7 @@ export function fuseLikeness(
   });
   const floor = query.minScore ?? floorOf(index);
   const floorByMeaning = query.minScore ?? ALIKE_SCORE;
-  const likelihood = likelihoodOf(index, readQuestion(text));
+  const likelihood = likelihoodOf(index, readQuestion(text, query.at));
   const meaningOf = (entry: number, likeness: number) =>
     1 - Math.exp(-WEIGHT * likeness * likelihood(entry));
   const least = leastResult(byWords, query.limit, floor);

@@ -40,7 +40,7 @@ export function likelihoodOf(
     (isNamed(speakerOf(slot)) ? weights.speakerNamed : 1) *
     (otherOf(slot) === undefined ? 1 : weights.assistant) *
     (withoutTime(slot) ? weights.withoutTime : 1) *
-    (fromTime(slot) ? weights.inTime : 1);
+    (fromTime(slot) ? timeWeight(question, weights) : 1);
   const parts = (slot: number) => {
     const found: ScorePart[] = [];
     const named = speakerOf(slot);
@@ -56,7 +56,8 @@ export function likelihoodOf(
       found.push({ name: "role", of: index.label(other) ?? "", times: weights.assistant });
     }
     if (withoutTime(slot)) found.push({ name: "says no time", times: weights.withoutTime });
-    if (fromTime(slot)) found.push({ name: "from that time", times: weights.inTime });
+    if (fromTime(slot))
+      found.push({ name: "from that time", times: timeWeight(question, weights) });
     return found;
   };
   return Object.assign(likelihood, { parts });
@@ -71,7 +72,13 @@ export function maxLikelihood(
   namesSpeaker: boolean,
   weights: RankingWeights,
 ): number {
-  return (namesSpeaker ? weights.speakerNamed : 1) * (question.time ? weights.inTime : 1);
+  return (
+    (namesSpeaker ? weights.speakerNamed : 1) * (question.time ? timeWeight(question, weights) : 1)
+  );
+}
+
+function timeWeight({ spans }: Question, weights: RankingWeights): number {
+  return spans.length > 0 ? weights.inSpan : weights.inTime;
 }
 
 /** Tells whether a label is a name that the question has a word of. */

@@ -1,3 +1,5 @@
+import { type Span, timeInWords } from "../../core/time-in-words.ts";
+import { readClock } from "../../core/zoned-time.ts";
 import { CharacterKinds, isAscii, sizeIn } from "../../text/character-kinds.ts";
 import { STOP_WORDS } from "../words/english.ts";
 import { functionWordsIn, withoutPhrases } from "../words/function-words.ts";
@@ -33,20 +35,30 @@ export interface Question {
   readonly asksForAnswers: boolean;
   /** The time that it names. */
   readonly time: NamedTime | undefined;
+  /** The same, where it is known when the question was asked; the likelier one first. */
+  readonly spans: readonly Span[];
+  /** It has a time and asks for nothing more than what was said then: "what did I say last Tuesday". */
+  readonly listsTime: boolean;
 }
 
 /** More words make a search slower, and no better. */
 const WORDS_MAX = 64;
 
 /** The last question: a search reads its own several times. */
-let last: { readonly query: string; readonly question: Question } | undefined;
+let last:
+  | { readonly query: string; readonly at: string | undefined; readonly question: Question }
+  | undefined;
 
-export function readQuestion(query: string): Question {
-  if (last?.query !== query) last = { query, question: read(query) };
+/** `at` is when and where it was asked. */
+export function readQuestion(query: string, at?: string): Question {
+  if (last?.query !== query || last.at !== at) last = { query, at, question: read(query, at) };
   return last.question;
 }
 
-function read(query: string): Question {
+function read(query: string, at: string | undefined): Question {
+  const clock = at === undefined ? undefined : readClock(at);
+  const said = clock && timeInWords(query, clock);
+  const timeWords = new Set(said ? askedWords(query, [said.start, said.end]) : []);
   const all = askedWords(withoutPhrases(query));
   const month = monthIn(query);
   const foreign = functionWordsIn(all);
@@ -54,10 +66,16 @@ function read(query: string): Question {
   const meaningful: string[] = [];
   for (const word of all) {
     if (isStopWord(word) && !(word === "may" && month === "may")) continue;
+    // An entry of that day has its time. Its text hardly says "last Tuesday".
+    if (said?.isRelative && timeWords.has(word)) continue;
     if (meaningful.push(word) === WORDS_MAX) break;
   }
   const names = askedWords(query, capitalised(query));
-  const words = meaningful.length > 0 || all.length === 0 ? meaningful : named(query, names);
+  const listsTime =
+    said !== undefined &&
+    meaningful.every((word) => timeWords.has(word) || SAYING_WORDS.has(stem(word)));
+  const isSaid = meaningful.length > 0 || all.length === 0;
+  const words = listsTime ? [] : isSaid ? meaningful : named(query, names);
   return {
     words,
     forms: new Map(words.map((word) => [formOf(word), word])),
@@ -70,9 +88,24 @@ function read(query: string): Question {
     names: new Set(names),
     asksWhen: WHEN.test(query),
     asksForAnswers: ANSWERS.test(query),
-    time: namedTime(query, month),
+    time: clock ? said && isIn(said.spans) : namedTime(query, month),
+    spans: said?.spans ?? [],
+    listsTime,
   };
 }
+
+function isIn(spans: readonly Span[]): NamedTime {
+  return (time) => spans.some(({ from, to }) => from <= time && time < to);
+}
+
+/** Words of questions for whatever was said, by their stems. */
+const SAYING_WORDS: ReadonlySet<string> = new Set(
+  `say tell talk speak discuss mention write note ask happen do plan decide work chat conversation message anything
+  everything something thing session sagen gesagt besprochen geredet erzählt erzahlt geschrieben notiert passiert
+  gemacht los entschieden gefragt`
+    .split(/\s+/)
+    .map(stem),
+);
 
 /** Whether a question has stop words and says nothing more. Only its own text answers it. */
 export function saysNothing(query: string): boolean {

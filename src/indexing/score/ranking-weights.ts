@@ -27,6 +27,8 @@ export interface RankingWeights {
   readonly withoutTime: number;
   /** Factor of an entry from the time that the question names. */
   readonly inTime: number;
+  /** The same, where it is known when the question was asked. */
+  readonly inSpan: number;
 }
 
 export const RANKING: RankingWeights = {
@@ -42,4 +44,5 @@ export const RANKING: RankingWeights = {
   assistant: 0.55,
   withoutTime: 0.75,
   inTime: 1.2,
+  inSpan: 1.6,
 };

@@ -4,6 +4,7 @@ import { SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
 import type { OpenMemory } from "../../../core/operations/memory.ts";
 import type { SessionService } from "../../../core/session-service.ts";
+import { readClock } from "../../../core/zoned-time.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { memoryJson, renderMemoryHits, renderNothingFound } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
@@ -31,6 +32,7 @@ interface SearchFlags extends FilterFlags {
   readonly neighbours?: number;
   readonly explain?: true;
   readonly maxTokens?: number;
+  readonly at?: string;
   readonly scope: SearchScope;
   readonly json?: true;
 }
@@ -54,18 +56,19 @@ export function searchCommand(memory: Command, context: CliContext): void {
     .option("--min-score <score>", "only results with at least this score, 0 to 1", shareFlag)
     .option("--max-tokens <n>", "limit of tokens of all results", countFlag(1e9, 1))
     .option("--explain", "show how each score came about")
-    .option("--queries <file>", 'many searches: one {"id","text"} per line, - for stdin')
+    .option("--at <time>", 'when it is asked, for "yesterday" and the like (default: now, here)')
+    .option("--queries <file>", 'many searches: one {"id","text","at"?} per line, - for stdin')
     .addOption(
       scopeFlag("search this project, the user-wide store ~/.rkat, or both").default("all"),
     )
     .option("--json", "for scripts")
     .addHelpText("after", SCORES);
   addFilterFlags(search).action(async (words: string[], flags: SearchFlags) => {
-    const { limit, minScore, neighbours, explain, maxTokens, queries } = flags;
+    const { limit, minScore, neighbours, explain, maxTokens, queries, at } = flags;
     const typed = [...(words.length > 0 ? [words.join(" ")] : []), ...(flags.query ?? [])];
     requireQuery(typed, queries);
     await withFilteredMemory(context, search, flags, (operations, filters) => {
-      const options = given({ limit, minScore, neighbours, explain, maxTokens, ...filters });
+      const options = given({ limit, minScore, neighbours, explain, maxTokens, at, ...filters });
       return queries === undefined
         ? searchOnce(context, operations, typed, options, flags.json)
         : searchMany(context, operations, queries, options);
@@ -111,8 +114,9 @@ async function searchMany(
 ): Promise<void> {
   const { readJsonLines } = await import("../../terminal/input-file.ts");
   const queries = await Array.fromAsync(readJsonLines(file, terminal, checkQuery));
-  for (const { id, text } of queries) {
-    const results = memoryJson(await memory.searchMemory({ ...options, query: text }));
+  for (const { id, text, at } of queries) {
+    const asked = { ...options, query: text, ...given({ at: at ?? options.at }) };
+    const results = memoryJson(await memory.searchMemory(asked));
     await terminal.stdout.write(`${JSON.stringify({ id, results })}\n`);
   }
 }
@@ -121,15 +125,22 @@ async function searchMany(
 interface NamedQuery {
   readonly id: string | number;
   readonly text: string;
+  /** When and where it was asked. */
+  readonly at?: string;
 }
 
 function checkQuery(json: unknown): Checked<NamedQuery> {
-  const { id, text } = json as Readonly<Record<string, unknown>>;
+  const { id, text, at } = json as Readonly<Record<string, unknown>>;
   if (typeof id !== "string" && typeof id !== "number") {
     return { problem: 'has no "id", which must be a text or a number' };
   }
   if (typeof text !== "string") return { problem: 'has no "text"' };
-  return { value: { id, text } };
+  if (at !== undefined && (typeof at !== "string" || readClock(at) === undefined)) {
+    return {
+      problem: 'has an "at" that is no time, such as 2026-11-26T10:00:00+01:00[Europe/Berlin]',
+    };
+  }
+  return { value: { id, text, ...given({ at }) } };
 }
 
 function requireQuery(queries: readonly string[], file: string | undefined): void {

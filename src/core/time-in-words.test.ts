@@ -1,0 +1,167 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { trials } from "../../test/support/trials.ts";
+import { timeInWords } from "./time-in-words.ts";
+import { type Clock, readClock } from "./zoned-time.ts";
+
+/** A Thursday in Berlin. */
+const ASKED = "2026-11-26T10:00:00+01:00[Europe/Berlin]";
+
+function clockAt(at: string): Clock {
+  const clock = readClock(at);
+  if (!clock) throw new Error(at);
+  return clock;
+}
+
+/** The days that a text names, the last one included; `…` where it has no end. */
+function days(text: string, at = ASKED): string[] {
+  const clock = clockAt(at);
+  const day = (ms: number) =>
+    Number.isFinite(ms)
+      ? new Intl.DateTimeFormat("sv", { timeZone: clock.zone }).format(ms).slice(2)
+      : "…";
+  return (timeInWords(text, clock)?.spans ?? []).map(({ from, to }) => {
+    const [first, last] = [day(from), day(to - 1)];
+    return first === last ? first : `${first} ${last}`;
+  });
+}
+
+test.each([
+  ["what did I say last Tuesday", ["26-11-24", "26-11-17"]],
+  ["what did we decide on Wednesday", ["26-11-25"]],
+  ["last Friday", ["26-11-20"]],
+  ["yesterday", ["26-11-25"]],
+  ["the day before yesterday", ["26-11-24"]],
+  ["what was this morning", ["26-11-26"]],
+  ["two weeks ago", ["26-11-09 26-11-15"]],
+  ["a couple of days ago", ["26-11-24"]],
+  ["what was said an hour ago", ["26-11-26"]],
+  ["in the last three weeks", ["26-11-05 26-11-26"]],
+  ["this week", ["26-11-23 26-11-29"]],
+  ["last weekend", ["26-11-21 26-11-22"]],
+  ["last month", ["26-10-01 26-10-31"]],
+  ["last year", ["25-01-01 25-12-31"]],
+  ["in spring", ["26-03-01 26-05-31"]],
+  ["last summer", ["26-06-01 26-08-31"]],
+  ["what happened in Q3", ["26-07-01 26-09-30"]],
+  ["Q4 2025", ["25-10-01 25-12-31"]],
+  ["in the third quarter", ["26-07-01 26-09-30"]],
+  ["on the 14th", ["26-11-14"]],
+  ["on the 30th", ["26-10-30"]],
+  ["on the 31st", ["26-10-31"]],
+  ["in May", ["26-05-01 26-05-31"]],
+  ["in December", ["25-12-01 25-12-31"]],
+  ["the 3rd of May 2025", ["25-05-03"]],
+  ["May 3 release", ["26-05-03"]],
+  ["early June", ["26-06-01 26-06-10"]],
+  ["in 2024", ["24-01-01 24-12-31"]],
+  ["on 2026-05-08", ["26-05-08"]],
+  ["since Monday", ["26-11-23 …"]],
+  ["after last Friday", ["26-11-21 …"]],
+  ["before March", ["… 26-02-28"]],
+  ["until yesterday", ["… 26-11-25"]],
+  ["between May and July", ["26-05-01 26-07-31"]],
+  ["between November and February", ["25-11-01 26-02-28"]],
+])("in English: %s", (text, expected) => {
+  expect(days(text)).toEqual(expected);
+});
+
+test.each([
+  ["was habe ich gestern gesagt", ["26-11-25"]],
+  ["vorgestern", ["26-11-24"]],
+  ["heute früh", ["26-11-26"]],
+  ["letzten Dienstag", ["26-11-24", "26-11-17"]],
+  ["am Mittwoch", ["26-11-25"]],
+  ["vor zwei Wochen", ["26-11-09 26-11-15"]],
+  ["in den letzten drei Tagen", ["26-11-23 26-11-26"]],
+  ["diese Woche", ["26-11-23 26-11-29"]],
+  ["letztes Jahr", ["25-01-01 25-12-31"]],
+  ["im Frühling", ["26-03-01 26-05-31"]],
+  ["im Sommer 2025", ["25-06-01 25-08-31"]],
+  ["im dritten Quartal", ["26-07-01 26-09-30"]],
+  ["am 14.", ["26-11-14"]],
+  ["am 14. März", ["26-03-14"]],
+  ["im März 2025", ["25-03-01 25-03-31"]],
+  ["Anfang Juni", ["26-06-01 26-06-10"]],
+  ["seit Montag", ["26-11-23 …"]],
+  ["vor März", ["… 26-02-28"]],
+  ["bis März", ["… 26-03-31"]],
+  ["zwischen Mai und Juli", ["26-05-01 26-07-31"]],
+])("in German: %s", (text, expected) => {
+  expect(days(text)).toEqual(expected);
+});
+
+test.each([
+  "what may happen",
+  "long ago",
+  "many moons ago",
+  "version 4.5.2026",
+  "port 4310",
+  "march on",
+  "she sat down",
+  "I am 14",
+  "at 10:30",
+  "on 2024-13-41",
+  "on 2026-02-30",
+  "the spring boot app",
+  "fall back to sqlite",
+  "from 3 to 5",
+  "vor Ort",
+  "nach dem Release",
+  "before the release",
+  "",
+])("names no time: %s", (text) => {
+  expect(days(text)).toEqual([]);
+});
+
+describe("the zone of who asks", () => {
+  test("decides which day it is", () => {
+    expect(days("today", "2026-11-26T02:00Z[America/New_York]")).toEqual(["26-11-25"]);
+    expect(days("today", "2026-11-26T02:00Z[Asia/Tokyo]")).toEqual(["26-11-26"]);
+    expect(days("today", "2026-11-26T23:30-05:00")).toEqual(["26-11-26"]);
+    expect(days("today", "2026-11-26T23:30")).toEqual(["26-11-26"]);
+  });
+
+  test("has days of 23 and 25 hours", () => {
+    const hours = (text: string) => {
+      const [span] = timeInWords(text, clockAt(ASKED))?.spans ?? [];
+      return span && (span.to - span.from) / 3_600_000;
+    };
+    expect(hours("on 2026-03-29")).toBe(23);
+    expect(hours("on 2026-10-25")).toBe(25);
+  });
+
+  test.each(["", "yesterday", "2026-11-26T10:00[Nowhere/Land]", "2026-13-01T00:00Z"])(
+    "has to be one: %j",
+    (at) => {
+      expect(readClock(at)).toBeUndefined();
+    },
+  );
+});
+
+test("the words that say the time are a part of the text", () => {
+  const text = "What did we say last week about the harbour?";
+  const said = timeInWords(text, clockAt(ASKED));
+  expect(text.slice(said?.start, said?.end)).toBe("last week");
+  expect(said?.isRelative).toBe(true);
+});
+
+test("a time begins before it ends, whatever is asked", () => {
+  const words =
+    "last this in on the between and since until before two 3 14th weeks days ago may june 2025 monday spring q2 vor seit im letzten tagen 2026-02-03 week of quarter first";
+  const texts = fc
+    .array(fc.constantFrom(...words.split(" ")), { maxLength: 8 })
+    .map((some) => some.join(" "));
+  const times = fc.date({
+    min: new Date("1990-01-01"),
+    max: new Date("2060-01-01"),
+    noInvalidDate: true,
+  });
+  fc.assert(
+    fc.property(texts, times, (text, time) => {
+      const said = timeInWords(text, { ms: time.getTime(), zone: "Pacific/Auckland" });
+      for (const { from, to } of said?.spans ?? []) expect(from).toBeLessThan(to);
+    }),
+    { numRuns: trials(300, 5000) },
+  );
+});

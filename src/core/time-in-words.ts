@@ -1,0 +1,388 @@
+import {
+  DAY_WORDS,
+  HALVES,
+  MONTHS,
+  NUMBERS,
+  ORDINALS,
+  SEASONS,
+  UNITS,
+  WEEKDAYS,
+  WORDS,
+} from "./time-words.ts";
+import { type Clock, type Day, dayOf, startOfDay, weekdayOf } from "./zoned-time.ts";
+
+/** A time that a text names, in the zone of who asks: from `from` up to `to`, in Unix milliseconds. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface SaidTime {
+  /** The likelier one first: "last Tuesday" is that of this week or that of the last one. */
+  readonly spans: readonly Span[];
+  /** Where the words that say it begin and end in the text. */
+  readonly start: number;
+  readonly end: number;
+  /** It is said without a month or a year. */
+  readonly isRelative: boolean;
+}
+
+/**
+ * The first time that a text names, in English or German: "last Tuesday", "two weeks ago", "in spring", "Q3", "on the 14th",
+ * "since Monday", "between May and July", "vorgestern", "im März 2025". Memory looks back: a month or a day without a year is
+ * the last one that began. A bare number, a version or a time of day is none.
+ */
+export function timeInWords(text: string, clock: Clock): SaidTime | undefined {
+  const tokens = tokensOf(text);
+  const reader = new TimeReader(tokens, clock);
+  for (let at = 0; at < tokens.length; at += 1) {
+    const found = reader.clause(at);
+    const [first, last] = [tokens[at], tokens[(found?.next ?? 0) - 1]];
+    if (!found || !first || !last) continue;
+    const { spans, isRelative } = found;
+    return { spans, isRelative, start: first.start, end: last.end };
+  }
+  return undefined;
+}
+
+interface Token {
+  readonly word: string;
+  readonly start: number;
+  readonly end: number;
+  /** A number with a point behind it, as German writes "14." */
+  readonly hasPoint: boolean;
+}
+
+const TOKEN =
+  /\d+(?:[.:,/]\d+)+|\d{4}-\d\d(?:-\d\d)?(?![\p{L}\p{N}-])|\d+\p{L}*|[\p{L}\p{M}][\p{L}\p{M}\p{N}]*/gu;
+/** Longer texts are no questions. */
+const TOKENS_MAX = 400;
+
+function tokensOf(text: string): Token[] {
+  const found: Token[] = [];
+  for (const { 0: word, index } of text.matchAll(TOKEN)) {
+    if (found.length === TOKENS_MAX) break;
+    const end = index + word.length;
+    const hasPoint = /^\d+$/.test(word) && text[end] === ".";
+    found.push({ word: word.toLowerCase(), start: index, end, hasPoint });
+  }
+  return found;
+}
+
+interface Found {
+  readonly spans: readonly Span[];
+  /** The token behind it. */
+  readonly next: number;
+  readonly isRelative: boolean;
+}
+
+class TimeReader {
+  readonly #tokens: readonly Token[];
+  readonly #clock: Clock;
+  readonly #today: Day;
+
+  constructor(tokens: readonly Token[], clock: Clock) {
+    this.#tokens = tokens;
+    this.#clock = clock;
+    this.#today = dayOf(clock);
+  }
+
+  /** A time with the word before it that says since or until when. */
+  clause(at: number): Found | undefined {
+    const word = this.#word(at);
+    if (WORDS.between.has(word)) {
+      const first = this.#point(at + 1, true);
+      const isAnd = first && WORDS.and.has(this.#word(first.next));
+      const last = isAnd ? this.#point(first.next + 1, true) : undefined;
+      const [one, other] = [first?.spans[0], last?.spans[0]];
+      if (one && other && last) return { ...last, spans: [spanBetween(one, other)] };
+    }
+    const [isSince, isAfter] = [WORDS.since.has(word), WORDS.after.has(word)];
+    const [isUntil, isBefore] = [WORDS.until.has(word), WORDS.before.has(word)];
+    if (isSince || isAfter || isUntil || isBefore) {
+      const ago = word === "vor" ? this.#ago(at) : undefined;
+      const point = ago ?? this.#point(at + 1, true);
+      const [span] = point?.spans ?? [];
+      if (!point || !span) return undefined;
+      if (ago) return ago;
+      if (isSince || isAfter) {
+        const from = isSince ? span.from : span.to;
+        return { ...point, spans: [{ from, to: Number.POSITIVE_INFINITY }] };
+      }
+      const to = isUntil ? span.to : span.from;
+      return { ...point, spans: [{ from: Number.NEGATIVE_INFINITY, to }] };
+    }
+    return this.#point(at, false);
+  }
+
+  /** A time with the words before it, as in "on the 14th". */
+  #point(start: number, isNamed: boolean): Found | undefined {
+    // "an" is a number here, and a preposition in German.
+    const ago = this.#ago(start);
+    if (ago) return ago;
+    let at = start;
+    let isTold = isNamed;
+    while (at < start + 3 && WORDS.beforeTimes.has(this.#word(at))) {
+      isTold ||= !WORDS.articles.has(this.#word(at));
+      at += 1;
+    }
+    return (
+      this.#dayWord(at) ??
+      this.#isoDay(at) ??
+      this.#ago(at) ??
+      this.#lastOrThis(at) ??
+      this.#quarter(at) ??
+      this.#dayOfMonth(at, isTold) ??
+      this.#month(at, isTold) ??
+      this.#season(at, isTold) ??
+      this.#year(at, isTold) ??
+      this.#weekday(at)
+    );
+  }
+
+  #word(at: number): string {
+    return this.#tokens[at]?.word ?? "";
+  }
+
+  #dayWord(at: number): Found | undefined {
+    const word = this.#word(at);
+    if (word === "day" && this.#word(at + 1) === "before" && this.#word(at + 2) === "yesterday")
+      return this.#relative(this.#days(2), at + 3);
+    if (WORDS.last.has(word) && this.#word(at + 1) === "night") {
+      const { from } = this.#days(1);
+      return this.#relative({ from: from + 18 * HOUR, to: from + 30 * HOUR }, at + 2);
+    }
+    const isPart = WORDS.this.has(word) && WORDS.dayParts.has(this.#word(at + 1));
+    const back = isPart ? 0 : DAY_WORDS.get(word);
+    if (back === undefined) return undefined;
+    const hasPart = isPart || WORDS.dayParts.has(this.#word(at + 1));
+    return this.#relative(this.#days(back), at + (hasPart ? 2 : 1));
+  }
+
+  #isoDay(at: number): Found | undefined {
+    const [, year, month, day] = /^(\d{4})-(\d\d)(?:-(\d\d))?$/.exec(this.#word(at)) ?? [];
+    if (year === undefined || Number(month) < 1 || Number(month) > 12) return undefined;
+    const first = { year: Number(year), month: Number(month) - 1, day: Number(day ?? 1) };
+    if (first.day < 1 || first.day > daysIn(first)) return undefined;
+    const after =
+      day === undefined ? { ...first, month: first.month + 1 } : { ...first, day: first.day + 1 };
+    return { spans: [this.#between(first, after)], next: at + 1, isRelative: false };
+  }
+
+  /** "two weeks ago", "vor zwei Wochen". */
+  #ago(start: number): Found | undefined {
+    const isGerman = this.#word(start) === "vor";
+    const at = isGerman ? start + 1 : start;
+    const { number, next } = this.#number(at) ?? { number: 0, next: 0 };
+    const unit = UNITS.get(this.#word(next));
+    if (number === 0 || unit === undefined) return undefined;
+    if (!isGerman && this.#word(next + 1) !== "ago") return undefined;
+    return this.#relative(this.#unitBack(unit, number), next + (isGerman ? 1 : 2));
+  }
+
+  /** "last week", "this month", "last Tuesday", "in den letzten drei Tagen". */
+  #lastOrThis(at: number): Found | undefined {
+    const word = this.#word(at);
+    const isLast = WORDS.last.has(word);
+    if (!isLast && !WORDS.this.has(word)) return undefined;
+    const counted = isLast ? this.#number(at + 1) : undefined;
+    const unitOfCounted = counted && UNITS.get(this.#word(counted.next));
+    if (counted && unitOfCounted !== undefined) {
+      const { from } = this.#unitsUpToNow(unitOfCounted, counted.number);
+      return this.#relative({ from, to: this.#days(0).to }, counted.next + 1);
+    }
+    const next = this.#word(at + 1);
+    const unit = UNITS.get(next);
+    if (unit !== undefined) return this.#relative(this.#unitBack(unit, isLast ? 1 : 0), at + 2);
+    const weekday = WEEKDAYS.get(next);
+    if (weekday !== undefined) return this.#weekdayBack(weekday, isLast, at + 2);
+    const back = isLast ? 1 : 0;
+    if (WORDS.weekend.has(next)) {
+      const monday = this.#today.day - weekdayOf(this.#today) - 7 * back;
+      const saturday = { ...this.#today, day: monday + 5 };
+      const span = this.#between(saturday, { ...saturday, day: saturday.day + 2 });
+      return this.#relative(span, at + 2);
+    }
+    const named = this.#month(at + 1, true) ?? this.#season(at + 1, true);
+    return named && { ...named, isRelative: true };
+  }
+
+  #weekdayBack(weekday: number, isLast: boolean, next: number): Found {
+    const since = (weekdayOf(this.#today) - weekday + 7) % 7;
+    if (!isLast) return this.#relative(this.#days(since), next);
+    const nearer = since === 0 ? 7 : since;
+    const spans = [this.#days(nearer)];
+    // Said on a Friday, "last Tuesday" may be that of the week before.
+    if (since > 0 && since <= weekdayOf(this.#today)) spans.push(this.#days(nearer + 7));
+    return { spans, next, isRelative: true };
+  }
+
+  #weekday(at: number): Found | undefined {
+    const weekday = WEEKDAYS.get(this.#word(at));
+    return weekday === undefined ? undefined : this.#weekdayBack(weekday, false, at + 1);
+  }
+
+  /** "Q3", "third quarter", "im dritten Quartal 2025". */
+  #quarter(at: number): Found | undefined {
+    const short = /^q([1-4])$/.exec(this.#word(at))?.[1];
+    const ordinal = ORDINALS.get(this.#word(at));
+    const isLong = ordinal !== undefined && ordinal <= 4 && WORDS.quarter.has(this.#word(at + 1));
+    const quarter = short === undefined ? (isLong ? ordinal : undefined) : Number(short);
+    if (quarter === undefined) return undefined;
+    const { year, next } = this.#yearBehind(at + (isLong ? 2 : 1));
+    return this.#months(3 * (quarter - 1), 3, year, next);
+  }
+
+  /** "on the 14th", "am 14.", "14 March 2025", "March 14". */
+  #dayOfMonth(at: number, isTold: boolean): Found | undefined {
+    const month = MONTHS.get(this.#word(at));
+    if (month !== undefined) {
+      const day = this.#dayNumber(at + 1, true);
+      if (day === undefined) return undefined;
+      return this.#date(day, month, at + 2);
+    }
+    const day = this.#dayNumber(at, false);
+    if (day === undefined) return undefined;
+    const of = this.#word(at + 1) === "of" ? at + 2 : at + 1;
+    const behind = MONTHS.get(this.#word(of));
+    if (behind !== undefined) return this.#date(day, behind, of + 1);
+    const isOrdinal = /\D/.test(this.#word(at)) || (this.#tokens[at]?.hasPoint ?? false);
+    if (!isTold || !isOrdinal) return undefined;
+    const { year, month: now, day: today } = this.#today;
+    for (let back = day <= today ? 0 : 1; back < 12; back += 1) {
+      const first = { year, month: now - back, day };
+      if (day > daysIn(first)) continue;
+      return this.#relative(this.#between(first, { ...first, day: day + 1 }), at + 1);
+    }
+    return undefined;
+  }
+
+  #dayNumber(at: number, isBehindMonth: boolean): number | undefined {
+    const [, digits] = /^(\d{1,2})(?:st|nd|rd|th|ter|ten)?$/.exec(this.#word(at)) ?? [];
+    const day = Number(digits ?? 0);
+    if (isBehindMonth && MONTHS.has(this.#word(at + 1))) return undefined;
+    return day >= 1 && day <= 31 ? day : undefined;
+  }
+
+  #date(day: number, month: number, next: number): Found | undefined {
+    const said = this.#yearBehind(next);
+    const { year, month: now, day: today } = this.#today;
+    const hasBegun = month < now || (month === now && day <= today);
+    const first = { year: said.year ?? (hasBegun ? year : year - 1), month, day };
+    if (day > daysIn(first)) return undefined;
+    const span = this.#between(first, { ...first, day: day + 1 });
+    return { spans: [span], next: said.next, isRelative: false };
+  }
+
+  /** "in May", "June 2023", "Anfang Juni". */
+  #month(start: number, isTold: boolean): Found | undefined {
+    const half = HALVES.get(this.#word(start));
+    const at = half === undefined ? start : start + 1;
+    const word = this.#word(at);
+    const month = MONTHS.get(word);
+    if (month === undefined) return undefined;
+    const { year, next } = this.#yearBehind(at + 1);
+    const isOnlyMonth = !WORDS.alsoWords.has(word);
+    if (!isTold && half === undefined && year === undefined && !isOnlyMonth) return undefined;
+    const found = this.#months(month, 1, year, next);
+    const [span] = found.spans;
+    if (half === undefined || !span) return found;
+    const third = (span.to - span.from) / 3;
+    const from = span.from + half * third;
+    return { ...found, spans: [{ from, to: from + third }] };
+  }
+
+  /** "in spring", "im Sommer 2025". Winter begins in December. */
+  #season(at: number, isTold: boolean): Found | undefined {
+    const season = SEASONS.get(this.#word(at));
+    const { year, next } = this.#yearBehind(at + 1);
+    if (season === undefined || (!isTold && year === undefined)) return undefined;
+    return this.#months(season, 3, year, next);
+  }
+
+  #year(start: number, isTold: boolean): Found | undefined {
+    const isYear = WORDS.year.has(this.#word(start));
+    const { year, next } = this.#yearBehind(isYear ? start + 1 : start);
+    if (year === undefined || !(isTold || isYear)) return undefined;
+    return this.#months(0, 12, year, next);
+  }
+
+  #yearBehind(at: number): { readonly year: number | undefined; readonly next: number } {
+    const skipped = this.#word(at) === "of" ? at + 1 : at;
+    const year = /^(?:19|20)\d\d$/.test(this.#word(skipped))
+      ? Number(this.#word(skipped))
+      : undefined;
+    return { year, next: year === undefined ? at : skipped + 1 };
+  }
+
+  /** Months of the year that is said, or of the last time that they began. */
+  #months(month: number, count: number, said: number | undefined, next: number): Found {
+    const { year, month: now } = this.#today;
+    const first = { year: said ?? (month <= now ? year : year - 1), month, day: 1 };
+    const span = this.#between(first, { ...first, month: month + count });
+    return { spans: [span], next, isRelative: false };
+  }
+
+  #number(at: number): { readonly number: number; readonly next: number } | undefined {
+    const word = this.#word(at);
+    const number = /^\d{1,3}$/.test(word) ? Number(word) : NUMBERS.get(word);
+    if (number === undefined) return undefined;
+    const isCouple = word === "a" && this.#word(at + 1) === "couple";
+    if (!isCouple) return { number, next: at + 1 };
+    return { number: 2, next: at + (this.#word(at + 2) === "of" ? 3 : 2) };
+  }
+
+  #relative(span: Span, next: number): Found {
+    return { spans: [span], next, isRelative: true };
+  }
+
+  #days(back: number): Span {
+    const first = { ...this.#today, day: this.#today.day - back };
+    return this.#between(first, { ...first, day: first.day + 1 });
+  }
+
+  /** The hour, day, week, month, quarter or year of the calendar that is `back` before this one. */
+  #unitBack(unit: string, back: number): Span {
+    const { year, month, day } = this.#today;
+    if (unit === "hour") {
+      const from = this.#clock.ms - (back + 0.5) * HOUR;
+      return { from, to: from + HOUR };
+    }
+    if (unit === "day") return this.#days(back);
+    if (unit === "week") {
+      const monday = { ...this.#today, day: day - weekdayOf(this.#today) - 7 * back };
+      return this.#between(monday, { ...monday, day: monday.day + 7 });
+    }
+    const count = unit === "month" ? 1 : unit === "quarter" ? 3 : 12;
+    const first = { year, month: month - (month % count) - count * back, day: 1 };
+    return this.#between(first, { ...first, month: first.month + count });
+  }
+
+  #unitsUpToNow(unit: string, count: number): Span {
+    const { year, month, day } = this.#today;
+    if (unit === "hour") return { from: this.#clock.ms - count * HOUR, to: this.#clock.ms };
+    const days = unit === "day" ? count : unit === "week" ? 7 * count : 0;
+    const months =
+      unit === "month" ? count : unit === "quarter" ? 3 * count : unit === "year" ? 12 * count : 0;
+    const first = { year, month: month - months, day: day - days };
+    return this.#between(first, { ...this.#today, day: day + 1 });
+  }
+
+  #between(first: Day, after: Day): Span {
+    const { zone } = this.#clock;
+    return { from: startOfDay(first, zone), to: startOfDay(after, zone) };
+  }
+}
+
+const HOUR = 3_600_000;
+const YEAR = 365 * 24 * HOUR;
+
+/** From one time to another. Where the first one is the later, it was meant a year before. */
+function spanBetween(one: Span, other: Span): Span {
+  const from = one.from >= other.to ? one.from - YEAR : one.from;
+  return { from, to: other.to };
+}
+
+function daysIn({ year, month }: Day): number {
+  return new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+}
