@@ -109,6 +109,13 @@ const noSubprograms: Plugin = {
       : undefined,
 };
 
+/** The chunk of the packages that draw `rkat chat`. */
+export const DRAWING = "drawing";
+
+function isDrawing(id: string): boolean {
+  return FOR_CHAT.some((name) => id.includes(`/node_modules/${name}/`));
+}
+
 export default defineConfig({
   input: Object.fromEntries([
     ...doors.map((name) => [name, `src/${name}.ts`]),
@@ -126,10 +133,14 @@ export default defineConfig({
     // Types are beside, with what they say; errors show the code as it was written.
     comments: { jsdoc: false },
     codeSplitting: {
-      groups: CHUNKS.map((chunk) => ({
-        debugName: chunk,
-        name: (id, graph) => (chunkOf(id, graph) === chunk ? chunk : null),
-      })),
+      groups: [
+        ...CHUNKS.map((chunk) => ({
+          debugName: chunk,
+          name: (id: string, graph: ChunkingContext) =>
+            chunkOf(id, graph) === chunk ? chunk : null,
+        })),
+        { debugName: DRAWING, name: (id: string) => (isDrawing(id) ? DRAWING : null) },
+      ],
     },
   },
 });
