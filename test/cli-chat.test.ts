@@ -72,6 +72,41 @@ test("/cost and `rkat sessions cost` show the tokens of each turn", async () => 
   expect(stdout).toContain(command.stdout.split("\n")[1] ?? "-");
 });
 
+interface Listed {
+  readonly session_id: string;
+  readonly source: { readonly parent: { readonly id: string } };
+  readonly forks: readonly unknown[];
+}
+
+test("a prompt is asked in other words in a fork, and a chat goes on from a message of an earlier session", async () => {
+  const lines = ["one", "two", "/edit", "three", "/bring-back @999", "/not-this"];
+  const { stdout, stderr, provider, project } = await chatWith(lines, ["A.", "B.", "C.", "D."]);
+  expect(stderr).toContain("It was: two");
+  expect(stderr).toContain("No message of this session has the id 999.");
+  expect(stderr).toContain("Nothing was refused.");
+  expect(stdout).toBe("A.\nB.\nC.\n");
+  const asked = JSON.stringify(provider.requests.at(-1)?.body);
+  expect([asked.includes("one"), asked.includes("two"), asked.includes("three")]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+  const [fork, parent] = (await project.json(["sessions", "list", "--json"])) as Listed[];
+  if (!fork || !parent) throw new Error("There are not two sessions.");
+  expect(fork.source.parent.id).toBe(parent.session_id);
+  expect(parent.forks).toMatchObject([{ session_id: fork.session_id }]);
+  const shown = await project.json(["sessions", "show", parent.session_id, "--json"]);
+  const { history } = shown as { history: { id: number; message: { role: string } }[] };
+  const first = history.find(({ message }) => message.role === "user")?.id;
+  const from = `${parent.session_id}@${first}`;
+  expect((await project.rkat(["chat", "--fork", from], "four\n")).stdout).toBe("D.\n");
+  expect(await project.json(["sessions", "list", "--json"])).toMatchObject([
+    { source: { parent: { id: parent.session_id, event: first } } },
+    {},
+    {},
+  ]);
+});
+
 test("commands alone create no session", async () => {
   const { code, stdout, stderr, project } = await chatWith(["/help", "/sessions", "/pin"]);
   expect(stdout).toContain("/context");

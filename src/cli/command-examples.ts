@@ -9,12 +9,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   resume: ['rkat resume last "and the tests?"', "rkat resume ~1"],
   continue: ['rkat continue "and the tests?"', "rkat c"],
-  chat: [
-    "rkat chat",
-    "rkat chat --resume last",
-    "rkat chat --fork last@17",
-    "rkat chat -m ollama/llama3.2 --tools none",
-  ],
+  chat: ["rkat chat", "rkat chat --resume last", "rkat chat -m ollama/llama3.2 --tools none"],
   sessions: ["rkat sessions list", "rkat sessions show last"],
   "sessions create": [
     "rkat sessions create --label task=parser",

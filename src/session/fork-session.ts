@@ -33,13 +33,15 @@ export async function forkSession(
     const then = event === seq ? now : await SessionState.fold(sessionId, read, event);
     requireAnswered(then, asked);
     const id = newId();
+    // Not later than the fork, so that the session used last is the fork.
+    const timestamp_ms = Date.now();
     const begins = await inheritedEvents(createdFrom(then, id, options), then, read);
     const fork = new SessionState(id);
     for (const [index, each] of begins.entries()) {
       fork.apply({ ...each, seq: index + 1, schema_version: 1 });
     }
     const told: SessionForked = { type: "session_forked", fork: id, event };
-    const noted = { event_id: newId(), timestamp_ms: Date.now(), event: told };
+    const noted = { event_id: newId(), timestamp_ms, event: told };
     now.apply({ ...noted, seq: seq + 1, schema_version: 1 });
     // No snapshot is taken while calls wait: the last one stays.
     const parent = now.openCalls.length > 0 && saved ? saved : now.snapshot();

@@ -303,7 +303,7 @@ const ALIASES: Readonly<Record<string, string>> = { "?": "help", exit: "quit", q
  * @throws SessionError `INVALID_PARAMS` when there is no such command.
  */
 export function commandIn(text: string): ((chat: Conversation) => Promise<void>) | undefined {
-  const [, name, argument = ""] = /^\/([a-z]+|\?)(\s.*)?$/s.exec(text) ?? [];
+  const [, name, argument = ""] = /^\/([a-z]+(?:-[a-z]+)*|\?)(\s.*)?$/s.exec(text) ?? [];
   if (name === undefined) return undefined;
   const command = find(name);
   if (command) return (chat) => command.run(chat, argument.trim());
