@@ -19,8 +19,8 @@ const written = {
 
 /** Each of the two others keeps some of the laws in the short form. */
 const PARTS: Readonly<Record<string, Part>> = {
-  "over the AI SDK's messages": { of: 4, at: 0 },
-  "with stores": { of: 4, at: 2 },
+  "over the AI SDK's messages": { of: 4, at: 2 },
+  "with stores": { of: 4, at: 0 },
 };
 
 const WINDOWS: Record<string, WindowMaker> = {
@@ -42,7 +42,7 @@ const WINDOWS: Record<string, WindowMaker> = {
       const stores = sqliteStores({ path: ":memory:" });
       opened.push(stores);
       const window = createHistoryWindow({ ...setup, view: messageView, stores, chatId: "chat" });
-      return { window: window as never, ...written, search: searchOf(stores) };
+      return { window: window as never, ...written, search: searchOf(stores), recalls: true };
     },
   },
 };

@@ -28,6 +28,8 @@ export interface TestedWindow {
   read(message: object): Message | undefined;
   /** The texts that a search of memory and of logs finds, for a window with stores. */
   search?(query: string): Promise<readonly string[]>;
+  /** Whether records of memory come back by themselves. */
+  readonly recalls?: boolean;
 }
 
 /** The options that a window is made with. */
@@ -61,8 +63,12 @@ export const windowLaws: readonly Law<WindowMaker>[] = inWords([
         for (const message of sent) {
           if (offered.includes(message)) continue;
           const said = written.read(message);
-          const isNew = said && (isSummaryText(said) || toolResults(said).length > 0);
-          expects(isNew, "a summary or shortened tool output", said);
+          const isNew =
+            said &&
+            (isSummaryText(said) ||
+              toolResults(said).length > 0 ||
+              textOf(said).startsWith(RECORDS));
+          expects(isNew, "a summary, shortened tool output or records of memory", said);
         }
       }),
   },
@@ -201,7 +207,52 @@ export const windowLaws: readonly Law<WindowMaker>[] = inWords([
       }
     },
   },
+  {
+    name: "what left comes back before its prompt, once and with the same bytes, makes room for other records with the next compaction, and was not said again",
+    async holds(open) {
+      // One host that takes over what was sent, and one that does not.
+      for (const seed of SEEDS.slice(0, 2)) {
+        const tested = await (await open()).open(SETUP);
+        if (!tested.recalls) return;
+        let offered: readonly object[] = [];
+        const send = async (...said: readonly Message[]) => {
+          offered = [...offered, ...said.flatMap(tested.write)];
+          const { messages, outcome } = await tested.window.apply(offered);
+          const texts = messages.map((message) => JSON.stringify(tested.read(message)));
+          if (seed % 2 === 0) offered = messages;
+          return { texts, outcome, records: texts.filter((text) => text.includes(RECORDS)) };
+        };
+        const say = async (prompt: string, answer = "Noted.") => {
+          const sent = await send({ role: "user", content: prompt });
+          offered = [...offered, ...tested.write({ role: "assistant", content: answer })];
+          return sent;
+        };
+        await say("Where do I find it?", SECRET);
+        for (const turn of conversation(seed)) await send(...turn);
+        const asked = await say(SECRET_QUESTION);
+        const shown = asked.texts.filter((text) => text.includes(SECRET));
+        expects(shown.length === 1, `"${SECRET}" once`, asked.texts);
+        const next = await say("Thanks.");
+        if (next.outcome === "unchanged") {
+          assert.deepEqual(next.texts.slice(0, asked.texts.length), asked.texts);
+        }
+        for (const turn of conversation(seed + SEEDS.length)) {
+          const { outcome, records } = await send(...turn);
+          // It takes all away, and memory is asked again for the last prompt.
+          if (outcome === "compacted") expects(records.length <= 1, "one at most", records);
+        }
+        const found = (await tested.search?.(SECRET)) ?? [];
+        expects(found.includes(SECRET), `"${SECRET}"`, found);
+        expects(!found.some((text) => text.includes(RECORDS)), "no record", found);
+        await tested.window.close();
+      }
+    },
+  },
 ]);
+
+const RECORDS = "[Recalled from memory]";
+const SECRET = "The spare key of the boathouse hangs behind the blue oilskin.";
+const SECRET_QUESTION = "Where does the spare key of the boathouse hang?";
 
 const CONTEXT_WINDOW = 3_000;
 const SEEDS = [1, 2, 3, 4];
