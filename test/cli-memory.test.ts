@@ -315,6 +315,24 @@ test("--queries: one line in, one line out, ids unchanged", async () => {
   expect(JSON.parse(bad.stderr).message).toContain('line 2 has no "id"');
 });
 
+// Takes over two seconds: each command is a process.
+test("a time in words counts from when and where it is asked", async () => {
+  const project = await projectWithMemory();
+  const at = "2026-01-05T10:00:00+01:00[Europe/Berlin]";
+  const search = ["memory", "search", "--json", "--at", at];
+  const launch = [expect.objectContaining({ content: "The launch is in May." })];
+  expect(await project.json([...search, "what did we say last Friday"])).toEqual(launch);
+  expect(await project.json([...search, "what did we say yesterday"])).toEqual([]);
+  const told = ["the launch", "--since", "last Friday", "--until", "yesterday"];
+  expect(await project.json([...search, ...told])).toEqual(launch);
+  expect(await project.json([...search, "the launch", "--since", "yesterday"])).toEqual([]);
+  project.write("asked.jsonl", lines({ id: 1, text: "yesterday", at: "2026-01-03T12:00:00Z" }));
+  const { stdout } = await project.rkat(["memory", "search", "--queries", "asked.jsonl"]);
+  expect(JSON.parse(stdout)).toEqual({ id: 1, results: launch });
+  project.write("bad.jsonl", lines({ id: 1, text: "yesterday", at: "noon" }));
+  expect((await project.rkat(["memory", "search", "--queries", "bad.jsonl"])).code).toBe(2);
+});
+
 test("a search has one source of queries", async () => {
   const project = await Project.open();
   expect((await project.rkat(["memory", "search"])).code).toBe(2);

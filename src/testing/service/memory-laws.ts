@@ -138,6 +138,21 @@ export const memoryLaws: readonly Law<OpenService>[] = [
     },
   },
   {
+    name: "a question that has only a time lists what was said then, as of when it is asked",
+    async holds(open) {
+      const { service } = await remembering(await open());
+      const query = "what did we say in the last two days";
+      const said = async (at?: string) => {
+        const hits = await service.searchMemory({ query, ...(at === undefined ? {} : { at }) });
+        return hits.some(({ content }) => content === REMEMBERED[1]);
+      };
+      assert.equal(await said(), true);
+      assert.equal(await said(`${new Date().toISOString()}[Asia/Tokyo]`), true);
+      assert.equal(await said("2020-01-01T00:00:00+01:00[Europe/Berlin]"), false);
+      await assert.rejects(said("2020-01-01T00:00:00Z[Nowhere/Land]"), { code: "INVALID_PARAMS" });
+    },
+  },
+  {
     name: "memory is listed page by page and counted, of the project or of one session",
     async holds(open) {
       const { service, sessionId } = await remembering(await open());
