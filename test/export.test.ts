@@ -130,6 +130,24 @@ test("credentials are replaced when they should be, and the rest is imported", a
   expect(found).toHaveLength(1);
 });
 
+test("a fork comes back with what it took over, and goes on", async () => {
+  const place = await newProject();
+  const service = serviceOn(place.open());
+  const { sessionId } = await service.createSession({});
+  await service.startTurn({ sessionId, prompt: "The heron stands in the reeds." });
+  const fork = await service.forkSession({ sessionId });
+  await service.startTurn({ sessionId: fork.sessionId, prompt: "And the otter?" });
+  await service.close();
+  const file = await exported(place);
+  const there = await newPlace();
+  await imported(there, file);
+  expect(readFileSync(await exported(there), "utf8")).toBe(readFileSync(file, "utf8"));
+  expect(await kept(there.open())).toEqual(await kept(place.open()));
+  const other = serviceOn(there.open());
+  await other.startTurn({ sessionId: fork.sessionId, prompt: "And the vole?" });
+  await other.close();
+});
+
 test("importing again adds nothing, and what was said since is added", async () => {
   const place = await newProject();
   const service = serviceOn(place.open());
