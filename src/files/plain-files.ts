@@ -102,8 +102,14 @@ export function readSmallFile(root: string, path: string, bytesMax: number): str
 /** Makes a file with this text below `root`, private to you. Returns whether there was none. */
 export function makeFile(root: string, path: string, text: string): boolean {
   if (lookAtFile(root, path)) return false;
-  withFile(root, path, constants.O_WRONLY | constants.O_CREAT, (file) => writeSync(file, text));
-  return true;
+  try {
+    withFile(root, path, constants.O_WRONLY | constants.O_CREAT, (file) => writeSync(file, text));
+    return true;
+  } catch (error) {
+    // Another process made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code === "EEXIST" && lookAtFile(root, path)) return false;
+    throw error;
+  }
 }
 
 /** The text of a file below `root`; empty where there is none. */
