@@ -329,6 +329,8 @@ test("a time in words counts from when and where it is asked", async () => {
   project.write("asked.jsonl", lines({ id: 1, text: "yesterday", at: "2026-01-03T12:00:00Z" }));
   const { stdout } = await project.rkat(["memory", "search", "--queries", "asked.jsonl"]);
   expect(JSON.parse(stdout)).toEqual({ id: 1, results: launch });
+  const nowhere = ["memory", "search", "yesterday", "--at", "2026-01-05T10:00Z[No/Where]"];
+  expect((await project.rkat(nowhere)).code).toBe(2);
   project.write("bad.jsonl", lines({ id: 1, text: "yesterday", at: "noon" }));
   expect((await project.rkat(["memory", "search", "--queries", "bad.jsonl"])).code).toBe(2);
 });

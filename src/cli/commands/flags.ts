@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { SettingKind } from "../../config/setting-kind.ts";
 import { SEARCH_SCOPES, type SearchScope } from "../../config/settings.ts";
+import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import { MEMORY_KINDS, type MemoryFilter, type MemoryKind } from "../../core/memory-store.ts";
 import type { SourceConditions } from "../../core/session-source.ts";
@@ -109,6 +110,14 @@ export function addFilterFlags(command: Command): Command {
     .option("--until <time>", "up to this time; a day includes all of that day");
 }
 
+function requireClock(at: string | undefined): void {
+  if (at === undefined || readClock(at) !== undefined) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `--at ${at} is no time, or names a zone that is not known here.`,
+    hint: "Write it as 2026-11-26T10:00:00+01:00[Europe/Berlin].",
+  });
+}
+
 /** A time as a filter takes it: "last Tuesday" is its first or last millisecond. Other texts stay as they are. */
 export function timeOf(
   flags: Pick<FilterFlags, "since" | "until" | "at">,
@@ -133,6 +142,7 @@ export async function filtersOf(
   terminal: Pick<Terminal, "cwd">,
 ): Promise<Filters> {
   const { session, role, kind } = flags;
+  requireClock(flags.at);
   const [since, until] = [timeOf(flags, "since"), timeOf(flags, "until")];
   const filters = {
     ...given({ sessionId: session, role, kind, since, until }),
