@@ -184,7 +184,7 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
       .getByText(/which is too little to be a result|It has no word of the question/)
       .first()
       .waitFor();
-    await why("port 80");
+    await why("tool_not_found");
     await page.getByText("Memory does not have it; the log does.").waitFor();
     await why("xylophone");
     await page.getByText("Neither memory nor a log has these words").waitFor();
