@@ -177,6 +177,7 @@ async function expectWhole(place: WorkPlace, prepared: Prepared, what: string): 
     await expectRestorable(stores, place, prepared, what);
     await expectMemoryOfLog(stores, what);
     if (what.includes("move")) await expectMoved(stores, place, prepared, what);
+    if (/approval|refusal/.test(what)) await expectAnswered(stores, place, prepared, what);
   } finally {
     await stores.close();
   }
@@ -229,8 +230,32 @@ async function expectMemoryOfLog(stores: Stores, what: string): Promise<void> {
     }
     return [...open];
   });
-  const asked = await stores.approvals.list({});
-  expect(asked.map(({ approvalId }) => approvalId).sort(), what).toEqual(waiting.sort());
+  // Those with an answer are no longer asked for. The next turn of the session puts the answer into the log.
+  const asked = (await stores.approvals.list({})).map(({ approvalId }) => approvalId);
+  const answered = [...(await stores.approvals.answers(waiting)).keys()];
+  expect([...asked, ...answered].sort(), what).toEqual(waiting.sort());
+}
+
+/** An answer that was given before the interruption is in the log once the session goes on. */
+async function expectAnswered(
+  stores: Stores,
+  place: WorkPlace,
+  { waiting }: Prepared,
+  what: string,
+) {
+  const service = serviceOver(stores, place);
+  try {
+    const open = await stores.approvals.list({});
+    await service.startTurn({ sessionId: waiting, prompt: "Go on." });
+    const log = (await logsOf(stores)).get(waiting) ?? [];
+    const events = log.map(({ stored }) => stored.event);
+    const resolved = events.filter(({ type }) => type === "tool_approval_resolved");
+    expect(resolved, what).toHaveLength(1);
+    const isSuperseded = JSON.stringify(resolved).includes("superseded");
+    expect(isSuperseded, what).toBe(open.length > 0);
+  } finally {
+    await service.close();
+  }
 }
 
 /** A fork and the session that it is of know each other, or neither is there. */

@@ -111,3 +111,32 @@ test("what was learned in a session is there once after it was restored", async 
   await service.restore({ sessionId });
   expect(await learned()).toEqual(before);
 });
+
+test("a restore that fails in the middle leaves the session in the trash, or brings it back as a whole", async () => {
+  const stores = sqliteStores({ path: join(newFolder(), "rkat.db") });
+  const { sessions } = stores;
+  let isFull = false;
+  const save: typeof sessions.save = async (snapshot) => {
+    if (isFull) throw new Error("database or disk is full");
+    await sessions.save(snapshot);
+  };
+  const full = new Proxy(sessions, {
+    get: (target, name) => (name === "save" ? save : Reflect.get(target, name).bind(target)),
+  });
+  const service = createSessionService({
+    model: scriptedModel(["Noted."]),
+    stores: { ...stores, sessions: full },
+  });
+  onTestFinished(async () => {
+    await service.close();
+    await stores.close();
+  });
+  const { sessionId } = await service.createSession({});
+  await service.startTurn({ sessionId, prompt: SECRET });
+  await service.delete({ sessionId });
+  isFull = true;
+  await service.restore({ sessionId }).catch(() => {});
+  const live = (await sessions.list({})).map(({ id }) => id);
+  const logged = (await stores.events.readAll(0, 1000)).map((event) => event.sessionId);
+  expect([...new Set(logged)]).toEqual(live);
+});

@@ -1,4 +1,5 @@
 import { SessionError } from "../core/errors.ts";
+import type { StoredEvent } from "../core/event.ts";
 import { isUnreadable } from "../core/event-shape.ts";
 import { type EventStore, isDeleted } from "../core/event-store.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
@@ -46,21 +47,21 @@ export class Trash {
   }
 
   /**
-   * Copies a session's log back, and returns its snapshot. The caller then removes it from the trash. It is
-   * in both places when a process was killed before the deletion, or after this.
+   * What brings a session back: its snapshot, and the events that its log lacks. The caller then removes it from the
+   * trash. It is in both places when a process was killed before the deletion, or after this.
    *
    * @throws SessionError `SESSION_NOT_FOUND` when it is not in the trash
    */
-  async copyBack(sessionId: string, log: EventStore): Promise<SessionSnapshot> {
+  async copyOf(
+    sessionId: string,
+    log: EventStore,
+  ): Promise<{ readonly snapshot: SessionSnapshot; readonly lacks: readonly StoredEvent[] }> {
     const { events, sessions } = this.#stores;
     const snapshot = await sessions.load(sessionId);
     if (!snapshot || this.#isOld(snapshot)) throw notInTrash(sessionId);
     const isThere = (await log.lastSeq(sessionId)) > 0;
     if (isThere && (await isDeleted(sessionId, log))) throw new SessionError("SESSION_BUSY");
-    if (!isThere) {
-      await log.append(sessionId, 0, await Array.fromAsync(events.read(sessionId, 0)));
-    }
-    return snapshot;
+    return { snapshot, lacks: isThere ? [] : await Array.fromAsync(events.read(sessionId, 0)) };
   }
 
   /** The sessions that can be restored, the last deleted first. */

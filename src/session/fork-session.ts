@@ -56,8 +56,11 @@ export async function forkSession(
   });
 }
 
-/** Stores without `imports` commit one log after the other: a kill may leave a fork that the other session does not name. */
-async function commitAll(
+/**
+ * Appends to logs, and saves the snapshots that belong to them, in one commit. Stores without `imports` commit one after
+ * the other: a kill may leave a fork that the other session does not name, or a log without its snapshot.
+ */
+export async function commitAll(
   { events, sessions, imports }: ServiceCore["options"]["stores"],
   batches: readonly ImportBatch[],
 ): Promise<void> {

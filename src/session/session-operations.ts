@@ -26,6 +26,7 @@ import { taskView } from "../core/task.ts";
 import { tokenUsage, totalTokens } from "../core/usage.ts";
 import { notInTrash } from "../forgetting/trash.ts";
 import type { Part } from "./checked-operations.ts";
+import { commitAll } from "./fork-session.ts";
 import type { ToldRules } from "./knowledge-operations.ts";
 import { LiveSession } from "./live-sessions.ts";
 import { openingEvents } from "./opening-events.ts";
@@ -182,7 +183,10 @@ export function sessionOperations(
       if (!trash) throw notInTrash(sessionId);
       await deletions.end(sessionId);
       await work.alone(sessionId, async () => {
-        await sessions.save(await trash.copyBack(sessionId, events));
+        const { snapshot, lacks } = await trash.copyOf(sessionId, events);
+        const begins = { sessionId, lastSeq: 0, events: lacks, snapshot, ids: [] };
+        if (lacks.length > 0) await commitAll(core.options.stores, [begins]);
+        else await sessions.save(snapshot);
         await trash.remove(sessionId);
       });
       projections.wake();
