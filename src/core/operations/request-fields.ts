@@ -29,7 +29,13 @@ export const askedAt = z
   .regex(
     new RegExp(`^${DAY}T${CLOCK}(?:\\[[A-Za-z0-9_+/-]{1,64}\\])?$`),
     "expected a time with its zone, such as 2026-11-26T10:00:00+01:00[Europe/Berlin]",
-  );
+  )
+  // Of the schema that others make requests from: no pattern can say which names of zones are known.
+  .meta({
+    pattern: `^${DAY}T${CLOCK}$`,
+    description:
+      "A time, with the name of a zone in brackets if there is one: 2026-11-26T10:00:00+01:00[Europe/Berlin].",
+  });
 
 /** Filters of time, both included. A time without a zone is in UTC. A day in `until` includes all of that day. */
 export const timeFilters = {

@@ -84,7 +84,7 @@ export const SOURCE_OPERATIONS = {
     request: readSources,
     result: sourcesView,
     rpc: "memory/sources",
-    http: { method: "GET", path: "/sources" },
+    http: { method: "POST", path: "/sources" },
     tool: "memory_sources",
     command: "memory sources",
     effect: "reads",
