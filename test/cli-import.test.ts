@@ -455,7 +455,7 @@ test("what is wrong on the command line is said before anything is read", async 
     expect(code).toBe(ERRORS.INVALID_PARAMS.exitCode);
     return stderr;
   };
-  expect(await failed("import", "--since", "yesterday")).toMatch(/^error: .*since/);
+  expect(await failed("import", "--since", "someday")).toMatch(/^error: .*since/);
   expect(await failed("install", "emacs")).toBe(
     'error: "emacs" is not valid for <agent>. Allowed choices are claude-code, codex, cursor, gemini, opencode, pi.\nhint: `rkat install --help` lists what it takes.\n',
   );

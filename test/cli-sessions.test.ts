@@ -160,7 +160,7 @@ test("`history search` finds words in the log of any session, as text or as JSON
     ]);
     expect(found).toEqual([]);
   }
-  const bad = await project.rkat(["history", "search", "late", "--since", "yesterday", "--json"]);
+  const bad = await project.rkat(["history", "search", "late", "--since", "someday", "--json"]);
   expect(JSON.parse(bad.stderr)).toMatchObject({ message: expect.stringContaining("since") });
 });
 

@@ -304,6 +304,10 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
       "what is brought back is in the window until the next compaction, pinned ones through all, after everything was closed",
       "what is brought back stands whole at the end of the last request, as a quote with its time, and stays in its place",
     ],
+  "What was made of messages leads to them, and they lead to what was made of them.": [
+    "an entry of memory, a statement and a rule lead to the messages that they rest on, and these to them",
+    "a summary leads to the messages that it rests on, over the summaries before it and those that a fork began with",
+  ],
   "A record that was refused never comes back by itself in that session.": [
     "a record that was refused does not come back by itself in that session again",
   ],

@@ -5,6 +5,7 @@ import type { MemoryEntry } from "../src/core/memory-store.ts";
 import { type PostgresStoresOptions, postgresStores } from "../src/postgres.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { appendEvents } from "../src/stores/postgres/append-events.ts";
+import { CURRENT_TABLES } from "../src/stores/postgres/migrations.ts";
 import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import type { PostgresPool, PostgresStatement } from "../src/stores/postgres/postgres-pool.ts";
 import { postgresAddress } from "../src/stores/postgres/server-address.ts";
@@ -239,7 +240,8 @@ describe.skipIf(!hasPostgres)("a PostgreSQL store with partitions", NEEDS_POSTGR
         await database.change(`alter table rkat.${table} add column added text default 'new'`);
         await database.change(`create index ${table}_by_added on rkat.${table} (added)`);
       }
-      await database.change("insert into rkat.migration (version, usable_from) values (3, 2)");
+      const newer = "insert into rkat.migration (version, usable_from) values ($1, $2)";
+      await database.change(newer, CURRENT_TABLES + 1, CURRENT_TABLES);
       const stores = openStores({ connectionString: await postgresUrl(), schema, embedder });
       await stores.events.append("s", 0, [said("A heron.", 1)]);
       expect(await stores.events.search({ query: "heron", limit: 1 })).toHaveLength(1);

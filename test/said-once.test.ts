@@ -125,6 +125,7 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   "memory search": ["Hello"],
   "memory list": [],
   "memory stats": [],
+  "memory sources": ["some-entry"],
   "memory add": ["Hello."],
   "memory export": [],
   "memory forget": ["some-entry", "--yes"],

@@ -54,7 +54,7 @@ interface Token {
 }
 
 const TOKEN =
-  /\d+(?:[.:,/]\d+)+|\d{4}-\d\d(?:-\d\d)?(?![\p{L}\p{N}-])|\d+\p{L}*|[\p{L}\p{M}][\p{L}\p{M}\p{N}]*/gu;
+  /\d{4}-\d\d(?:-\d\d)?(?![\p{L}\p{N}-])|\d+(?:(?:[.:,/]\d+)+|\p{L}*)|[\p{L}\p{M}][\p{L}\p{M}\p{N}]*/gu;
 /** Longer texts are no questions. */
 const TOKENS_MAX = 400;
 

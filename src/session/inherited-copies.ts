@@ -10,13 +10,17 @@ interface Found {
   readonly content: string;
   readonly time?: string;
   readonly role?: string;
+  readonly kind?: string;
 }
 
-/** A fork says again what was said before it began. Of results with the same words of the same time, the best one stays. */
+/**
+ * A fork says again what was said before it began. Of messages with the same words of the same time, the best one stays.
+ * A statement that was learned from a message has its words too, and stays beside it.
+ */
 export function saidOnce<Hit extends Found>(hits: readonly Hit[]): readonly Hit[] {
   const sessions = new Map<string, string>();
-  return hits.filter(({ sessionId, content, time, role }) => {
-    if (time === undefined) return true;
+  return hits.filter(({ sessionId, content, time, role, kind = "message" }) => {
+    if (time === undefined || kind !== "message") return true;
     const said = JSON.stringify([time, role, content]);
     const first = sessions.get(said) ?? sessionId;
     sessions.set(said, first);

@@ -521,7 +521,8 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
       const query = { query: "crane lifts", limit: 10, minScore: 0 };
       const all = await store.search(query);
       const best = all[0]?.score ?? 0;
-      assert.ok(all.length === 2 && best < 1);
+      assert.equal(all.length, 2);
+      expects(best < 1, "a best score below 1", best);
       assert.deepEqual(await store.search({ ...query, bestScore: best }), all);
       assert.deepEqual(await store.search({ ...query, bestScore: best + 0.001 }), []);
       const same = { ...query, query: "The crane sleeps." };

@@ -179,6 +179,7 @@ const COMMANDS: Readonly<Record<string, readonly [line: string, stdin?: string]>
   "memory search": ["memory search hello"],
   "memory list": ["memory list"],
   "memory stats": ["memory stats"],
+  "memory sources": ["memory sources some-entry"],
   "memory add": ["memory add Hello."],
   "memory export": ["memory export"],
   "memory forget": ["memory forget --session last --yes"],

@@ -33,6 +33,7 @@ const VALUES: Readonly<Partial<Record<SettingKey, readonly unknown[]>>> = {
   "sessions.worktrees": ["shared", "apart"],
   "tools.run_command.environment": [["SSH_AUTH_SOCK"], ["NPM_TOKEN", "http_proxy"]],
   "memory.index": ["all", "discarded"],
+  "memory.recall_from": ["session", "project"],
   "mcp.tools": [["all"], ["memory_search", "memory_add"]],
   "mcp.scope": ["project", "user", "all"],
   "privacy.redact": ["log", "memory"],

@@ -109,7 +109,7 @@ export function badRequests(sessionId: string): readonly BadRequest[] {
     ...invalid("list", { limit: -1 }, { limit: 1e9 }, { offset: "1" }, { labels: [] }),
     ...invalid("searchMemory", {}, { query: 5 }, { query: "fox", minScore: 2 }),
     ...invalid("searchMemory", { query: "fox", kind: "rumour" }, { query: "fox", sessionId: "" }),
-    ...invalid("searchMemory", { query: "fox", since: "yesterday" }),
+    ...invalid("searchMemory", { query: "fox", since: "someday" }),
     ...invalid("searchMemory", { query: [] }, { query: [5] }, { query: Array(21).fill("fox") }),
     ...invalid("searchMemory", { query: "fox", neighbours: 21 }, { query: "fox", maxTokens: 0 }),
     ...invalid("addMemory", {}, { content: " " }, { content: 5 }, { content: "x".repeat(20_001) }),
@@ -123,7 +123,7 @@ export function badRequests(sessionId: string): readonly BadRequest[] {
     ...invalid("addKnowledge", { content: " " }, { content: "x", kind: "correction" }),
     ...invalid("addKnowledge", { content: "x".repeat(5001) }),
     ...invalid("createSession", { approvals: { shell: "perhaps" } }),
-    ...invalid("searchHistory", { query: "" }, { query: "fox", since: "yesterday" }),
+    ...invalid("searchHistory", { query: "" }, { query: "fox", since: "someday" }),
     ...(["read", "archive", "unarchive", "delete", "compact", "interrupt"] as const).map(
       (operation): BadRequest => ({
         operation,

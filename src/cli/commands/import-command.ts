@@ -27,7 +27,7 @@ import { styleFor } from "../render/style.ts";
 import { confirm } from "../terminal/ask.ts";
 import { printJson, printText } from "../terminal/print.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
-import { filtersOf } from "./flags.ts";
+import { filtersOf, timeOf } from "./flags.ts";
 import { workspaceOf } from "./with-service.ts";
 
 interface ImportFlags {
@@ -53,7 +53,7 @@ export function importCommand(program: Command, context: CliContext): void {
     .description("import your conversations with other agents, or an export of rkat")
     .argument("[agent-or-path]", `${AGENTS.slice(0, 5).join(", ")} …, or a file or folder`)
     .argument("[path]", "a file or folder of that agent")
-    .option("--since <time>", "only sessions in which something was said since then (ISO 8601)")
+    .option("--since <time>", "only sessions in which something was said since then")
     .option("--project <folder>", "only sessions of this project's folder")
     .option("--subagents", "remember what subagents said, too")
     .option("--dry-run", "count everything, and store nothing")
@@ -91,7 +91,7 @@ export function importCommand(program: Command, context: CliContext): void {
           const options = {
             ...from,
             ...given({
-              since: flags.since,
+              since: timeOf(flags, "since"),
               project: flags.project && resolve(terminal.cwd, flags.project),
               subagents: flags.subagents,
               dryRun: flags.dryRun,

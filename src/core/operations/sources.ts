@@ -88,6 +88,6 @@ export const SOURCE_OPERATIONS = {
     tool: "memory_sources",
     command: "memory sources",
     effect: "reads",
-    needs: "session-store",
+    needs: "memory-store",
   },
 } as const satisfies Record<keyof SourceOperations, Operation>;

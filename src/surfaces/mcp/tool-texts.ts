@@ -159,7 +159,10 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   notes: "Notes by name. An empty text removes a note.",
   open_files: "Files to add to the task.",
   close_files: "Files to remove from the task.",
-  event: "seq of a compaction: it and all later ones are undone. Default: the last one.",
+  event:
+    "seq of an event. For session_undo, a compaction: it and all later ones are undone. For session_fork, the last event that the fork knows. For memory_sources, the compaction of a summary. Default: the last one.",
+  turn: "Number of a turn, from 0.",
+  pin: "Whether compactions keep it. Default: the next one takes it away.",
   redo: "Undo the last undo instead.",
   leave_out: "Ids of messages that stay out of the history.",
   message: "Id of a message, as in session_read.",
