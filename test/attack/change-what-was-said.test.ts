@@ -117,7 +117,7 @@ describe.skipIf(!hasPostgres)("on a server", NEEDS_POSTGRES, () => {
     const [found] = await service.searchMemory({ query: "deploy Friday Grace" });
     expect(await service.forgetMemory({ ids: [found?.id ?? ""] })).toMatchObject({ forgotten: 1 });
     expect(await problems()).toEqual([]);
-    await change(`update event set event = '{"type":' where event like '%Monday%'`);
+    await change(`update event set event = '{"type":' where event like '%Never deploy%'`);
     expect(await problems()).not.toEqual([]);
     await events.repair?.();
     expect(await problems()).toEqual([]);
