@@ -17,7 +17,7 @@ export interface ImportStore {
 
   /**
    * Appends to the logs of sessions, one batch for each, and saves their snapshots and the states of files. A power
-   * failure may undo the last commits, so that their files are imported again.
+   * failure may undo the last commits that have ids or files, so that these are imported again.
    *
    * Returns the position of the first event in the log of all sessions, when the others have the positions behind it.
    *

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import { Connection } from "../sqlite/connection.ts";
 import { sqliteTables } from "../sqlite/sqlite-tables.ts";
 import {
@@ -15,6 +16,7 @@ import {
   words,
   written,
 } from "./sql.ts";
+import { SqlImportStore } from "./sql-import-store.ts";
 
 const NUMBERED: Dialect = {
   parameter: (number) => `$${number}`,
@@ -78,4 +80,15 @@ test("a transaction that fails leaves nothing, whatever it did before", () => {
   expect(() => runSync(work, sqliteTables(db))).toThrow("no");
   expect(runSync(changed(add("two")), sqliteTables(db)).count).toBe(1);
   expect(db.all("select id from kept")).toEqual([{ id: "two" }]);
+});
+
+test("a commit of sessions waits for the disk, unless a transcript or a file has all of it", () => {
+  const modeOf = (...asked: Parameters<SqlImportStore["commit"]>) =>
+    new SqlImportStore("n").commit(...asked).next().value;
+  const fork = { sessionId: "s", lastSeq: 0, events: [], ids: [] } as const;
+  const snapshot = {} as SessionSnapshot;
+  const file = { agent: "codex", stamp: "1", sessions: 0, messages: 0 };
+  expect(modeOf([{ ...fork, snapshot }])).toMatchObject({ mode: "write" });
+  expect(modeOf([{ ...fork, snapshot, ids: ["m"] }])).toMatchObject({ mode: "write unsynced" });
+  expect(modeOf([], new Map([["a.jsonl", file]]))).toMatchObject({ mode: "write unsynced" });
 });
