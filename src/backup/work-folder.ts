@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 
@@ -30,10 +30,17 @@ function removeLeftovers(folder: string, start: string): void {
   for (const name of readdirSync(folder)) {
     if (!name.startsWith(start) || !name.endsWith(END)) continue;
     const pid = Number(/^\d+/.exec(name.slice(start.length))?.[0]);
-    if (Number.isSafeInteger(pid) && pid > 0 && !isRunning(pid)) {
-      rmSync(join(folder, name), { recursive: true, force: true });
+    const path = join(folder, name);
+    if (Number.isSafeInteger(pid) && pid > 0 && isYours(path) && !isRunning(pid)) {
+      rmSync(path, { recursive: true, force: true });
     }
   }
+}
+
+/** Whether you made it. In a folder for all users, such as /tmp, another user's cannot be removed. */
+function isYours(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found !== undefined && found.uid === (process.getuid?.() ?? found.uid);
 }
 
 function isRunning(pid: number): boolean {
