@@ -260,7 +260,7 @@ describe("a file", () => {
     });
   });
 
-  test("that somebody else wrote needs to be trusted", async () => {
+  test("that another user wrote needs to be trusted", async () => {
     const { place, file } = await backedUp();
     const [line = ""] = readFileSync(file, "latin1").split("\n", 1);
     const { seal: _, ...rest } = JSON.parse(line) as Record<string, unknown>;

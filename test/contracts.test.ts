@@ -73,8 +73,8 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
   ],
   "`readAll` leaves out what cannot be read any more, so that one session never stops the others.":
     ["doctor names an unreadable event, and a repair brings its session back into memory"],
-  "The work is done once, and its result or its error is the caller's, whoever watches.": [
-    "work is done once, and its result or its error is the caller's, whoever watches",
+  "The work is done once, and its result or its error is the caller's, whatever watches.": [
+    "work is done once, and its result or its error is the caller's, whatever watches",
   ],
   "What the work does is inside its span: spans that others begin there, too.": [
     "a turn, its model calls and its tools are spans in each other, by the conventions",

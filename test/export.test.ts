@@ -203,7 +203,7 @@ describe("a file", () => {
     expect(own).toEqual([]);
   });
 
-  test("that somebody else wrote needs to be trusted", async () => {
+  test("that another user wrote needs to be trusted", async () => {
     const file = await small();
     const text = readFileSync(file, "utf8").replace(/,"seal":"[0-9a-f]+"/, "");
     writeFileSync(file, text);

@@ -164,7 +164,7 @@ test("a compaction shows its tokens before and after, with the model call for it
   expect(named("rkat.recall")[0]?.attributes).toHaveProperty(["rkat.recall.records"]);
 });
 
-test("work is done once, and its result or its error is the caller's, whoever watches", async () => {
+test("work is done once, and its result or its error is the caller's, whatever watches", async () => {
   const failure = new Error("it failed");
   const none = () => {
     for (const api of [trace, metrics, context]) api.disable();

@@ -15,7 +15,7 @@ import type { Stores } from "../core/stores.ts";
 import { examineStore } from "./examine.ts";
 import { storeName } from "./open-stores.ts";
 
-/** What a backup is doing, and how much of it is done; in bytes, pages or entries. */
+/** The step of a backup, and how much of it is done, in bytes, pages or entries. */
 export interface BackupProgress {
   readonly step:
     | "copying"

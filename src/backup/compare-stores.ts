@@ -147,7 +147,7 @@ async function* eventsOf(
 async function compareMemory(
   backup: MemoryStore,
   here: MemoryStore,
-  /** What was learned: memory is told of it, and it is compared where it was learned. */
+  /** Whether an entry is a copy of what was learned. That is compared with the knowledge store. */
   isLearned: (id: string) => boolean,
   watch: Watch,
 ): Promise<EntryDifferences> {

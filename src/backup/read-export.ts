@@ -112,7 +112,7 @@ function parsed(bytes: Uint8Array, refuse: (why: string) => SessionError): Line 
   return value;
 }
 
-/** What is read of one user, or of the project itself. */
+/** The lines of one user, or of the project itself, on their way into its stores. */
 class NamespaceReading {
   readonly stores: Stores;
   /** The last seq of each session. */

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** What a user's own key makes of a text: a file that has it was written by that user. */
+/** The seal of a text, an HMAC with a user's own key. Only that user can have written a file that has it. */
 export function sealOf(text: string, key: Uint8Array): string {
   return createHmac("sha256", key).update(text).digest("hex");
 }

@@ -144,7 +144,7 @@ async function writeMemory(
     const page = await memory.list({ limit: PAGE, ...given({ after }) });
     if (page.length === 0) return count;
     for (const entry of page.filter(({ id }) => !known.has(id))) {
-      // What an older version stored may have a credential in it.
+      // A credential may be in a text that an older version stored.
       await lines.write({ memory: redactJson(withSnakeCase(entry)) });
       count += 1;
     }

@@ -2,10 +2,10 @@ import type { AssistantBlock, Message } from "./message.ts";
 import type { TokenUsage } from "./usage.ts";
 
 /**
- * Shows the parts of work to whoever watches a program: which took how long, in which other one, and how it ended.
+ * Reports the parts of work to tools that watch a program: how long each took, inside which other one, and how it ended.
  *
  * Contract:
- * - The work is done once, and its result or its error is the caller's, whoever watches.
+ * - The work is done once, and its result or its error is the caller's, whatever watches.
  * - What the work does is inside its span: spans that others begin there, too.
  * - Nothing of what was said is shown unless it was asked for.
  */
@@ -50,7 +50,7 @@ export interface TracedSpan {
   failed(why: string): void;
 }
 
-/** What was said. It is only made where somebody asked for it. */
+/** The contents of a span. They are made only where an option asks for them. */
 export interface TracedContents {
   readonly input?: readonly Message[];
   readonly output?: readonly AssistantBlock[];

@@ -14,8 +14,8 @@ test("a file that another process makes meanwhile is there already", async () =>
   onTestFinished(() => void vi.doUnmock("node:fs"));
   vi.doMock("node:fs", () => ({ ...fs, default: fs, openSync }));
   // Another file may have loaded it already, with the file system itself.
-  const anew: string = "./plain-files.ts?anew";
-  const { makeFile, readText }: typeof import("./plain-files.ts") = await import(anew);
+  const unshared: string = "./plain-files.ts?unshared";
+  const { makeFile, readText }: typeof import("./plain-files.ts") = await import(unshared);
   meanwhile = () => {
     meanwhile = () => {};
     expect(makeFile(root, path, "theirs")).toBe(true);

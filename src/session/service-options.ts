@@ -237,7 +237,7 @@ export type Importer = (work: {
 /** The options of a service, once its stores are known. */
 export interface SessionOptions extends ServiceOptions {
   readonly stores: SessionStores;
-  /** Made of the option `traces`. The wiring passes it, because sessions know nobody who watches. */
+  /** Made of the option `traces`. The wiring passes it: sessions do not know OpenTelemetry. */
   readonly tracer?: Traces;
   /** Whether the stores outlive the process, which is the capability `session-store`. */
   readonly persistent: boolean;

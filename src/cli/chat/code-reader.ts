@@ -60,7 +60,7 @@ const PARSERS = new Map(
   LANGUAGES.flatMap(([names, parser]) => names.split(" ").map((name) => [name, parser] as const)),
 );
 
-/** What a part of a line of code is. */
+/** The kinds of words in code that have a colour. */
 export type CodeKind = "comment" | "string" | "keyword" | "value" | "name" | "added" | "removed";
 
 export interface CodePart {

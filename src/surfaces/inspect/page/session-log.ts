@@ -80,7 +80,7 @@ export class SessionLog {
   seq = 0;
   /** Whether all that there was has been read: what comes now happens now. */
   isWhole = false;
-  /** Turns that ended while somebody looked. */
+  /** Turns that ended while the page was open. */
   turnsSeen = 0;
   readonly #history = new HistoryChanges();
   readonly #messages = new MessageAssembler();

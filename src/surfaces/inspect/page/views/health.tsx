@@ -74,7 +74,7 @@ function Sizes({ stats }: { readonly stats: Stats }) {
 
 const TONES = { good: "kept", note: "quoted", wrong: "bad" } as const;
 
-/** What `rkat doctor` finds. It reads the whole store, so it waits for somebody to ask. */
+/** The findings of `rkat doctor`. It reads the whole store, so a button starts it. */
 function Check({ source }: { readonly source: Source }) {
   const [asked, setAsked] = useState(0);
   const { value, error } = useLoaded(

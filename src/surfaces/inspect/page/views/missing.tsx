@@ -20,7 +20,7 @@ interface MissingProps {
   readonly most: number;
 }
 
-/** Why something that you expected is no result: it scores too little, memory does not have it, or nobody said it. */
+/** The reason why a text is no result: it scores too little, memory does not have it, or it was never said. */
 export function Missing(props: MissingProps) {
   const [text, setText] = useState("");
   const [expected, setExpected] = useState("");
@@ -105,7 +105,9 @@ function WhyNot({
         </div>
       )}
       {candidates.length === 0 && logged.length === 0 && (
-        <p>Neither memory nor a log has these words: nobody said it here, or it was forgotten.</p>
+        <p>
+          Neither memory nor a log has these words: it was never said here, or it was forgotten.
+        </p>
       )}
     </div>
   );

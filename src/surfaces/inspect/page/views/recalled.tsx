@@ -149,7 +149,7 @@ function isGivenHit(found: unknown): found is GivenHit {
   return typeof content === "string" && typeof session_id === "string";
 }
 
-/** A model is told the session of a hit of memory, and not the message: that is looked for when somebody asks. */
+/** A model is told the session of a hit of memory, and not the message: that is looked for when you press the button. */
 function WhereSaid({ source, about, found }: ViewProps & { readonly found: GivenHit }) {
   const [failed, setFailed] = useState<unknown>();
   if (found.seq !== undefined)
