@@ -11,8 +11,13 @@ const CHARACTERS_MAX = 4_000_000;
  * has a word that no entry has, and kept as long as their segment.
  */
 export class WordLists {
+  readonly #charactersMax: number;
   readonly #lists = new Map<number, Map<string, string>>();
   #characters = 0;
+
+  constructor(charactersMax = CHARACTERS_MAX) {
+    this.#charactersMax = charactersMax;
+  }
 
   get bytes(): number {
     return this.#characters;
@@ -42,18 +47,18 @@ export class WordLists {
             unread.map(({ number }) => ({ segment: number, from, to })),
           )
         : [];
-    for (const [at, { number }] of unread.entries()) {
-      this.#keep(number, letter, new WordBlocks(rows[at] ?? []).beginningWith(letter));
-    }
-    return segments.map(({ number }) => {
-      const known = this.#lists.get(number)?.get(letter);
-      return known ?? this.#keep(number, letter, loaded.get(number)?.beginningWith(letter) ?? []);
+    // Keeping a list may drop others, so those of now are noted first.
+    const known = segments.map(({ number }) => this.#lists.get(number)?.get(letter));
+    const read = new Map(unread.map(({ number }, at) => [number, new WordBlocks(rows[at] ?? [])]));
+    return segments.map(({ number }, at) => {
+      const blocks = loaded.get(number) ?? read.get(number);
+      return known[at] ?? this.#keep(number, letter, blocks?.beginningWith(letter) ?? []);
     });
   }
 
   #keep(segment: number, letter: string, words: readonly string[]): string {
     const list = words.join("\n");
-    if (this.#characters + list.length > CHARACTERS_MAX) this.clear();
+    if (this.#characters + list.length > this.#charactersMax) this.clear();
     const lists = this.#lists.get(segment) ?? new Map<string, string>();
     this.#lists.set(segment, lists.set(letter, list));
     this.#characters += list.length;
