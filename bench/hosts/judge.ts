@@ -17,7 +17,8 @@ export const PROMISES = {
   reasoningParted: "reasoning parted from its call",
   lastUserLost: "the last user message lost or changed",
   standingLost: "the standing instruction lost",
-  rewritten: "sent otherwise than before, without a compaction",
+  rewritten:
+    "sent otherwise than before, without a compaction, and not to make room for a prompt's records",
 } as const;
 
 export type Violation = keyof typeof PROMISES;
@@ -45,8 +46,10 @@ export function violationsIn(
     }
     if (!parts.some(({ text }) => text.includes(run.standing))) broken.add("standingLost");
     const before = requests[index - 1];
-    if (before && summaries === before.summaries && isRewritten(sent[index - 1] ?? [], parts)) {
-      broken.add("rewritten");
+    if (before && summaries === before.summaries) {
+      // The records of a new prompt may take the place of earlier ones.
+      const lasting = turn === before.turn ? (all: readonly Part[]) => all : withoutRecords;
+      if (isRewritten(lasting(sent[index - 1] ?? []), lasting(parts))) broken.add("rewritten");
     }
   }
   return broken;
@@ -130,6 +133,13 @@ function isReasoningParted(parts: readonly Part[], reasoned: ReadonlySet<string>
     return before[start]?.kind !== "reasoning";
   });
 }
+
+function withoutRecords(parts: readonly Part[]): readonly Part[] {
+  return parts.filter(({ kind, text }) => kind !== "user" || !text.startsWith(RECORDS));
+}
+
+/** The beginning of records of memory that came back by themselves. */
+const RECORDS = "[Recalled from memory]";
 
 /** Whether a request begins otherwise than the one before, though hardly anything left it. */
 function isRewritten(before: readonly Part[], now: readonly Part[]): boolean {

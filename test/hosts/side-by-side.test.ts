@@ -74,6 +74,23 @@ describe("the judge", () => {
     expect(judged(...inputs)).toContain(violation);
   });
 
+  test("lets the records of a new prompt take the place of earlier ones, and nothing else", () => {
+    const next = { role: "user", content: turns[1]?.prompt };
+    const records = (text: string) => ({ role: "user", content: `[Recalled from memory] ${text}` });
+    const said = [user, ...plain, { role: "assistant", content: "Hm." }];
+    const judgedIn = (turn: number, before: readonly object[], now: readonly object[]) =>
+      [
+        ...violationsIn(run, [
+          { body: { input: before }, turn: 0, summaries: 0 },
+          { body: { input: now }, turn, summaries: 0 },
+        ]),
+      ].filter((violation) => violation === "rewritten");
+    const before = [user, ...plain, records("One."), { role: "assistant", content: "Hm." }];
+    expect(judgedIn(1, before, [...said, records("Two."), next])).toEqual([]);
+    expect(judgedIn(0, before, [...said, records("Two.")])).toEqual(["rewritten"]);
+    expect(judgedIn(1, before, [user, ...plain, records("Two."), next])).toEqual(["rewritten"]);
+  });
+
   test("takes an answer only where it is said what it is about", () => {
     const question = { query: "", subject: "tide gauge of Deal", answer: "K7-4821" };
     expect(isAnsweredBy("The tide gauge of Deal has the code K7-4821.", question)).toBe(true);
