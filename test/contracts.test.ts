@@ -314,6 +314,11 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
   "Nothing is a result when the best has less than the score that it needs.": [
     "nothing is a result when the best has less than the score that it needs, and else all are",
   ],
+  "Each sent history extends the previous one, unless a compaction happened, or the records of a new prompt took the place of earlier ones.":
+    [
+      "each sent history extends the previous one, unless a compaction happened",
+      "the records of a new prompt take the place of earlier ones of a chat that have no room beside them, and nothing else changes",
+    ],
   "Records of memory stand before the prompt that they are about, and leave first at the next compaction.":
     [
       "what left a chat comes back before the prompt that needs it, in each later request, and in a later process",

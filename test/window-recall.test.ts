@@ -130,6 +130,28 @@ test("the next compaction takes the records away", async () => {
   expect(recordsIn(messages)).toEqual([]);
 });
 
+test("the records of a new prompt take the place of earlier ones of a chat that have no room beside them, and nothing else changes", async () => {
+  const { window, events } = await openChat(await temporaryFolder());
+  const towns = ["Constanta", "Valparaiso", "Thessaloniki", "Zanzibar"];
+  const about = (town: string, part: number) =>
+    `The harbour of ${town}, part ${part}: ${town} ${"ships coal and cedar to every other coast ".repeat(8)}`;
+  const told = towns.flatMap((town) => [1, 2, 3].map((part) => user(about(town, part))));
+  const talk = [...told.flatMap((told) => [told, answer("Noted.")]), ...longTalk()];
+  let before: readonly object[] = (await window.apply(talk)).messages;
+  for (const town of towns) {
+    talk.push(user(`What of the harbour of ${town}?`));
+    const { messages, recalled, outcome } = await window.apply(talk);
+    expect(outcome).toBe("unchanged");
+    expect(recordsIn(recalled).join()).toContain(`harbour of ${town}`);
+    const lasting = (sent: readonly object[]) =>
+      sent.filter((one) => recordsIn([one]).length === 0);
+    expect(lasting(messages).slice(0, lasting(before).length)).toEqual(lasting(before));
+    talk.push(answer("It ships coal."));
+    before = messages;
+  }
+  expect((await events()).some(({ replaces }) => replaces)).toBe(true);
+});
+
 test("no summary has the records of a chat", async () => {
   const { window, summarized } = await openChat(await temporaryFolder());
   const talk = longTalk();

@@ -1,7 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
+import { contentText } from "../src/core/message.ts";
+import { looksRecalled } from "../src/core/recalled.ts";
 import {
   createHistoryWindow,
   createSessionService,
@@ -13,7 +16,14 @@ import { sqliteStores } from "../src/sqlite.ts";
 const view: MessageView<Message> = {
   read: (message) => ({ message }),
   summary: (content) => ({ role: "user", content }),
-  shorten: (message) => message,
+  shorten(message, outputs) {
+    if (message.role !== "tool_results") return message;
+    const results = message.results.map((result) => ({
+      ...result,
+      content: outputs.get(result.tool_use_id) ?? result.content,
+    }));
+    return { ...message, results };
+  },
 };
 
 const words = "harbour ship cargo crane ledger ".repeat(20);
@@ -75,6 +85,51 @@ test("after a restart, a chat is not compacted again", async () => {
     expect(outcome).toBe("unchanged");
     expect(asked).toHaveLength(0);
   });
+});
+
+/** A conversation with tool output: for each turn, the sizes of what the tool gave. */
+const working = fc
+  .array(fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 4 }), { minLength: 1, maxLength: 6 })
+  .map((turns): Message[] => turns.flatMap((sizes, turn) => turnWith(turn, sizes)));
+
+function turnWith(turn: number, sizes: readonly number[]): Message[] {
+  const reads = sizes.flatMap((size, step): Message[] => {
+    const id = `c${turn}.${step}`;
+    const content = words.repeat(size);
+    return [
+      { role: "assistant", content: "", tool_calls: [{ id, name: "read", args: { path: id } }] },
+      { role: "tool_results", results: [{ tool_use_id: id, content, is_error: false }] },
+    ];
+  });
+  return [{ role: "user", content: `Question ${turn}: ${words}` }, ...reads];
+}
+
+function isHistory(message: Message): boolean {
+  return message.role !== "user" || !looksRecalled(contentText(message.content));
+}
+
+test("the same history is compacted again when tools need its room, and each time it stays so", async () => {
+  const perRun = async (offered: Message[]) => {
+    const path = `${temporaryFolder()}/rkat.db`;
+    const sent = await process(path, async ({ window }) => {
+      let last: readonly Message[] = offered;
+      for (let otherTokens = 0; otherTokens <= 2_800; otherTokens += 200) {
+        const { outcome, messages } = await window.apply(offered, { otherTokens });
+        const again = await window.apply(offered, { otherTokens });
+        expect(again.messages).toEqual(messages);
+        if (outcome !== "unchanged") expect(again.outcome).toBe("unchanged");
+        last = messages;
+      }
+      return last;
+    });
+    await process(path, async ({ window, asked }) => {
+      const { messages } = await window.apply(structuredClone(offered), { otherTokens: 2_800 });
+      // A new process may find records that had no room beside what a compaction had just left.
+      expect(messages.filter(isHistory)).toEqual(sent.filter(isHistory));
+      expect(asked).toHaveLength(0);
+    });
+  };
+  await fc.assert(fc.asyncProperty(working, perRun), { numRuns: 20 });
 });
 
 test("what left is found by a search, once, and each message is in the log once", async () => {

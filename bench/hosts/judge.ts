@@ -134,12 +134,20 @@ function isReasoningParted(parts: readonly Part[], reasoned: ReadonlySet<string>
   });
 }
 
+/** The parts that no later prompt replaces. An answer may stand between records and the prompt that they are for. */
 function withoutRecords(parts: readonly Part[]): readonly Part[] {
-  return parts.filter(({ kind, text }) => kind !== "user" || !text.startsWith(RECORDS));
+  const areRecords = (part?: Part) => part?.kind === "user" && part.text.startsWith(RECORDS);
+  return parts.filter((part, index) => {
+    const isBetween = areRecords(parts[index - 1]) && part.text === ANSWER;
+    return !areRecords(part) && !isBetween;
+  });
 }
 
 /** The beginning of records of memory that came back by themselves. */
 const RECORDS = "[Recalled from memory]";
+
+/** What a request says between two messages of the user. */
+const ANSWER = "Noted.";
 
 /** Whether a request begins otherwise than the one before, though hardly anything left it. */
 function isRewritten(before: readonly Part[], now: readonly Part[]): boolean {

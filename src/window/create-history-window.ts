@@ -267,16 +267,18 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   ): Promise<AppliedWindow<HostMessage>["failure"]> {
     let isFirst: boolean | undefined = true;
     try {
-      isFirst = await this.#record?.add(cut.cut, cut.messages);
+      isFirst = await this.#record?.add(cut);
     } catch (error) {
       return { reason: "not_recorded", detail: errorText(error) };
     }
     this.#counts.historyChanged();
+    this.#recall?.clear();
     if (isFirst !== false) this.#history.take(cut);
     else {
-      // Another process was first. Its compaction counts.
+      // Another process was first. Its compaction counts, with the records that it has looked up.
       const known = await this.#record?.changed();
       if (known) this.#history.know(known);
+      if (this.#record) this.#recall?.know(this.#record.recalled);
       this.#history.follow(history);
     }
     return undefined;
@@ -292,7 +294,6 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   ): Promise<void> {
     const { threshold, outgrown } = call;
     if (!this.#recall) return;
-    if (isCut) this.#recall.clear();
     const prompt = this.#history.sent.lastPrompt;
     if (prompt && outgrown && !isCut) await this.#recall.leave(prompt);
     // Before a prompt that was answered in part, records would change the beginning of the next request.

@@ -78,7 +78,8 @@ export interface AppliedWindow<HostMessage> {
  * - Reasoning stays with the answer or the calls that it led to.
  * - The last user messages, system messages and standing instructions stay word for word.
  * - The messages that stay are the host's own objects, in their order.
- * - Each sent history extends the previous one, unless a compaction happened.
+ * - Each sent history extends the previous one, unless a compaction happened, or the records of a new prompt took the
+ *   place of earlier ones.
  * - A compaction pays for one summary, however often the host offers the history again.
  * - A history that was edited is compacted from its longest part that is still the same. A replaced message far
  *   back in a long history is noticed before the next compaction.

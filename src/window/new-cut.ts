@@ -4,16 +4,19 @@ import type { HostReader } from "./host-reader.ts";
 import { chained } from "./message-keys.ts";
 import type { Sent, SentHistory } from "./sent-history.ts";
 import { addToUnits, messageOf, type Unit } from "./units.ts";
-import { type Cut, isSummarySlot, type KeptOutput, type RecordedMessage } from "./window-record.ts";
+import {
+  type AddedCut,
+  type Cut,
+  isSummarySlot,
+  type KeptOutput,
+  type RecordedMessage,
+} from "./window-record.ts";
 
 /** The result of a compaction that changed the history. */
 export type Changed = Exclude<CompactHistoryResult, { outcome: "unchanged" }>;
 
 /** A compaction that is not yet in force. */
-export interface NewCut<HostMessage> {
-  readonly cut: Cut;
-  /** Messages that it is the first to have, whole. */
-  readonly messages: readonly RecordedMessage[];
+export interface NewCut<HostMessage> extends AddedCut {
   readonly sent: readonly Sent<HostMessage>[];
 }
 
@@ -42,7 +45,7 @@ export function newCut<HostMessage extends object>(
     head: head.map(({ slot }) => slot),
     headMark: head.reduce((mark, { message }) => chained(mark, reader.keyOf(message)), ""),
   };
-  return { cut, messages, sent: [...head, ...sent.between(end)] };
+  return { cut, last, messages, sent: [...head, ...sent.between(end)] };
 }
 
 /** The sent messages up to the last one that a compaction changes, as they are after it, and the end of that part. */

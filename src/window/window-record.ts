@@ -30,6 +30,15 @@ export const readWindowItem: ReadHostItem = (item) => {
   return { message, ...(message.role === "user" ? { origin: { author: "program" } } : {}) };
 };
 
+/** A compaction for the record. */
+export interface AddedCut {
+  readonly cut: Cut;
+  /** The compaction before it, of the same history. */
+  readonly last: Cut | undefined;
+  /** Messages that it is the first to have, whole. */
+  readonly messages: readonly RecordedMessage[];
+}
+
 /** The compactions of a chat in a session's log, so that they outlive the process. */
 export class WindowRecord {
   readonly #record: HostRecord;
@@ -55,15 +64,14 @@ export class WindowRecord {
   }
 
   /**
-   * Stores a compaction, and the messages that it is the first to have, in one transaction. False: of
-   * the same messages, another process has stored one.
+   * Stores a compaction that follows on `last`, and the messages that it is the first to have, in one transaction.
+   * False: of the same messages, another process has stored one meanwhile.
    */
-  async add(cut: Cut, messages: readonly RecordedMessage[]): Promise<boolean> {
+  async add({ cut, last, messages }: AddedCut): Promise<boolean> {
     let isFirst = true;
     await this.#record.change(({ items }) => {
-      isFirst = !cutsIn(items).some(({ mark, headMark }) => {
-        return mark === cut.mark && headMark !== cut.headMark;
-      });
+      const newest = cutsIn(items).findLast(({ mark }) => mark === cut.mark);
+      isFirst = !newest || [cut, last].some((one) => one?.headMark === newest.headMark);
       if (!isFirst) return undefined;
       const recorded = new Set(items.map((item) => (item as RecordedMessage).mark));
       const fresh = messages.filter(({ mark }) => !recorded.has(mark));

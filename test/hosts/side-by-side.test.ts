@@ -87,6 +87,10 @@ describe("the judge", () => {
       ].filter((violation) => violation === "rewritten");
     const before = [user, ...plain, records("One."), { role: "assistant", content: "Hm." }];
     expect(judgedIn(1, before, [...said, records("Two."), next])).toEqual([]);
+    const noted = { role: "assistant", content: "Noted." };
+    const apart = [...said, records("One."), noted, next];
+    expect(judgedIn(1, apart, [...said, next, records("Two."), noted, next])).toEqual([]);
+    expect(judgedIn(1, [...said, noted], [...said, next])).toEqual(["rewritten"]);
     expect(judgedIn(0, before, [...said, records("Two.")])).toEqual(["rewritten"]);
     expect(judgedIn(1, before, [user, ...plain, records("Two."), next])).toEqual(["rewritten"]);
   });
