@@ -152,6 +152,26 @@ test("the records of a new prompt take the place of earlier ones of a chat that 
   expect((await events()).some(({ replaces }) => replaces)).toBe(true);
 });
 
+test("a provider's count of a request with records teaches the same, whether the host copies its messages or not", async () => {
+  const played = async (offered: (talk: Message[]) => Message[]) => {
+    const { window } = await openChat(await temporaryFolder());
+    const talk = longTalk();
+    let lastInputTokens = (await window.apply(offered(talk))).tokens;
+    const steps: unknown[] = [];
+    for (const prompt of [
+      QUESTION,
+      ...Array.from({ length: 12 }, (_, turn) => `${turn} ${FILLER}`),
+    ]) {
+      talk.push(answer("Yes."), user(prompt));
+      const { outcome, tokens } = await window.apply(offered(talk), { lastInputTokens });
+      steps.push({ outcome, tokens });
+      lastInputTokens = tokens;
+    }
+    return steps;
+  };
+  expect(await played((talk) => structuredClone(talk))).toEqual(await played((talk) => talk));
+});
+
 test("no summary has the records of a chat", async () => {
   const { window, summarized } = await openChat(await temporaryFolder());
   const talk = longTalk();

@@ -182,7 +182,9 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   /** Learns from the provider's count of the last request how far the estimate is off. */
   #learn(lastInputTokens: number, otherTokens: number): void {
     this.#calls += 1;
-    const estimated = this.#sentTokens ?? this.#history.sent.tokensBeforeAnswer + otherTokens;
+    const { sent } = this.#history;
+    const estimated =
+      this.#sentTokens ?? sent.tokensBeforeAnswer + (this.#recall?.tokens ?? 0) + otherTokens;
     if (!(lastInputTokens > 0) || estimated === 0) return;
     this.#counts.counted({ estimated, inputTokens: lastInputTokens });
   }
@@ -298,12 +300,14 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     if (prompt && outgrown && !isCut) await this.#recall.leave(prompt);
     // Before a prompt that was answered in part, records would change the beginning of the next request.
     if (!prompt || !(prompt.isLast || isCut)) return;
-    const expected = this.#expected(call);
+    const factor = this.#factor;
     const recalled = this.#recall.tokens;
     await this.#recall.lookUp(prompt, {
       messages: () => this.#history.visible.map(({ message }) => message),
       room: recallRoom({
-        ...{ threshold, expected, recalled },
+        threshold: threshold / factor,
+        expected: this.#expected(call) / factor,
+        recalled,
         ...(isCut ? { freed: before - this.#tokens } : {}),
       }),
     });
@@ -328,7 +332,12 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const { summaryTokens } = this.#history.sent;
     if (!this.#recall || summaryTokens === 0) return 0;
     const { recallTokens } = this.#recall;
-    return reservedForRecords({ threshold, recallTokens, summaryTokens });
+    return reservedForRecords({ threshold: threshold / this.#factor, recallTokens, summaryTokens });
+  }
+
+  /** How many of the provider's tokens one estimated token of records may be. */
+  get #factor(): number {
+    return Math.max(1, this.#counts.count(0).factor);
   }
 
   /** The expected count of the provider. Where the estimate alone fills the window, no lower count is believed. */
