@@ -13,7 +13,7 @@ export interface HostRow {
   readonly sentTokens: number;
   readonly cachedTokens: number;
   readonly questions: number;
-  readonly inWindow: number;
+  readonly inRequest: number;
   readonly answered: number;
   /** Why runs came to no end, without repetition. */
   readonly failures: readonly string[];
@@ -64,7 +64,7 @@ function rowOf(
     sentTokens: sum(({ sentTokens }) => sentTokens),
     cachedTokens: sum(({ cachedTokens }) => cachedTokens),
     questions: runs.reduce((total, { questions }) => total + questions.length, 0),
-    inWindow: sum(({ inWindow }) => inWindow),
+    inRequest: sum(({ inRequest }) => inRequest),
     answered: sum(({ answered }) => answered),
     failures: [...new Set(played.flatMap(({ failure }) => failure?.slice(0, 160) ?? []))],
   };

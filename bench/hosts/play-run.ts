@@ -1,5 +1,5 @@
 import { startLocalProvider } from "../../examples/hosts/local-provider.ts";
-import { type AgentRun, sentencesOf } from "./agent-run.ts";
+import { type AgentRun, type Question, sentencesOf } from "./agent-run.ts";
 import { isAnsweredBy, type StepRequest, type Violation, violationsIn, windowOf } from "./judge.ts";
 
 /** A host's loop, with the host's own answer to a full window or with rkat's. */
@@ -37,8 +37,8 @@ export interface Played {
   readonly summaries: number;
   readonly sentTokens: number;
   readonly cachedTokens: number;
-  /** Questions that the last request answers, and those that it or one search answers. */
-  readonly inWindow: number;
+  /** Questions that the request for them answers, and those that it or one search answers. */
+  readonly inRequest: number;
   readonly answered: number;
 }
 
@@ -115,29 +115,61 @@ export async function playRun(
     if (failure) break;
   }
 
-  const window = failure ? "" : windowOf(requests.at(-1)?.body ?? {});
-  const inWindow = run.questions.filter((question) => isAnsweredBy(window, question));
-  let answered = 0;
-  for (const question of failure ? [] : run.questions) {
-    const found = inWindow.includes(question) ? [] : ((await loop.search?.(question.query)) ?? []);
-    if (inWindow.includes(question) || found.some((text) => isAnsweredBy(text, question))) {
-      answered += 1;
-    }
-  }
-  await loop.close?.();
-  await server.close();
   const accepted = server.billed.filter(({ kind }) => kind !== "refused");
   const total = (field: "inputTokens" | "cachedTokens") =>
     accepted.reduce((sum, request) => sum + request[field], 0);
+  const cost = {
+    sentTokens: total("inputTokens") + summaryTokens,
+    cachedTokens: total("cachedTokens"),
+  };
+  const { inRequest, answered } = failure ? NOTHING : await answersOf(run, loop, server.requests);
+  await loop.close?.();
+  await server.close();
   return {
     violations: violationsIn(run, requests),
     ...(failure ? { failure } : {}),
     summaries,
-    sentTokens: total("inputTokens") + summaryTokens,
-    cachedTokens: total("cachedTokens"),
-    inWindow: inWindow.length,
+    ...cost,
+    inRequest,
     answered,
   };
+}
+
+const NOTHING = { inRequest: 0, answered: 0 };
+
+/** How many questions the memory answers, or the request once a person asks them. Searches come first: then nobody has asked. */
+async function answersOf(
+  { questions }: AgentRun,
+  loop: HostLoop,
+  requests: Parameters<typeof windowFor>[2],
+): Promise<typeof NOTHING> {
+  const found = new Set<Question>();
+  for (const question of questions) {
+    const texts = (await loop.search?.(question.query)) ?? [];
+    if (texts.some((text) => isAnsweredBy(text, question))) found.add(question);
+  }
+  let inRequest = 0;
+  for (const question of questions) {
+    if (!isAnsweredBy(await windowFor(question.query, loop, requests), question)) continue;
+    inRequest += 1;
+    found.add(question);
+  }
+  return { inRequest, answered: found.size };
+}
+
+/** Has a turn, and returns what the model was sent for it; empty where the turn fails. */
+async function windowFor(
+  prompt: string,
+  loop: HostLoop,
+  requests: readonly { readonly body: Readonly<Record<string, unknown>> }[],
+): Promise<string> {
+  const before = requests.length;
+  try {
+    await loop.ask(prompt);
+  } catch {
+    return "";
+  }
+  return windowOf(requests.slice(before).findLast(({ body }) => isStep(body))?.body ?? {});
 }
 
 function isStep({ tools }: Readonly<Record<string, unknown>>): boolean {

@@ -21,7 +21,7 @@ export function renderHosts(rows: readonly HostRow[]): string {
     String(row.summaries),
     `${(row.sentTokens / 1e6).toFixed(2)} M`,
     shareOf(row.cachedTokens, row.sentTokens),
-    shareOf(row.inWindow, row.questions),
+    shareOf(row.inRequest, row.questions),
     shareOf(row.answered, row.questions),
   ]);
   return [
@@ -40,13 +40,7 @@ const PROMISE_COLUMNS = [
   "standing instruction lost",
   "rewritten",
 ];
-const COST_COLUMNS = [
-  "summaries",
-  "tokens sent",
-  "cached",
-  "answered by the window",
-  "or by one search",
-];
+const COST_COLUMNS = ["summaries", "tokens sent", "cached", "by the request", "or by one search"];
 
 function namesOf({ host, name }: HostRow): string[] {
   return [host, name === "rkat" ? "**rkat**" : name];
