@@ -1,5 +1,6 @@
 import { appendFile, cp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import type { PositionedEvent, Projection } from "../src/core/event-store.ts";
@@ -11,6 +12,7 @@ import { createSessionService } from "../src/index.ts";
 import { MemoryIndex } from "../src/projections/memory-index.ts";
 import { type ProjectionLease, ProjectionRunner } from "../src/projections/projection-runner.ts";
 import { SessionFiles } from "../src/projections/session-files.ts";
+import { newOwner, withFilesLease } from "../src/session/session-lease.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralSessionStore } from "../src/stores/ephemeral/ephemeral-session-store.ts";
 import { SimpleMemoryStore } from "../src/stores/ephemeral/simple-memory-store.ts";
@@ -183,6 +185,37 @@ test("files of a session do not come back by events that were read before it was
   await files.apply(all.slice(30));
   expect((await readdir(folder)).sort()).toEqual([second, "checkpoint", "index.jsonl"].sort());
   expect(await readFile(join(folder, "index.jsonl"), "utf8")).not.toContain(first);
+});
+
+test("files of a session do not come back when it is deleted while its process writes them", async () => {
+  const events = await someLog();
+  const all = await events.readAll(0, 1000);
+  const [first = "", second = ""] = new Set(all.map(({ sessionId }) => sessionId));
+  const asked = Promise.withResolvers<void>();
+  const goesOn = Promise.withResolvers<void>();
+  const slow = {
+    read: events.read.bind(events),
+    async lastSeq(id: string) {
+      const seq = await events.lastSeq(id);
+      asked.resolve();
+      await goesOn.promise;
+      return seq;
+    },
+  };
+  const folder = await temporaryFolder();
+  const sessions = new EphemeralSessionStore();
+  const owner = newOwner();
+  const files = new SessionFiles(slow, folder, (work) => withFilesLease(sessions, owner, work));
+  const applied = files.apply(all);
+  await asked.promise;
+  const event = { type: "session_deleted", session_id: first } as const;
+  const marked = { event_id: newId(), timestamp_ms: 0, event };
+  await events.append(first, await events.lastSeq(first), [marked]);
+  const removed = files.remove(first).then(() => events.delete(first));
+  await setImmediate();
+  goesOn.resolve();
+  await Promise.all([applied, removed]);
+  expect((await readdir(folder)).sort()).toEqual([second, "checkpoint", "index.jsonl"].sort());
 });
 
 test("memory has each discarded message once, however often and by however many it is indexed", async () => {

@@ -8,6 +8,7 @@ import {
   type PositionedEvent,
   type Projection,
 } from "../core/event-store.ts";
+import { WorkQueue } from "../core/work-queue.ts";
 import {
   lookAt,
   lookAtFile,
@@ -58,6 +59,8 @@ export class SessionFiles implements Projection {
   readonly #events: Pick<EventStore, "read" | "lastSeq">;
   readonly #folder: string;
   readonly #oneWriter: OneWriter;
+  /** What this process writes, one after the other. For `OneWriter` all of it may be of the same process. */
+  readonly #writes = new WorkQueue();
   /** Whether this process has looked for lost files. */
   #isWhole = false;
 
@@ -68,7 +71,7 @@ export class SessionFiles implements Projection {
   ) {
     this.#events = events;
     this.#folder = folder;
-    this.#oneWriter = oneWriter;
+    this.#oneWriter = (work) => this.#writes.run(() => oneWriter(work));
   }
 
   /** The position that all files have reached. The first call brings lost files back. */
@@ -97,7 +100,7 @@ export class SessionFiles implements Projection {
         await this.#projectIfReadable(sessionId, stored);
       }
       // Another process may have come further meanwhile.
-      this.#saveReached(Math.max(last.position, await this.position()));
+      this.#saveReached(Math.max(last.position, this.#reached));
     });
   }
 
