@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { createSessionService } from "../src/index.ts";
+import { createSessionService, EphemeralEventStore, ephemeralStores } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { filesWithTraces } from "./support/files-with-traces.ts";
@@ -140,3 +141,44 @@ test("a restore that fails in the middle leaves the session in the trash, or bri
   const logged = (await stores.events.readAll(0, 1000)).map((event) => event.sessionId);
   expect([...new Set(logged)]).toEqual(live);
 });
+
+test("a session that is deleted while something of it is forgotten is gone as a whole", async () => {
+  const markBegins = Promise.withResolvers<void>();
+  const marked = Promise.withResolvers<void>();
+  const redacts = Promise.withResolvers<void>();
+  /** Marks the deletion when something is about to be forgotten, and forgets after that, if both may work at once. */
+  class Meeting extends EphemeralEventStore {
+    override async append(...args: Parameters<EphemeralEventStore["append"]>) {
+      const isMark = args[2].some(({ event }) => event.type === "session_deleted");
+      if (!isMark) return await super.append(...args);
+      markBegins.resolve();
+      await Promise.race([redacts.promise, someTurns()]);
+      const seq = await super.append(...args);
+      marked.resolve();
+      return seq;
+    }
+    override async redact(...args: Parameters<EphemeralEventStore["redact"]>) {
+      redacts.resolve();
+      await marked.promise;
+      return await super.redact(args[0], await this.lastSeq(args[0]), args[2], args[3]);
+    }
+  }
+  const events = new Meeting();
+  const stores = { ...ephemeralStores(), events };
+  const service = createSessionService({ model: scriptedModel(["Noted."]), stores });
+  onTestFinished(() => service.close());
+  const { sessionId } = await service.createSession({});
+  await service.startTurn({ sessionId, prompt: SECRET });
+  const deleted = service.delete({ sessionId, now: true });
+  await markBegins.promise;
+  const forgotten = service.forgetMemory({ sessionId });
+  await expect(forgotten).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+  await deleted;
+  expect(await events.lastSeq(sessionId)).toBe(0);
+  expect(await service.list({ includeArchived: true })).toEqual([]);
+});
+
+/** Long enough for all work in this process that waits for nothing else. */
+async function someTurns(): Promise<void> {
+  for (let turn = 0; turn < 200; turn += 1) await setImmediate();
+}

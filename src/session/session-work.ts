@@ -8,6 +8,7 @@ import type { TurnOptions } from "../core/operations/turns.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { HeldLease, SessionStore } from "../core/session-store.ts";
 import { harmlessListener } from "../core/warn.ts";
+import { WorkQueue } from "../core/work-queue.ts";
 import type { ApprovalDesk } from "./approval-desk.ts";
 import type { LiveSession } from "./live-sessions.ts";
 import { type LiveSessions, notFound } from "./live-sessions.ts";
@@ -33,6 +34,8 @@ export class SessionWork {
   readonly #deps: Deps;
   readonly #owner = newOwner();
   readonly #underWay = new Set<Promise<unknown>>();
+  /** What works on each session, and waits to. */
+  readonly #queues = new Map<string, { readonly works: WorkQueue; waiting: number }>();
   #stops: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -140,8 +143,17 @@ export class SessionWork {
     return await this.#withLease(sessionId, work);
   }
 
+  /** The lease is of this process, so what it does on one session waits here for what it did before. */
   #withLease<T>(sessionId: string, work: (held: HeldLease) => Promise<T>): Promise<T> {
-    return withLease(this.#sessions, sessionId, this.#owner, work);
+    const queue = this.#queues.get(sessionId) ?? { works: new WorkQueue(), waiting: 0 };
+    this.#queues.set(sessionId, queue);
+    queue.waiting += 1;
+    return queue.works
+      .run(() => withLease(this.#sessions, sessionId, this.#owner, work))
+      .finally(() => {
+        queue.waiting -= 1;
+        if (queue.waiting === 0) this.#queues.delete(sessionId);
+      });
   }
 
   /** Whether a turn runs in another process: the log ends inside a run, and another owner holds the lease. */
