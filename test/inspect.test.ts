@@ -25,11 +25,16 @@ let reading: Served;
 let writing: Served;
 let beside: Served;
 let root = "";
+/** An entry of memory that was there before the servers. */
+let added = "";
 let project: Project;
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "rkat-inspect-"));
   project = await Project.open({ root });
+  const { service, close } = scriptedService(project.folder, { capabilities: BUILDS.F ?? [] });
+  added = (await service.addMemory({ content: "The owner of staging is Mara." })).id;
+  await close();
   [reading, writing, beside] = await Promise.all([
     serve(project, ["inspect", "--no-open"]),
     serve(project, ["inspect", "--no-open", "--write"]),
@@ -170,8 +175,8 @@ test("it changes nothing without --write, and with it only for the page itself",
   });
   expect(refused.status).toBe(403);
   expect(await refused.json()).toMatchObject({ hint: expect.stringContaining("--write") });
-  for (const { http } of Object.values(OPERATIONS)) {
-    if (http.method === "GET") continue;
+  for (const { http, effect } of Object.values(OPERATIONS)) {
+    if (http.method === "GET" || effect === "reads") continue;
     const path = `/api${http.path.replaceAll(/\{\w+\}/g, "x")}`;
     const options = { method: http.method, headers: own(reading) };
     expect((await ask(reading, path, options)).status, path).toBe(403);
@@ -213,6 +218,22 @@ test("a session as one file has no credential in it, and no path says where the 
     expect(html).not.toContain(text);
   expect(html).toContain("See project/a.ts, ~/b, ~\\\\c and ~/d");
   expect(html).toContain("https://example.com/home/mara and src/home/mara stay.");
+});
+
+test("what is asked with POST and only reads is answered without --write, for who has the token", async () => {
+  const question = {
+    method: "POST",
+    body: JSON.stringify({ id: added }),
+    headers: { "content-type": "application/json" },
+  };
+  for (const served of [reading, beside]) {
+    const answer = await ask(served, "/api/sources", question);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ kind: "added", message_count: 0 });
+    expect((await fetch(`${served.url}/api/sources`, question)).status).toBe(401);
+    for (const path of ["/api/sources/", "/api//sources", "/api/x/../memory"])
+      expect((await ask(served, path, question)).status, path).toBe(403);
+  }
 });
 
 test("an operation that is asked for with GET only reads", () => {

@@ -111,10 +111,9 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     await row(page, "Kept word for word").waitFor();
     await row(page, "Left; ").waitFor();
     await page.getByRole("heading", { name: "The summary" }).waitFor();
-    await page
-      .getByRole("link", { name: /^\d+ to \d+$/ })
-      .first()
-      .waitFor();
+    await page.getByText("Where does this come from?").click();
+    await page.getByText(/^It rests on [1-9]\d* messages:$/).waitFor();
+    await page.getByRole("listitem").filter({ hasText: "On which port does staging" }).waitFor();
     await page.getByRole("navigation", { name: "Compactions" }).getByRole("link").first().click();
     const quoted = row(page, "On which port does staging listen?");
     await quoted.getByRole("button", { name: "Mark it in the summary" }).click();
@@ -123,6 +122,35 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
       .filter({ hasText: "On which port does staging listen?" })
       .first()
       .waitFor();
+    const [, event] = /(\d+)$/.exec((await quoted.getByRole("link").textContent()) ?? "") ?? [];
+    await page.locator(`a.part-of[title$="event ${event}"]`).first().click();
+    await page.locator(".row.marked").getByText("On which port does staging listen?").waitFor();
+  });
+
+  test("a record, an entry and a rule each lead to the messages that they rest on", async () => {
+    const { page } = await open(at(reading.link, made.talk));
+    await part(page, "Recalled");
+    const drill = async (inside: ReturnType<Page["locator"]>) => {
+      await inside.getByText("Where does this come from?").first().click();
+      await inside
+        .getByRole("link", { name: /^Event \d+$/ })
+        .first()
+        .waitFor();
+    };
+    await drill(page.getByRole("region", { name: "And which port was it?" }));
+    await views(page).getByRole("link", { name: "Memory" }).click();
+    const entry = page.getByRole("listitem").filter({ hasText: "Tell me of the fox." });
+    await drill(entry.first());
+    await views(page).getByRole("link", { name: "Knowledge" }).click();
+    await page.getByLabel("Kind").selectOption("rule");
+    const rule = page.getByRole("article").filter({ hasText: "Never guess it" }).first();
+    await rule.getByText("Where does this come from?").click();
+    await rule.getByText("It was made from:").waitFor();
+    await rule
+      .getByRole("link", { name: /^Event \d+$/ })
+      .first()
+      .click();
+    await page.locator(".row.marked").getByText("Never guess it.").waitFor();
   });
 
   test("a message says what became of it, and leads to what did that", async () => {
@@ -469,6 +497,14 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
         await part(page, name);
         await page.getByRole("heading", { level: 2 }).first().waitFor();
         if (name === "Recalled") await page.getByText("Why it came back").first().click();
+        if (name === "Compactions") {
+          await page.getByText("Where does this come from?").click();
+          await page.getByText(/^It rests on/).waitFor();
+          const [before, after] = await Promise.all(
+            [".before", ".after"].map((half) => page.locator(half).boundingBox()),
+          );
+          expect((before?.y ?? 0) + (before?.height ?? 0)).toBeLessThanOrEqual(after?.y ?? 0);
+        }
         expect(await problems(), name).toEqual([]);
       }
       for (const name of ["Sessions", "Recall", "Memory", "Knowledge", "Approvals", "Health"]) {

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
+import { OPERATIONS } from "../../core/operations.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import {
   type Acting,
@@ -50,6 +51,11 @@ const POLICY = [
   "trusted-types 'none'",
 ].join("; ");
 
+/** Questions that a query cannot hold: they are sent with POST, and change nothing. */
+const READ_BY_POST: readonly string[] = Object.values(OPERATIONS).flatMap(({ http, effect }) =>
+  http.method === "POST" && effect === "reads" ? [http.path] : [],
+);
+
 const HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": POLICY,
   "x-content-type-options": "nosniff",
@@ -86,8 +92,10 @@ export function createInspectApp(options: InspectOptions): RestApp {
     app.get(`${at}/${path}`, (context) => context.body(text, 200, { "content-type": type }));
   }
   if (at !== "") app.get(at, (context) => context.redirect(`${at}/`));
+  const readByPost = new Set(READ_BY_POST.map((path) => `${at}/api${path}`));
   app.use(`${at}/api/*`, async ({ req }, next) => {
-    if (req.method !== "GET" && req.method !== "HEAD") requireWriter(req, write);
+    const isRead = req.method === "GET" || req.method === "HEAD" || readByPost.has(req.path);
+    if (!isRead) requireWriter(req, write);
     await next();
   });
   const isOwner = token === undefined ? () => undefined : callers(service, { token });

@@ -28,23 +28,44 @@ export function Words({ text, mono }: { readonly text: string; readonly mono?: b
   );
 }
 
-/** A text in which some of its parts are marked. */
-export function MarkedWords({
+/** A part of a text, and the place that it is from. */
+export interface LinkedPart {
+  readonly text: string;
+  readonly href: string;
+  /** What the link says of the place. */
+  readonly title: string;
+  readonly isMarked: boolean;
+}
+
+/** A text whose parts lead to where they are from. Of two places with the same words, the first is taken. */
+export function LinkedWords({
   text,
   parts,
 }: {
   readonly text: string;
-  readonly parts: readonly string[];
+  readonly parts: readonly LinkedPart[];
 }) {
-  const found = parts.filter((part) => part !== "" && text.includes(part));
-  if (found.length === 0) return <Words text={text} />;
-  const escaped = found.map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  const pieces = text.split(new RegExp(`(${escaped.join("|")})`));
+  const found = new Map<string, LinkedPart>();
+  for (const part of parts) {
+    if (part.text !== "" && !found.has(part.text) && text.includes(part.text))
+      found.set(part.text, part);
+  }
+  if (found.size === 0) return <Words text={text} />;
+  const longestFirst = [...found.keys()].sort((one, other) => other.length - one.length);
+  const escaped = longestFirst.map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const pieces = text.split(new RegExp(`(?<!\\w)(${escaped.join("|")})(?!\\w)`));
   return (
     <p class="words" dir="auto">
-      {pieces.map((piece, at) =>
-        at % 2 === 1 ? <mark key={at}>{plain(piece)}</mark> : plain(piece),
-      )}
+      {pieces.map((piece, at) => {
+        const part = found.get(piece);
+        if (!part || at % 2 === 0) return plain(piece);
+        const { href, title, isMarked } = part;
+        return (
+          <a key={at} class="part-of" href={href} title={title}>
+            {isMarked ? <mark>{plain(piece)}</mark> : plain(piece)}
+          </a>
+        );
+      })}
     </p>
   );
 }

@@ -8,7 +8,8 @@ import {
   clock,
   Failure,
   headOf,
-  MarkedWords,
+  type LinkedPart,
+  LinkedWords,
   plain,
   short,
   useLoaded,
@@ -20,6 +21,7 @@ import { VirtualList } from "../virtual-list.tsx";
 import type { Wire } from "../wire.ts";
 import { FATES } from "./fates.ts";
 import { MessageTraceView } from "./message-trace.tsx";
+import { type SourceOf, Sources } from "./sources.tsx";
 
 type View = Wire<CompactionView>;
 
@@ -94,7 +96,14 @@ export function CompactionsView({
             undoneBy={log.undone.get(chosen.seq)}
             onChanged={onChanged}
           />
-          <After change={chosen} view={view} session={session} inSummary={inSummary} />
+          <After
+            source={source}
+            about={about}
+            change={chosen}
+            view={view}
+            session={session}
+            inSummary={inSummary}
+          />
         </section>
       </div>
     </div>
@@ -220,21 +229,24 @@ function Before({
 const WRITERS = { model: "a model", fallback: "rkat, without a model", none: "no one" } as const;
 
 function After({
-  change: { event },
+  source,
+  about,
+  change: { seq, event },
   view,
   session,
   inSummary,
-}: {
+}: ViewProps & {
   readonly change: WindowChange;
   readonly view: View | undefined;
   readonly session: string;
   readonly inSummary: number | undefined;
 }) {
-  const marked = view?.messages.find(({ id }) => id === inSummary);
+  const [found, setFound] = useState<readonly SourceOf[]>([]);
   const summary = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (marked) summary.current?.querySelector("mark")?.scrollIntoView({ block: "center" });
-  }, [marked]);
+    if (inSummary !== undefined)
+      summary.current?.querySelector("mark")?.scrollIntoView({ block: "center" });
+  }, [inSummary]);
   const { report, usage } = event;
   const anchors = report?.anchors;
   return (
@@ -300,17 +312,12 @@ function After({
         <p class="empty">There was no room for one.</p>
       ) : (
         <div class="card" ref={summary}>
-          <MarkedWords text={event.summary} parts={marked ? partsOf(marked) : []} />
-          {view && view.sources.length > 0 && (
-            <p class="quiet">
-              It rests on what was said in the events{" "}
-              {view.sources.map(({ from, to }) => (
-                <a key={from} href={hrefOf(session, "transcript", from)}>
-                  {from} to {to}
-                </a>
-              ))}
-              .
-            </p>
+          <LinkedWords
+            text={event.summary}
+            parts={partsOf(view?.messages ?? [], found, session, inSummary)}
+          />
+          {!about.exported && (
+            <Sources source={source} of={{ session_id: session, event: seq }} onFound={setFound} />
           )}
         </div>
       )}
@@ -321,10 +328,31 @@ function After({
 /** Characters of a quotation that are looked for. A long one may be broken into lines. */
 const QUOTED = 60;
 
-/** What a summary has of a message: its names, and the start of its words. */
-function partsOf({ text, names }: View["messages"][number]): readonly string[] {
-  const [head = ""] = text.split(/(?<=[.?!…])\s/);
-  return [...names, head.slice(0, QUOTED).trim()];
+/**
+ * What a summary has of messages: their names, and the start of their words. Those that left now come first, then those
+ * of the summaries before.
+ */
+function partsOf(
+  left: View["messages"],
+  earlier: readonly SourceOf[],
+  session: string,
+  marked: number | undefined,
+): readonly LinkedPart[] {
+  const ofMessages = [
+    ...left.map(({ names, ...message }) => ({ ...message, names, session_id: session })),
+    ...earlier.map((message) => ({ ...message, names: [] })),
+  ];
+  const parts = ofMessages.flatMap(({ id, session_id, role, text, names }) => {
+    const [head = ""] = text.split(/(?<=[.?!…])\s/);
+    const who = role === "assistant" ? "the model" : `the ${role}`;
+    return [...names, head.slice(0, QUOTED).trim()].map((part) => ({
+      text: part,
+      href: hrefOf(session_id, "transcript", id),
+      title: `Of ${who}, event ${id}`,
+      isMarked: id === marked && session_id === session,
+    }));
+  });
+  return [...parts.filter(({ isMarked }) => isMarked), ...parts];
 }
 
 /** Takes a compaction back, and all later ones. Where there is no room, it says what would have to stay out. */

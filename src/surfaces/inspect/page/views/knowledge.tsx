@@ -18,6 +18,7 @@ import {
 import { askingFor, hrefOf } from "../route.ts";
 import type { Source, ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
+import { Sources } from "./sources.tsx";
 
 type Entry = Wire<KnowledgeEntry>;
 
@@ -169,7 +170,7 @@ function EntryCard({ source, entry, entries, writes, onForget, onChange }: CardP
       {replaced.map(({ id }) => (
         <Linked key={id} text="It replaced:" id={id} entries={entries} />
       ))}
-      {entry.kind === "rule" && <Grounds source={source} id={entry.id} />}
+      <Sources source={source} of={{ id: entry.id }} />
       {writes && edited === undefined && (
         <div class="bar">
           <button type="button" onClick={() => onChange({ pinned: !entry.pinned })}>
@@ -289,32 +290,4 @@ function ForgetDialog({
 
 function pathOf({ id }: Pick<Entry, "id">): string {
   return `knowledge/${encodeURIComponent(id)}`;
-}
-
-function Grounds({ source, id }: { readonly source: Source; readonly id: string }) {
-  const [isOpen, setOpen] = useState(false);
-  const { value, error } = useLoaded(isOpen ? () => source.get<Entry>(pathOf({ id })) : undefined, [
-    isOpen,
-    id,
-  ]);
-  return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Whose words it rests on</summary>
-      <Failure error={error} />
-      {value && (value.rests_on ?? []).length === 0 && (
-        <p class="quiet">On no words of a session.</p>
-      )}
-      <ul>
-        {value?.rests_on?.map((ground) => (
-          <li key={ground.id}>
-            {ground.said ? `“${plain(ground.said)}”` : "A denial without a reason"},{" "}
-            {ORIGINS[ground.origin]}, <Time at={ground.time} />{" "}
-            {ground.session_id && (
-              <a href={hrefOf(ground.session_id, "transcript", ground.seq)}>Where it was said</a>
-            )}
-          </li>
-        ))}
-      </ul>
-    </details>
-  );
 }

@@ -18,6 +18,7 @@ import {
 import type { Source, ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
 import { Origin } from "./records.tsx";
+import { Sources } from "./sources.tsx";
 
 type Entry = Wire<ShownEntry>;
 
@@ -131,6 +132,7 @@ export function MemoryView({
               <Origin id={entry.id} />
             </span>
             <Words text={entry.content} />
+            <Sources source={source} of={{ id: entry.id }} />
           </li>
         ))}
       </ul>

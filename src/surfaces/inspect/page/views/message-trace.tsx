@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { ForkedSession } from "../../../../core/operations/forks.ts";
 import type { MessageTrace } from "../../../../core/operations/history.ts";
 import type { Pins } from "../../../../core/operations/working-memory.ts";
-import { amount, Badge, Failure, plain, useLoaded, useWork } from "../parts.tsx";
+import { amount, Badge, Failure, headOf, plain, useLoaded, useWork } from "../parts.tsx";
 import { askingFor, hrefOf } from "../route.ts";
 import type { ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
@@ -83,6 +83,25 @@ export function MessageTraceView({
             <a href={hrefOf(session, "recalled", event)}>Event {event}</a>: it came back from memory
           </li>
         ))}
+        {value.brought_back_by.map((event) => (
+          <li key={event}>
+            <a href={hrefOf(session, "transcript", event)}>Event {event}</a>: it was brought back
+          </li>
+        ))}
+        {value.learned.map(({ id, kind, content }) => (
+          <li key={id}>
+            The project learned from it:{" "}
+            <a href={askingFor("knowledge", { id })}>“{headOf(content, 120)}”</a>, a {kind}
+          </li>
+        ))}
+        {value.copy_of && (
+          <li>
+            It is a copy of{" "}
+            <a href={hrefOf(value.copy_of.session_id, "transcript", value.copy_of.message)}>
+              message {value.copy_of.message} of another session
+            </a>
+          </li>
+        )}
         <li>
           {value.memory_id === null ? (
             "Memory does not have it."

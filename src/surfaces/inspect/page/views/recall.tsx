@@ -14,10 +14,11 @@ import {
   Words,
 } from "../parts.tsx";
 import { askingFor } from "../route.ts";
-import type { ViewProps } from "../source.ts";
+import type { Source, ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
 import { Missing } from "./missing.tsx";
 import { type Hit, Origin, Parts, Score } from "./records.tsx";
+import { Sources } from "./sources.tsx";
 
 /** Results at the most. */
 const SHOWN = 20;
@@ -83,7 +84,7 @@ export function RecallView({ source, asked }: ViewProps & { readonly asked: URLS
         <ol class="results">
           {value?.results.map((hit) => (
             <li key={hit.id} class="card">
-              <Result hit={hit} />
+              <Result source={source} hit={hit} />
             </li>
           ))}
         </ol>
@@ -103,7 +104,7 @@ function phrasingsIn(question: string): readonly string[] {
     .filter((one) => one !== "");
 }
 
-function Result({ hit }: { readonly hit: Hit }) {
+function Result({ source, hit }: { readonly source: Source; readonly hit: Hit }) {
   const { neighbours, explanation } = hit;
   return (
     <article>
@@ -127,6 +128,7 @@ function Result({ hit }: { readonly hit: Hit }) {
           <Parts parts={explanation.parts} />
         </details>
       )}
+      <Sources source={source} of={{ id: hit.id }} />
     </article>
   );
 }

@@ -7,6 +7,7 @@ import type { RecalledRow, SessionLog } from "../session-log.ts";
 import type { Source, ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
 import { NotThis } from "./bring-back.tsx";
+import { Sources } from "./sources.tsx";
 
 export type Hit = Wire<MemoryHit>;
 
@@ -49,7 +50,12 @@ export function Recalled({
               )}
             </span>
             <Words text={record.text} />
-            {!about.exported && <Why source={source} prompt={prompt} record={record} />}
+            {!about.exported && (
+              <>
+                <Why source={source} prompt={prompt} record={record} />
+                <Sources source={source} of={{ id: record.id }} />
+              </>
+            )}
           </li>
         ))}
       </ul>
