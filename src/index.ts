@@ -36,6 +36,7 @@ export type {
   RevokeAllowed,
 } from "./core/operations/approvals.ts";
 export type {
+  AllowRecall,
   BringBack,
   BroughtBackOutcome,
   RecallRefusals,

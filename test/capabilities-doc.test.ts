@@ -61,6 +61,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   readMessage: { message: 1 },
   bringBack: { message: 1 },
   refuseRecall: { ids: ["unknown"] },
+  allowRecall: { ids: ["unknown"] },
   searchMemory: { query: "fox" },
   addMemory: { content: "The fox." },
   forgetMemory: { ids: ["unknown"] },

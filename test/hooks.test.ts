@@ -251,6 +251,23 @@ test("a prompt is told what other sessions said about it, once, and again after 
   expect((await ask(question)).stdout).toContain("blue oilskin");
 });
 
+test("a session is not told a record that was refused in it", async () => {
+  const { project, hook } = await claude(talk());
+  await hook("import");
+  const { stdout: listed } = await project.rkat(["sessions", "list", "--json"]);
+  const [{ session_id: session }] = JSON.parse(listed);
+  const note = "The spare key of the boathouse hangs behind the blue oilskin.";
+  const added = await project.rkat(["memory", "add", note, "--json"]);
+  const { id } = JSON.parse(added.stdout);
+  const refused = await project.rkat(["sessions", "not-this", session, id]);
+  expect(refused.stdout).toContain("1 record will not come back");
+  const ask = () =>
+    hook("UserPromptSubmit", { prompt: "Where does the spare key of the boathouse hang?" });
+  expect((await ask()).stdout).toBe("");
+  await project.rkat(["sessions", "allow-recall", session, id]);
+  expect((await ask()).stdout).toContain("blue oilskin");
+});
+
 test("a session is told its own words only when a compaction took them away", async () => {
   const { hook } = await claude(talk());
   await hook("import");

@@ -116,6 +116,7 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   "sessions fork": ["last"],
   "sessions bring-back": ["last", "@3"],
   "sessions not-this": ["last", "some-entry"],
+  "sessions allow-recall": ["last", "some-entry"],
   "sessions diff": ["last"],
   "sessions why": ["last", "@3"],
   "sessions log": ["last"],

@@ -195,6 +195,34 @@ test("a memory that fails makes no call of a chat fail", async () => {
   expect(recordsIn(messages)).toEqual([]);
 });
 
+test("a record that was refused in a chat leaves its next request, in every process, and comes back once that is taken back", async () => {
+  const folder = await temporaryFolder();
+  const { window, events, service } = await openChat(folder);
+  const talk = longTalk();
+  await window.apply(talk);
+  talk.push(user(QUESTION));
+  const asked = await window.apply(talk);
+  const ids = (await events()).flatMap(({ records }) => records.map(({ id }) => id));
+  expect(ids.length).toBeGreaterThan(0);
+  await service.refuseRecall({ sessionId: "chat:boat", ids });
+  const refused = await window.apply(talk);
+  expect(recordsIn(refused.messages)).toEqual([]);
+  expect(refused.tokens).toBeLessThan(asked.tokens);
+  talk.push(answer("I do not know."), user(`Again: ${QUESTION}`));
+  expect(recordsIn((await window.apply(talk)).messages)).toEqual([]);
+  // A host that took the records over offers them as they were.
+  const later = await openChat(folder);
+  const adopted = [...asked.messages, ...talk.slice(-2)];
+  const offered = await later.window.apply(adopted as Message[]);
+  expect(recordsIn(offered.messages)).toEqual([]);
+  expect(recordsIn((await later.window.apply(talk)).messages)).toEqual([]);
+
+  await service.allowRecall({ sessionId: "chat:boat", ids });
+  talk.push(answer("Still not."), user(`${QUESTION} Please look again.`));
+  const allowed = await later.window.apply(talk);
+  expect(recordsIn(allowed.messages).join()).toContain("behind the blue oilskin");
+});
+
 test("another session of the project is recalled with its name, what the window shows is not, and 0 tokens switch it off", async () => {
   const folder = await temporaryFolder();
   const { service } = await openChat(folder, { chatId: "other" });

@@ -46,8 +46,15 @@ export async function recallForPrompt(
       ...(project === undefined ? {} : { project }),
     });
     if (!options.memory || (hits[0]?.score ?? 0) < BAR_LEAST) return undefined;
+    const refused = (await stores.sessions.load(sessionId))?.recall_refused ?? [];
     const bar = known ?? (await memoryBar(options.memory, options.stores?.events));
-    const found = chooseRecords(hits, { query, bar, tokensMax, sessionId, isNew });
+    const found = chooseRecords(hits, {
+      query,
+      bar,
+      tokensMax,
+      sessionId,
+      isNew: (entry) => !refused.includes(entry.id) && isNew(entry),
+    });
     const records = found?.records ?? [];
     return { bar, text: recalledText(records), ids: records.map(({ id }) => id) };
   } finally {

@@ -48,6 +48,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "rkat sessions not-this last",
     "rkat sessions not-this last 019b2c4e-8d31:12",
   ],
+  "sessions allow-recall": ["rkat sessions allow-recall last 019b2c4e-8d31:12"],
   "sessions undo": ["rkat sessions undo last", "rkat sessions undo last --redo"],
   "sessions compact": [
     "rkat sessions compact last",

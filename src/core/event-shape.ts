@@ -163,6 +163,7 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
     ),
   }),
   recall_refused: fields({ records: listOf(isText) }),
+  recall_allowed: fields({ records: listOf(isText) }),
   session_forked: fields({ fork: isText, event: isNumber }),
   history_inherited: fields({
     from: fields({ session: isText, event: isNumber }),

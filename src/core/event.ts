@@ -198,6 +198,7 @@ export type DurableEvent =
   | CompactionUndone
   | MessagesBroughtBack
   | RecallRefused
+  | RecallAllowed
   | SessionForked
   | HistoryInherited
   /** Texts of earlier events were forgotten on request. A marker stands in their place. */
@@ -326,6 +327,13 @@ export interface BroughtMessage {
 /** These records of memory come back by themselves no more, and those that the model sees now leave. */
 export interface RecallRefused {
   readonly type: "recall_refused";
+  /** Ids of the records in memory. */
+  readonly records: readonly string[];
+}
+
+/** These records of memory were refused, and may come back by themselves again. */
+export interface RecallAllowed {
+  readonly type: "recall_allowed";
   /** Ids of the records in memory. */
   readonly records: readonly string[];
 }

@@ -25,13 +25,18 @@ export interface HostItems {
   readonly changedAtMs: number;
   /** The records of memory that came back by themselves, oldest first, each with the number of items at that time. */
   readonly recalled: readonly HostRecalled[];
+  /** Ids of records that a person refused: they never come back by themselves. `recalled` is without them. */
+  readonly refused: ReadonlySet<string>;
   /** Whether an operation with this id was done already, and whether it was the same one. */
   done(operation: HostOperation): "same" | "other" | "no";
 }
 
 export interface HostRecalled {
   readonly itemCount: number;
+  /** Without the records that a person refused since. */
   readonly event: MemoryRecalled;
+  /** As it was sent at first. */
+  readonly whole: MemoryRecalled;
 }
 
 /** A host's id for a change, which stays when the change is tried again, and the change as JSON. */

@@ -51,6 +51,9 @@ export class Recalled {
       case "recall_refused":
         this.#refuse(event.records);
         return;
+      case "recall_allowed":
+        this.refused = this.refused.filter((id) => !event.records.includes(id));
+        return;
       case "history_inherited":
         this.restore(event);
         return;

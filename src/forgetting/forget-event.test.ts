@@ -138,6 +138,7 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
     messages: [{ message: 3, said_by: "user", time: "2026-01-01", text: said("Brought") }],
   },
   recall_refused: { type: "recall_refused", records: ["m"] },
+  recall_allowed: { type: "recall_allowed", records: ["m"] },
   session_forked: { type: "session_forked", fork: "f", event: 1 },
   history_inherited: {
     type: "history_inherited",

@@ -208,6 +208,7 @@ export const FORGETTING: Rows = {
     }),
   },
   recall_refused: NO_TEXT,
+  recall_allowed: NO_TEXT,
   session_forked: NO_TEXT,
   history_inherited: { copies: inheritedWithout },
   text_forgotten: NO_TEXT,

@@ -142,6 +142,7 @@ type WithoutText = Extract<
       | "tool_output_pruned"
       | "compaction_undone"
       | "recall_refused"
+      | "recall_allowed"
       | "session_forked"
       | "text_forgotten"
       | "message_pinned"

@@ -60,6 +60,18 @@ export async function refuseRecall(
   return { refused: recalled.refused };
 }
 
+/** Lets records that were refused come back by themselves again. */
+export async function allowRecall(
+  { work }: ServiceCore,
+  { sessionId, ids }: CheckedRequest<"allowRecall">,
+): Promise<{ readonly refused: readonly string[] }> {
+  const { recalled } = await work.change(sessionId, (state) => {
+    const records = state.recalled.refused.filter((id) => ids.includes(id));
+    return records.length === 0 ? [] : [{ type: "recall_allowed", records }];
+  });
+  return { refused: recalled.refused };
+}
+
 /** Whether the history has the message with all of its tool output. */
 function isShownWhole({ id, message }: LoggedMessage, { history, settings }: SessionState) {
   const entry = history.find((each) => each.id === id);

@@ -2,7 +2,7 @@ import type { BringBackOperations } from "../core/operations/bring-back.ts";
 import type { ForkOperations } from "../core/operations/forks.ts";
 import type { HistoryOperations } from "../core/operations/history.ts";
 import type { SourceOperations } from "../core/operations/sources.ts";
-import { bringBack, refuseRecall } from "./bring-back.ts";
+import { allowRecall, bringBack, refuseRecall } from "./bring-back.ts";
 import type { Part } from "./checked-operations.ts";
 import { forkSession } from "./fork-session.ts";
 import { readCompaction, readLog } from "./history-views.ts";
@@ -30,5 +30,6 @@ export function historyOperations(
     bringBack: (request) => bringBack(core, toolsOf, request),
     readSources: (request) => readSources(core, request),
     refuseRecall: (request) => refuseRecall(core, request),
+    allowRecall: (request) => allowRecall(core, request),
   };
 }

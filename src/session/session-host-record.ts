@@ -11,6 +11,8 @@ import type {
 } from "../core/host-record.ts";
 import { withinNesting } from "../core/json-values.ts";
 import { type Message, type ToolUse, toolResults, toolUses } from "../core/message.ts";
+import { recordsWithin } from "../core/recalled.ts";
+
 import { WorkQueue } from "../core/work-queue.ts";
 import { hashOf } from "../knowledge/hash-of.ts";
 import type { SessionWork } from "./session-work.ts";
@@ -94,6 +96,7 @@ class FoldedHostItems implements HostItems {
   /** Of each item. */
   #hashes: string[] = [];
   #recalled: readonly HostRecalled[] = [];
+  #refused: ReadonlySet<string> = new Set();
   readonly #operations = new Map<string, string>();
   /** By hash: how many equal items stand in the list, and how many once stood in it together. */
   readonly #counts = new Map<string, { now: number; most: number }>();
@@ -112,6 +115,10 @@ class FoldedHostItems implements HostItems {
     return this.#recalled;
   }
 
+  get refused(): ReadonlySet<string> {
+    return this.#refused;
+  }
+
   done({ id, change }: HostOperation): "same" | "other" | "no" {
     const known = this.#operations.get(hashOf(id));
     if (known === undefined) return "no";
@@ -122,8 +129,14 @@ class FoldedHostItems implements HostItems {
     this.seq = seq;
     if (event.type === "text_forgotten") this.isOutdated = true;
     if (event.type === "memory_recalled") {
-      const recalled = { itemCount: this.#items.length, event };
-      this.#recalled = [...this.#recalled, recalled].slice(-RECALLED_MAX);
+      const recalled = { itemCount: this.#items.length, event, whole: event };
+      this.#recalled = [...this.#recalled, this.#withoutRefused(recalled)].slice(-RECALLED_MAX);
+    }
+    if (event.type === "recall_refused") {
+      this.#refuse(new Set([...this.#refused, ...event.records]));
+    }
+    if (event.type === "recall_allowed") {
+      this.#refuse(new Set([...this.#refused].filter((id) => !event.records.includes(id))));
     }
     if (event.type !== "host_items_changed") return;
     this.changedAtMs = timestamp_ms;
@@ -136,6 +149,20 @@ class FoldedHostItems implements HostItems {
     this.#items = spliced(this.#items, from, count, event.items);
     this.#hashes = spliced(this.#hashes, from, count, hashes);
     if (event.operation) this.#operations.set(event.operation.id, event.operation.change);
+  }
+
+  #refuse(refused: ReadonlySet<string>): void {
+    this.#refused = refused;
+    this.#recalled = this.#recalled.map((recalled) => this.#withoutRefused(recalled));
+  }
+
+  #withoutRefused(recalled: HostRecalled): HostRecalled {
+    const { event, whole } = recalled;
+    const left = whole.records.filter(({ id }) => !this.#refused.has(id));
+    if (left.length === event.records.length) return recalled;
+    if (left.length === whole.records.length) return { ...recalled, event: whole };
+    const { records, tokens } = recordsWithin(Number.POSITIVE_INFINITY, left, (each) => each);
+    return { ...recalled, event: { ...whole, records, tokens: left.length === 0 ? 0 : tokens } };
   }
 
   #count(hash: string, by: number): void {

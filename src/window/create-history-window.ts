@@ -160,7 +160,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const followed = this.#history;
     const known = await this.#record?.changed();
     if (known) followed.know(known);
-    if (this.#record) this.#recall?.know(this.#record.recalled);
+    if (this.#record) this.#recall?.know(this.#record);
     return this.#recall?.without(given, (message) => followed.userText(message));
   }
 
@@ -280,7 +280,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
       // Another process was first. Its compaction counts, with the records that it has looked up.
       const known = await this.#record?.changed();
       if (known) this.#history.know(known);
-      if (this.#record) this.#recall?.know(this.#record.recalled);
+      if (this.#record) this.#recall?.know(this.#record);
       this.#history.follow(history);
     }
     return undefined;

@@ -1,5 +1,5 @@
 import type { MemoryRecalled } from "../core/event.ts";
-import type { HostRecalled, HostRecord } from "../core/host-record.ts";
+import type { HostItems, HostRecalled, HostRecord } from "../core/host-record.ts";
 import type { MemoryEntry, MemoryHit } from "../core/memory-store.ts";
 import type { Message } from "../core/message.ts";
 import { recalledText } from "../core/recalled.ts";
@@ -50,6 +50,8 @@ export class WindowRecall<HostMessage extends object> {
   #shown: readonly ShownRecords<HostMessage>[] = [];
   /** What the log has had at the last look. */
   #known: readonly HostRecalled[] = [];
+  /** Ids of records that never come back by themselves. */
+  #refused: ReadonlySet<string> = new Set();
   /** The messages with records that were sent, by their texts. */
   readonly #messages = new Map<string, HostMessage>();
   /** The prompt that memory was asked about last, since the last compaction. */
@@ -75,14 +77,19 @@ export class WindowRecall<HostMessage extends object> {
   }
 
   /** Takes over what the log has since the last compaction. */
-  know(recalled: readonly HostRecalled[]): void {
+  know({ recalled, refused }: Pick<HostItems, "recalled" | "refused">): void {
+    this.#refused = refused;
     const isKnown =
       recalled.length === this.#known.length &&
       recalled.every(({ event }, index) => event === this.#known[index]?.event);
     if (isKnown) return;
     this.#known = recalled;
     this.#shown = [];
-    for (const { event } of recalled) this.#show(event);
+    for (const { event, whole } of recalled) {
+      // A host may offer the records as they were, before one of them was refused.
+      if (event !== whole) this.#messageOf(recalledText(whole.records));
+      this.#show(event);
+    }
   }
 
   /** A compaction takes all of them away. Then it is time to look again. */
@@ -166,7 +173,7 @@ export class WindowRecall<HostMessage extends object> {
     const isShown = shownBy(messages());
     const recalled = new Set(this.#shown.flatMap(({ event }) => event.records.map(({ id }) => id)));
     const isNew = (entry: Pick<MemoryEntry, "id" | "content">) =>
-      !recalled.has(entry.id) && !isShown(entry);
+      !recalled.has(entry.id) && !this.#refused.has(entry.id) && !isShown(entry);
     return chooseRecords(hits, { query, bar, tokensMax, sessionId, isNew });
   }
 
@@ -179,11 +186,15 @@ export class WindowRecall<HostMessage extends object> {
     if (event.replaces) this.#shown = [];
     const text = recalledText(event.records);
     if (text === "" || event.before === undefined) return;
+    this.#shown = [...this.#shown, { event, message: this.#messageOf(text) }];
+  }
+
+  #messageOf(text: string): HostMessage {
     const message = this.#messages.get(text) ?? this.#view.summary(text);
     this.#messages.set(text, message);
     const [oldest] = this.#messages.keys();
     if (this.#messages.size > MESSAGES_MAX && oldest !== undefined) this.#messages.delete(oldest);
-    this.#shown = [...this.#shown, { event, message }];
+    return message;
   }
 }
 

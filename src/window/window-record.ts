@@ -45,6 +45,8 @@ export class WindowRecord {
   #items: readonly unknown[] = [];
   /** The records of memory that came back since the last compaction, as of the last read. */
   recalled: readonly HostRecalled[] = [];
+  /** Ids of records that a person refused. */
+  refused: ReadonlySet<string> = new Set();
 
   constructor(record: HostRecord) {
     this.#record = record;
@@ -52,7 +54,8 @@ export class WindowRecord {
 
   /** `undefined` when no compaction and no text has changed since the last read. */
   async changed(): Promise<Known | undefined> {
-    const { items, recalled } = await this.#record.read();
+    const { items, recalled, refused } = await this.#record.read();
+    this.refused = refused;
     const lastCut = items.findLastIndex((item) => (item as RecordedCut).kind === "cut");
     this.recalled = recalled.filter(({ itemCount }) => itemCount > lastCut);
     const known = this.#items;

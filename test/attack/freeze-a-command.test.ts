@@ -173,6 +173,7 @@ const COMMANDS: Readonly<Record<string, readonly [line: string, stdin?: string]>
   "sessions fork": ["sessions fork last"],
   "sessions bring-back": ["sessions bring-back last @3"],
   "sessions not-this": ["sessions not-this last some-entry"],
+  "sessions allow-recall": ["sessions allow-recall last some-entry"],
   "sessions diff": ["sessions diff last"],
   "sessions why": ["sessions why last @3"],
   "sessions log": ["sessions log last"],

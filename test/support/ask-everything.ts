@@ -43,6 +43,7 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
     { sessionId },
   ],
   refuseRecall: ({ sessionId, memoryId }) => [{ sessionId, ids: [memoryId] }],
+  allowRecall: ({ sessionId, memoryId }) => [{ sessionId, ids: [memoryId] }],
   forkSession: ({ sessionId, message }) => [{ sessionId }, { sessionId, event: message }],
   updateTask: ({ sessionId }) => [{ sessionId }, { sessionId, goal: "mine now" }],
   pin: ({ sessionId, message }) => [

@@ -171,9 +171,17 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return this.#ask({ command, fields: { ...fields, session }, words });
   }
 
-  refuseRecall({ session_id, ids, ...fields }: Params) {
+  refuseRecall(request: Params) {
+    return this.#askAboutRecall("not-this", request);
+  }
+
+  allowRecall(request: Params) {
+    return this.#askAboutRecall("allow-recall", request);
+  }
+
+  #askAboutRecall(name: string, { session_id, ids, ...fields }: Params) {
     if (!Array.isArray(ids)) throw new Unsayable("ids");
-    const command = ["sessions", "not-this", "--json"];
+    const command = ["sessions", name, "--json"];
     return this.#ask({ command, fields, words: [...wordsOf(session_id), ...ids.map(String)] });
   }
 

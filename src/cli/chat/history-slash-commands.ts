@@ -89,6 +89,16 @@ export const historyCommands: readonly SlashCommand[] = [
     does: "never recall a record of memory here again; without an id, pick from the last ones",
     run: notThis,
   },
+  {
+    name: "allow-recall",
+    takes: "id",
+    does: "let a record of memory that you refused come back here again",
+    async run(chat, argument) {
+      const sessionId = chat.requireSession();
+      const ids = argument.split(/\s+/).filter((id) => id !== "");
+      await chat.screen.note(renderRefusals(await chat.service.allowRecall({ sessionId, ids })));
+    },
+  },
 ];
 
 async function undo(chat: Conversation, how: { readonly redo?: true }): Promise<void> {

@@ -47,6 +47,8 @@ export function renderEvent(event: SessionEvent): string {
       return `  ↷ Brought back: ${event.messages.map(({ message }) => `@${message}`).join(", ")}${event.pinned ? ", pinned" : ""}\n`;
     case "recall_refused":
       return `  ↶ Not recalled again: ${event.records.join(", ")}\n`;
+    case "recall_allowed":
+      return `  ↶ May be recalled again: ${event.records.join(", ")}\n`;
     case "session_forked":
       return `  ⑂ Session ${event.fork} goes on from event ${event.event}\n`;
     case "history_inherited":

@@ -23,9 +23,17 @@ export const refuseRecall = z.strictObject({
   ids: z.array(z.string().min(1).max(400)).min(1).max(100),
 });
 
+export const allowRecall = z.strictObject({
+  sessionId,
+  /** Ids of records that were refused. */
+  ids: z.array(z.string().min(1).max(400)).min(1).max(100),
+});
+
 export type BringBack = z.infer<typeof bringBack>;
 
 export type RefuseRecall = z.infer<typeof refuseRecall>;
+
+export type AllowRecall = z.infer<typeof allowRecall>;
 
 export type BroughtBackOutcome =
   | {
@@ -86,6 +94,8 @@ export interface BringBackOperations {
   bringBack(request: BringBack): Promise<BroughtBackOutcome>;
   /** Never recalls these records of memory by itself in this session again. Those that its model sees now leave. */
   refuseRecall(request: RefuseRecall): Promise<RecallRefusals>;
+  /** Takes refusals back: these records of memory may come back by themselves again. Ids that were not refused change nothing. */
+  allowRecall(request: AllowRecall): Promise<RecallRefusals>;
 }
 
 export const BRING_BACK_OPERATIONS = {
@@ -108,6 +118,17 @@ export const BRING_BACK_OPERATIONS = {
     http: { method: "POST", path: "/sessions/{session_id}/refuse-recall" },
     tool: "session_refuse_recall",
     command: "sessions not-this",
+    effect: "adds",
+    needs: "session-store",
+  },
+  allowRecall: {
+    description: "Let records of memory that were refused come back by themselves again.",
+    request: allowRecall,
+    result: recallRefusals,
+    rpc: "session/allow-recall",
+    http: { method: "POST", path: "/sessions/{session_id}/allow-recall" },
+    tool: "session_allow_recall",
+    command: "sessions allow-recall",
     effect: "adds",
     needs: "session-store",
   },

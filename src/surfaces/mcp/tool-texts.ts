@@ -84,6 +84,8 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<OperationName | "sessionEvents",
     "Show the model of a session a message again that left its window, or a tool output that was shortened, by `message`, or a whole `turn`: as a quote, until the next compaction, or with `pin` through all of them. Where there is no room, nothing changes, and the result says by how much.",
   refuseRecall:
     "Keep records of memory, by their ids, from coming back by themselves in a session. A search still finds them.",
+  allowRecall:
+    "Take back what session_refuse_recall did to records of memory, by their ids: they may come back by themselves again. Returns those that are still refused.",
   updateTask:
     "Change and return a session's task record: goal, sub-tasks, notes, active files. The session's model sees it, and no compaction changes it. With only a session_id it changes nothing.",
   pin: "Pin a message of a session's history, so that no compaction removes it. Name it by its position, counted from 0 as in session_read, or by its id. Fails with PIN_BUDGET_EXCEEDED when the pins would take too many tokens.",

@@ -104,7 +104,7 @@ export const bringBackLaws: readonly Law<OpenService>[] = [
     },
   },
   {
-    name: "a record that was refused does not come back by itself in that session again",
+    name: "a record that was refused does not come back by itself in that session, until the refusal is taken back",
     async holds(open) {
       const replies = ["ok", "Your sister Mirela keeps twelve hives near Constanta."];
       const compaction = { ...ROOMY, maxSummaryTokens: 64 };
@@ -134,6 +134,17 @@ export const bringBackLaws: readonly Law<OpenService>[] = [
         hits.some(({ id }) => found.includes(id)),
         "a search that finds it",
         hits,
+      );
+      const allowed = await service.allowRecall({ sessionId, ids: [...found, "never-refused"] });
+      assert.deepEqual(allowed.refused, []);
+      const { seq } = await service.read({ sessionId });
+      await service.allowRecall({ sessionId, ids: [...found] });
+      assert.equal((await service.read({ sessionId })).seq, seq);
+      const back = await recalled();
+      expects(
+        found.some((id) => back.includes(id)),
+        "a record that came back",
+        back,
       );
     },
   },

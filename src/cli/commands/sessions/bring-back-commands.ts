@@ -2,7 +2,11 @@ import type { Command } from "commander";
 import { SessionError } from "../../../core/errors.ts";
 import type { RecalledRecord } from "../../../core/event.ts";
 import { given } from "../../../core/fields.ts";
-import { broughtBackOutcome, recallRefusals } from "../../../core/operations/bring-back.ts";
+import {
+  broughtBackOutcome,
+  type RecallRefusals,
+  recallRefusals,
+} from "../../../core/operations/bring-back.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import { toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
@@ -95,11 +99,40 @@ export function notThisCommand(sessions: Command, context: CliContext): void {
             const records = await lastRecalled(service, sessionId);
             return await stdout.write(renderRecords(records));
           }
-          const refusals = await service.refuseRecall({ sessionId, ids });
-          if (json) return await printJson(stdout, toWire(recallRefusals, refusals));
-          await stdout.write(`${renderRefusals(refusals)}\n`);
+          await printRefusals(context, await service.refuseRecall({ sessionId, ids }), json);
         },
         { includeArchived: false },
       ),
     );
+}
+
+/** `rkat sessions allow-recall`. */
+export function allowRecallCommand(sessions: Command, context: CliContext): void {
+  const command = changingCommand(
+    sessions,
+    "allow-recall",
+    "let records of memory that were refused come back by themselves again",
+  )
+    .argument("<ids...>", "their ids in memory")
+    .option("--json", "for scripts")
+    .action((name: string, ids: string[], { json }: { json?: true }) =>
+      withSession(
+        context,
+        command,
+        name,
+        async (service, sessionId) => {
+          await printRefusals(context, await service.allowRecall({ sessionId, ids }), json);
+        },
+        { includeArchived: false },
+      ),
+    );
+}
+
+async function printRefusals(
+  { terminal: { stdout } }: CliContext,
+  refusals: RecallRefusals,
+  json: true | undefined,
+): Promise<void> {
+  if (json) return await printJson(stdout, toWire(recallRefusals, refusals));
+  await stdout.write(`${renderRefusals(refusals)}\n`);
 }

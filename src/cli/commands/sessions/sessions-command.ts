@@ -26,7 +26,7 @@ import {
   sessionOf,
 } from "../run-flags.ts";
 import { workspaceOf } from "../with-service.ts";
-import { bringBackCommand, notThisCommand } from "./bring-back-commands.ts";
+import { allowRecallCommand, bringBackCommand, notThisCommand } from "./bring-back-commands.ts";
 import {
   archiveCommand,
   compactCommand,
@@ -73,6 +73,7 @@ export function sessionsCommand(program: Command, context: CliContext): void {
     forkCommand,
     bringBackCommand,
     notThisCommand,
+    allowRecallCommand,
     eventsCommand,
     projectCommand,
   ]) {
