@@ -172,6 +172,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   // The page runs in a browser. What it imports of the others is pure.
   "surfaces/inspect/page": [
+    "compaction",
     "core",
     "text",
     "preact",

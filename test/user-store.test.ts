@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { userStoreFile } from "../src/config/config-places.ts";
 import { folderForImport, openWorkspace } from "../src/config/workspace.ts";
+import type { Operation } from "../src/core/operations/operation.ts";
+import { OPERATIONS } from "../src/core/operations.ts";
 import { createSessionService, type SessionService, withLibrary } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing.ts";
@@ -90,6 +92,28 @@ test("a project and a library are searched, listed and read as one", async () =>
   // It is read there, and changed only where it is.
   const request = { sessionId: there, messages: [{ role: "user" as const, content: "More." }] };
   await expect(both.appendMessages(request)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+});
+
+test("each question about one session is answered for one of the library too", async () => {
+  const folder = await temporaryFolder();
+  const own = await openAt(join(folder, "own.db"));
+  const library = await openAt(join(folder, "library.db"));
+  const sessionId = await say(library, "The staging port was 7000 before.", CODEX);
+  const both = withLibrary(own, library);
+  const asked: string[] = [];
+  const operations: Readonly<Record<string, Operation>> = OPERATIONS;
+  for (const [name, { request, effect, needs }] of Object.entries(operations)) {
+    const isOfSession = needs !== "memory-store" && request.safeParse({ sessionId }).success;
+    if (effect !== "reads" || !isOfSession) continue;
+    const ask = Reflect.get(both, name) as (request: object) => Promise<unknown>;
+    const failed = await ask({ sessionId }).then(
+      () => undefined,
+      ({ code }: { readonly code: string }) => code,
+    );
+    expect([undefined, "NOT_POSSIBLE"], `${name}: ${failed}`).toContain(failed);
+    asked.push(name);
+  }
+  expect(asked).toContain("sessionCost");
 });
 
 test("the entries of a project and a library are listed page by page, each once", async () => {

@@ -39,6 +39,7 @@ const LIST_LIMIT_MAX = 1000;
  *     read, context, pins,
  *     readLog, readMessage,
  *     readCompaction, readSources,
+ *     sessionCost, allowedCalls,
  *     subscribe              a session of either
  *     forgetMemory           in both
  *
@@ -113,6 +114,12 @@ export function withLibrary(
     },
     async readMessage(request) {
       return (await ofEither(request.sessionId, (one) => one.readMessage(request))).found;
+    },
+    async allowedCalls(request) {
+      return (await ofEither(request.sessionId, (one) => one.allowedCalls(request))).found;
+    },
+    async sessionCost(request) {
+      return (await ofEither(request.sessionId, (one) => one.sessionCost(request))).found;
     },
     async readCompaction(request) {
       return (await ofEither(request.sessionId, (one) => one.readCompaction(request))).found;

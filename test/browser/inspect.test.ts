@@ -8,6 +8,9 @@ import { Project } from "../support/rkat-process.ts";
 import { AXE, launch, MISSING } from "./browser.ts";
 import { EVENTS, fill, HOSTILE, type Inspected, inspect, SECRET } from "./inspected-project.ts";
 
+/** Of the scripted model. */
+const PRICES = `[prices."scripted"]\ninput = 3\noutput = 15\n`;
+
 /** Everything is asked of one page for people; a browser and a server are started once. */
 describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}`, () => {
   let browser: Browser;
@@ -18,7 +21,7 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
   const root = mkdtempSync(join(tmpdir(), "rkat-browser-"));
 
   beforeAll(async () => {
-    project = await Project.open({ root });
+    project = await Project.open({ root, config: PRICES });
     made = await fill(project);
     [browser, reading, writing] = await Promise.all([
       launch(),
@@ -153,6 +156,26 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     await page.locator(".row.marked").getByText("Never guess it.").waitFor();
   });
 
+  test("of an imported session, each compaction of its agent says what that dropped, and where it is here", async () => {
+    const { page } = await open(at(reading.link, made.imported));
+    await row(page, "The agent that had this session compacted its window here.")
+      .getByRole("link", { name: "What it dropped" })
+      .click();
+    await row(page, "Staging listens on port 9443.")
+      .getByText("Its summary has all of it")
+      .waitFor();
+    const named = row(page, "I look into src/ports.ts first.");
+    await named.getByText("The summary has: src/ports.ts").waitFor();
+    await row(page, "The kettle is broken.").getByText("Dropped; memory finds it here").waitFor();
+    await page.getByLabel("Messages", { exact: true }).selectOption("in_log");
+    await row(page, "retry_budget").waitFor();
+    expect(await page.getByText("The kettle is broken.").count()).toBe(0);
+    await page.getByLabel("Messages", { exact: true }).selectOption("");
+    await named.getByRole("button", { name: "Mark it in the summary" }).click();
+    await page.locator("mark").getByText("src/ports.ts").click();
+    await page.locator(".row.marked").getByText("I look into src/ports.ts first.").waitFor();
+  });
+
   test("a message says what became of it, and leads to what did that", async () => {
     const { page } = await open(at(writing.link, made.talk));
     const asked = row(page, "On which port does staging listen?");
@@ -277,6 +300,18 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     await asked.getByRole("link", { name: "The new session" }).click();
     await page.getByRole("link", { name: `fork of ${made.talk.slice(0, 24)}` }).click();
     await page.getByRole("link", { name: /^fork at event \d+$/ }).waitFor();
+    await views(page).getByRole("link", { name: "Sessions" }).click();
+    const parent = page.locator(`a.session.depth-0[href*="${made.talk}"]`);
+    await parent.getByText("1 fork", { exact: true }).waitFor();
+    await parent.getByText(/^\$0\.\d{4}$/).waitFor();
+    await parent.getByRole("img", { name: /^Window in use: [1-9]\d* %$/ }).waitFor();
+    const child = page.locator("a.session.depth-1");
+    await child.getByText("fork", { exact: true }).waitFor();
+    const [above, below] = [await parent.boundingBox(), await child.boundingBox()];
+    expect((above?.y ?? 0) + (above?.height ?? 0)).toBeLessThanOrEqual((below?.y ?? 0) + 2);
+    await page.getByLabel("Agent").selectOption("claude-code");
+    await parent.waitFor({ state: "detached" });
+    expect(await page.locator("a.session").count()).toBe(1);
   });
 
   test("health has sizes, what was used when, and what is wrong, for the owner only", async () => {

@@ -5,9 +5,10 @@ import type { SessionService } from "../../src/index.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { BUILDS, type ScriptedReply } from "../../src/testing.ts";
 import { RKAT } from "../support/built-package.ts";
+import { ClaudeLines } from "../support/claude-lines.ts";
 import type { Project } from "../support/rkat-process.ts";
 import { scriptedService } from "../support/scripted-service.ts";
-import { spawn } from "../support/start-process.ts";
+import { execFileSync, spawn } from "../support/start-process.ts";
 
 /** What somebody writes who wants the page to run it, to hide something, or to send something away. */
 export const HOSTILE = `<img src="https://evil.example/x.png" onerror="window.hacked=1"><script>window.hacked=2</script> [a](javascript:window.hacked=3) \u202Egnp.exe\u202C \u001b[31mred ${"<b>".repeat(50)}`;
@@ -52,6 +53,8 @@ export interface Inspected {
   readonly long: string;
   /** Two of its calls wait for approval. */
   readonly waiting: string;
+  /** A session of Claude Code, which compacted it. */
+  readonly imported: string;
 }
 
 /** Fills a project with a talk that was compacted, a hostile one, and one of many events. */
@@ -107,7 +110,31 @@ export async function fill(project: Project): Promise<Inspected> {
     seq = await stores.events.append(long, seq, events as never);
   }
   await close();
-  return { talk, hostile, long, waiting };
+  return { talk, hostile, long, waiting, imported: importTalk(project) };
+}
+
+const CLAUDES = "0f3c2b1a-1111-4222-8333-444455556666";
+
+/** Imports a session of Claude Code with a compaction whose summary lacks most of what was said. */
+function importTalk(project: Project): string {
+  const lines = new ClaudeLines(CLAUDES)
+    .user("Staging listens on port 9443.")
+    .text("a", "I look into src/ports.ts first.")
+    .call("b", "t", "Bash", { command: "cat budget.toml" })
+    .result("t", "retry_budget = 17")
+    .user("The kettle is broken.");
+  const logicalParentUuid = lines.last;
+  lines
+    .goTo(null)
+    .add("system", { subtype: "compact_boundary", logicalParentUuid })
+    .user("They said: Staging listens on port 9443. The file is src/ports.ts.", {
+      isCompactSummary: true,
+    })
+    .user("Go on.");
+  const file = project.write(`${CLAUDES}.jsonl`, String(lines));
+  const args = [RKAT, "import", "claude-code", file, "--scope", "project", "--yes"];
+  execFileSync(process.execPath, args, { cwd: project.folder, env: project.env, stdio: "ignore" });
+  return `claude-code:${CLAUDES}`;
 }
 
 async function say(service: SessionService, prompts: readonly string[]): Promise<string> {

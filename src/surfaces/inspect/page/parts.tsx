@@ -105,6 +105,10 @@ function trim(value: number): string {
   return value < 10 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
 }
 
+export function dollars(count: number): string {
+  return `$${count.toFixed(count < 1 ? 4 : 2)}`;
+}
+
 export function bytes(count: number): string {
   return count < 1024 ? `${count} bytes` : `${short(count)}B`;
 }

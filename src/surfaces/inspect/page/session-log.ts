@@ -8,6 +8,7 @@ import {
 import { HistoryChanges } from "../../../core/history-changes.ts";
 import { contentText, isSummary, type Message, toolResults } from "../../../core/message.ts";
 import { MessageAssembler } from "../../../core/message-assembler.ts";
+import { RecordedCompactions, summaryIn } from "./recorded-compactions.ts";
 
 interface RowBase {
   /** No other row of the session has it. */
@@ -25,6 +26,7 @@ export type Row = RowBase &
     | { readonly kind: "answer" | "thought"; readonly text: string }
     | { readonly kind: "recalled"; readonly event: Recall; readonly prompt: string }
     | { readonly kind: "compacted"; readonly event: Compaction }
+    | { readonly kind: "recorded"; readonly text: string }
     | { readonly kind: "note"; readonly tone: "quiet" | "bad"; readonly text: string }
     | ToolCall
   );
@@ -71,6 +73,8 @@ export class SessionLog {
   readonly rows: Row[] = [];
   readonly points: WindowPoint[] = [];
   readonly changes: WindowChange[] = [];
+  /** What another agent compacted before the session was imported. */
+  readonly recorded = new RecordedCompactions();
   /** By each change of the history that is not in force: the event that undid it, itself or with an earlier one. */
   readonly undone = new Map<number, number>();
   /** Records of memory that come back by themselves no more. */
@@ -129,6 +133,11 @@ export class SessionLog {
         });
         return;
       case "message_added":
+        this.recorded.note(seq, at.time, payload);
+        if (payload.imported?.boundary === "compaction") {
+          this.#add({ kind: "recorded", ...at, text: summaryIn(payload.message) });
+          return;
+        }
         this.#rowsOf(payload.message, at, payload.origin?.speaker ?? payload.origin?.author);
         return;
       case "reasoning_complete":

@@ -1,54 +1,32 @@
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { CompactionView, Fate, UndoOutcome } from "../../../../core/operations/history.ts";
-import {
-  amount,
-  Badge,
-  Choice,
-  clock,
-  Failure,
-  headOf,
-  type LinkedPart,
-  LinkedWords,
-  plain,
-  short,
-  useLoaded,
-} from "../parts.tsx";
+import type { CompactionView, UndoOutcome } from "../../../../core/operations/history.ts";
+import { amount, Badge, clock, Failure, plain, short, useLoaded } from "../parts.tsx";
 import { hrefOf } from "../route.ts";
 import type { SessionLog, WindowChange } from "../session-log.ts";
 import type { Source, ViewProps } from "../source.ts";
-import { VirtualList } from "../virtual-list.tsx";
 import type { Wire } from "../wire.ts";
+import { Before } from "./compaction-before.tsx";
 import { FATES } from "./fates.ts";
-import { MessageTraceView } from "./message-trace.tsx";
+import { Recorded } from "./recorded-compaction.tsx";
 import { type SourceOf, Sources } from "./sources.tsx";
+import { SummaryWords } from "./summary-words.tsx";
 
 type View = Wire<CompactionView>;
 
-/** What each compaction kept and dropped. */
-export function CompactionsView({
-  source,
-  about,
-  log,
-  session,
-  seq,
-  onChanged,
-}: ViewProps & {
+interface SessionProps extends ViewProps {
   readonly log: SessionLog;
   readonly session: string;
-  readonly seq: number | undefined;
   readonly onChanged: () => void;
-}) {
-  const { changes } = log;
-  const chosen = changes.find((change) => change.seq === seq) ?? changes.at(-1);
-  const { value, error } = useLoaded(chosen && (() => read(source, session, chosen.seq)), [
-    source,
-    session,
-    chosen?.seq,
-  ]);
-  const view = value?.event === chosen?.seq ? value : undefined;
-  const [sought, setSought] = useState<{ readonly event: number; readonly message: number }>();
-  const inSummary = sought?.event === chosen?.seq ? sought?.message : undefined;
+}
+
+/** What each compaction kept and dropped, those of another agent included. */
+export function CompactionsView({
+  seq,
+  ...props
+}: SessionProps & { readonly seq: number | undefined }) {
+  const { log, session } = props;
+  const all = [...log.changes, ...log.recorded.all].sort((one, other) => one.seq - other.seq);
+  const chosen = all.find((one) => one.seq === seq) ?? all.at(-1);
   const picks = useRef<HTMLElement>(null);
   useEffect(() => {
     picks.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
@@ -57,55 +35,82 @@ export function CompactionsView({
   return (
     <div class="compactions">
       <nav class="pick" aria-label="Compactions" ref={picks}>
-        {changes.map((change, at) => (
+        {all.map((one, at) => (
           <a
-            key={change.seq}
-            href={hrefOf(session, "compactions", change.seq)}
-            aria-current={change === chosen ? "true" : undefined}
+            key={one.seq}
+            href={hrefOf(session, "compactions", one.seq)}
+            aria-current={one === chosen ? "true" : undefined}
           >
-            <strong>{at + 1}</strong> <span>{clock(change.time)}</span>{" "}
+            <strong>{at + 1}</strong> <span>{clock(one.time)}</span>{" "}
             <span class="quiet">
-              −{short(change.event.tokens_before - change.event.tokens_after)}
-              <span class="unseen"> tokens</span>
+              {"event" in one ? (
+                <>
+                  −{short(one.event.tokens_before - one.event.tokens_after)}
+                  <span class="unseen"> tokens</span>
+                </>
+              ) : (
+                "imported"
+              )}
             </span>
           </a>
         ))}
       </nav>
-      <div class="beside" key={chosen.seq}>
-        <Before
+      {"event" in chosen ? (
+        <Own key={chosen.seq} {...props} chosen={chosen} />
+      ) : (
+        <Recorded key={chosen.seq} {...props} compaction={chosen} />
+      )}
+    </div>
+  );
+}
+
+function Own({
+  source,
+  about,
+  log,
+  session,
+  onChanged,
+  chosen,
+}: SessionProps & { readonly chosen: WindowChange }) {
+  const { value: view, error } = useLoaded(
+    () => read(source, session, chosen.seq),
+    [source, session, chosen.seq],
+  );
+  const [inSummary, setInSummary] = useState<number>();
+  return (
+    <div class="beside">
+      <Before
+        source={source}
+        about={about}
+        last={log.seq}
+        title={`Before: ${amount(chosen.event.tokens_before)} tokens`}
+        messages={view?.messages ?? []}
+        fates={FATES}
+        session={session}
+        inSummary={inSummary}
+        onSeek={setInSummary}
+      >
+        <Failure error={error} />
+      </Before>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached with the keyboard */}
+      <section class="after" tabIndex={0} aria-label="What it did">
+        <UndoBar
           source={source}
           about={about}
-          last={log.seq}
+          session={session}
+          seq={chosen.seq}
+          undoneBy={log.undone.get(chosen.seq)}
+          onChanged={onChanged}
+        />
+        <After
+          source={source}
+          about={about}
           change={chosen}
           view={view}
           session={session}
           inSummary={inSummary}
-          onSeek={(message) =>
-            setSought(message === undefined ? undefined : { event: chosen.seq, message })
-          }
-        >
-          <Failure error={error} />
-        </Before>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached with the keyboard */}
-        <section class="after" tabIndex={0} aria-label="What it did">
-          <UndoBar
-            source={source}
-            about={about}
-            session={session}
-            seq={chosen.seq}
-            undoneBy={log.undone.get(chosen.seq)}
-            onChanged={onChanged}
-          />
-          <After
-            source={source}
-            about={about}
-            change={chosen}
-            view={view}
-            session={session}
-            inSummary={inSummary}
-          />
-        </section>
-      </div>
+        />
+      </section>
     </div>
   );
 }
@@ -125,105 +130,6 @@ async function read(source: Source, session: string, event: number): Promise<Vie
     messages.push(...next.messages);
   }
   return { ...view, messages };
-}
-
-function Before({
-  source,
-  about,
-  change: { event },
-  view,
-  session,
-  last,
-  inSummary,
-  onSeek,
-  children,
-}: ViewProps & {
-  /** The last event of the log. */
-  readonly last: number;
-  readonly change: WindowChange;
-  readonly view: View | undefined;
-  readonly session: string;
-  /** The message whose words are marked in the summary. */
-  readonly inSummary: number | undefined;
-  readonly onSeek: (message: number | undefined) => void;
-  readonly children: ComponentChildren;
-}) {
-  const [fate, setFate] = useState("");
-  const [traced, setTraced] = useState<number>();
-  const messages = view?.messages ?? [];
-  const counts = new Map<Fate, number>();
-  for (const one of messages) counts.set(one.fate, (counts.get(one.fate) ?? 0) + 1);
-  const shown = messages.filter((one) => fate === "" || one.fate === fate);
-  return (
-    <section aria-labelledby="before" class="before">
-      <h2 id="before">Before: {amount(event.tokens_before)} tokens</h2>
-      {children}
-      <div class="bar">
-        <Choice
-          label="Messages"
-          value={fate}
-          onChange={setFate}
-          options={[
-            ["", `all ${messages.length}`],
-            ...[...counts].map(([name, count]) => [name, `${FATES[name]} (${count})`] as const),
-          ]}
-        />
-      </div>
-      <VirtualList
-        label="Messages before the compaction"
-        items={shown}
-        keyOf={({ id }) => id}
-        rowHeight={84}
-        render={({ id, role, fate: where, tokens, text, names }) => (
-          <article class={`row fate ${where}`}>
-            <div class="what">
-              <span class="facts">
-                <span class="who">{role === "assistant" ? "model" : role}</span>
-                <Badge tone={where}>{FATES[where]}</Badge>
-                <span class="quiet">{amount(tokens)} tokens</span>
-                <a href={hrefOf(session, "transcript", id)}>Event {id}</a>
-              </span>
-              <span class="words">{headOf(text)}</span>
-              {(where === "named" || where === "quoted") && (
-                <button
-                  type="button"
-                  class="link"
-                  aria-pressed={id === inSummary}
-                  onClick={() => onSeek(id === inSummary ? undefined : id)}
-                >
-                  {id === inSummary ? "Unmark it in the summary" : "Mark it in the summary"}
-                </button>
-              )}
-              {!about.exported && (
-                <button
-                  type="button"
-                  class="link"
-                  aria-expanded={id === traced}
-                  onClick={() => setTraced(id === traced ? undefined : id)}
-                >
-                  {where === "kept" || !about.writes
-                    ? "What became of it"
-                    : "What became of it, and bring it back"}
-                </button>
-              )}
-              {id === traced && (
-                <MessageTraceView
-                  source={source}
-                  about={about}
-                  session={session}
-                  message={id}
-                  since={last}
-                />
-              )}
-              {where === "named" && (
-                <span class="quiet">The summary has: {names.map(plain).join(", ")}</span>
-              )}
-            </div>
-          </article>
-        )}
-      />
-    </section>
-  );
 }
 
 const WRITERS = { model: "a model", fallback: "rkat, without a model", none: "no one" } as const;
@@ -312,9 +218,12 @@ function After({
         <p class="empty">There was no room for one.</p>
       ) : (
         <div class="card" ref={summary}>
-          <LinkedWords
+          <SummaryWords
             text={event.summary}
-            parts={partsOf(view?.messages ?? [], found, session, inSummary)}
+            left={view?.messages ?? []}
+            earlier={found}
+            session={session}
+            marked={inSummary}
           />
           {!about.exported && (
             <Sources source={source} of={{ session_id: session, event: seq }} onFound={setFound} />
@@ -323,36 +232,6 @@ function After({
       )}
     </section>
   );
-}
-
-/** Characters of a quotation that are looked for. A long one may be broken into lines. */
-const QUOTED = 60;
-
-/**
- * What a summary has of messages: their names, and the start of their words. Those that left now come first, then those
- * of the summaries before.
- */
-function partsOf(
-  left: View["messages"],
-  earlier: readonly SourceOf[],
-  session: string,
-  marked: number | undefined,
-): readonly LinkedPart[] {
-  const ofMessages = [
-    ...left.map(({ names, ...message }) => ({ ...message, names, session_id: session })),
-    ...earlier.map((message) => ({ ...message, names: [] })),
-  ];
-  const parts = ofMessages.flatMap(({ id, session_id, role, text, names }) => {
-    const [head = ""] = text.split(/(?<=[.?!…])\s/);
-    const who = role === "assistant" ? "the model" : `the ${role}`;
-    return [...names, head.slice(0, QUOTED).trim()].map((part) => ({
-      text: part,
-      href: hrefOf(session_id, "transcript", id),
-      title: `Of ${who}, event ${id}`,
-      isMarked: id === marked && session_id === session,
-    }));
-  });
-  return [...parts.filter(({ isMarked }) => isMarked), ...parts];
 }
 
 /** Takes a compaction back, and all later ones. Where there is no room, it says what would have to stay out. */

@@ -1,6 +1,6 @@
 import type { SessionCost } from "../../../../core/operations/cost.ts";
 import type { ContextView } from "../../../../core/operations/working-memory.ts";
-import { amount, Failure, headOf, useLoaded } from "../parts.tsx";
+import { amount, dollars, Failure, headOf, useLoaded } from "../parts.tsx";
 import { Plot } from "../plot.tsx";
 import { hrefOf } from "../route.ts";
 import type { SessionLog, WindowPoint } from "../session-log.ts";
@@ -62,7 +62,7 @@ function CostOf({
   );
   if (!value) return <Failure error={error} />;
   const { usage, compacting, recalled } = value;
-  const money = (dollars: number | null) => (!dollars ? "" : `, $${dollars.toFixed(4)}`);
+  const money = (cost: number | null) => (cost ? `, ${dollars(cost)}` : "");
   return (
     <section aria-labelledby="cost">
       <h2 id="cost">Cost</h2>

@@ -24,7 +24,7 @@ const NAMES: Readonly<Record<SessionPart, string>> = {
 /** One session. Its log is read once for all three parts, and followed. */
 export function SessionView({
   source,
-  about,
+  about: whole,
   route,
 }: ViewProps & { readonly route: Extract<Route, { session: string }> }) {
   const { session: id, view } = route;
@@ -38,8 +38,12 @@ export function SessionView({
     hasBegun,
     live.log.turnsSeen,
   ]);
+  // What is in the user-wide store is only shown beside a project.
+  const isElsewhere = session.value?.store === "user";
+  const about = isElsewhere ? { ...whole, writes: false } : whole;
   const title = session.value?.source.title ?? live.log.rows.find(({ kind }) => kind === "said");
   const shown = typeof title === "object" && title.kind === "said" ? title.text : title;
+  const compactions = live.log.changes.length + live.log.recorded.all.length;
   return (
     <div class="view">
       <h1 dir="auto">{headOf(typeof shown === "string" ? shown : id, 110)}</h1>
@@ -49,9 +53,7 @@ export function SessionView({
         {SESSION_PARTS.map((part) => (
           <a key={part} href={hrefOf(id, part)} aria-current={part === view ? "page" : undefined}>
             {NAMES[part]}
-            {part === "compactions" && live.log.changes.length > 0 && (
-              <span class="count">{live.log.changes.length}</span>
-            )}
+            {part === "compactions" && compactions > 0 && <span class="count">{compactions}</span>}
           </a>
         ))}
       </nav>
@@ -83,11 +85,16 @@ function Facts({ session, live }: { readonly session: SessionState; readonly liv
     <p class="facts">
       <Badge tone="agent">{plain(source.agent)}</Badge>
       {archived && <Badge>archived</Badge>}
+      {session.store === "user" && (
+        <span title="rkat inspect --scope user --write changes it">
+          <Badge>user-wide, read only here</Badge>
+        </span>
+      )}
       {live !== "read" && <Badge tone={live === "live" ? "live" : ""}>{STATES[live]}</Badge>}
       {is_active && <Badge tone="live">a turn runs</Badge>}
       <Time at={updated_at} />
       <span>{turns === 1 ? "1 turn" : `${amount(turns)} turns`}</span>
-      {model !== "" && <span>{plain(model)}</span>}
+      {(source.model ?? model) !== "" && <span>{plain(source.model ?? model)}</span>}
       {usage.input_tokens > 0 && (
         <span>
           {amount(usage.input_tokens)} tokens in, {amount(usage.output_tokens)} out

@@ -1,12 +1,15 @@
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { HistoryHit } from "../../../../core/event-store.ts";
 import { contentText } from "../../../../core/message.ts";
+import type { SessionCost } from "../../../../core/operations/cost.ts";
 import type { SessionSummary } from "../../../../core/operations/sessions.ts";
 import type { ContextView } from "../../../../core/operations/working-memory.ts";
+import { inFamilies } from "../families.ts";
 import {
   amount,
   Badge,
   Choice,
+  dollars,
   Failure,
   Field,
   headOf,
@@ -49,7 +52,15 @@ export function SessionsView({ source }: ViewProps) {
     [asked, agent],
   );
   const agents = useAgents(sessions);
-  const found = sessions.filter((session) => isNamed(session, text));
+  const found = useMemo(
+    () =>
+      text.trim() === ""
+        ? inFamilies(sessions)
+        : sessions
+            .filter((session) => isNamed(session, text))
+            .map((session) => ({ session, depth: 0 })),
+    [sessions, text],
+  );
   return (
     <div class="view">
       <h1>Sessions</h1>
@@ -88,10 +99,12 @@ export function SessionsView({ source }: ViewProps) {
           <VirtualList
             label="Sessions"
             items={found}
-            keyOf={({ session_id }) => session_id}
+            keyOf={({ session }) => session.session_id}
             rowHeight={68}
             onEnd={more}
-            render={(session) => <SessionRow session={session} source={source} />}
+            render={({ session, depth }) => (
+              <SessionRow session={session} depth={depth} source={source} />
+            )}
           />
         )}
         {asked && hits.value && <Hits hits={hits.value.results} />}
@@ -158,15 +171,37 @@ function isNamed({ session_id, source, labels, model }: Summary, text: string): 
   return words.every((word) => names.includes(word));
 }
 
-function SessionRow({ session, source }: { readonly session: Summary; readonly source: Source }) {
-  const { session_id: id, source: from, turns, updated_at, archived, total_tokens } = session;
+/** Steps of indentation. Deeper ones are as deep as the last. */
+const DEPTH_MAX = 3;
+
+function SessionRow({
+  session,
+  depth,
+  source,
+}: {
+  readonly session: Summary;
+  readonly depth: number;
+  readonly source: Source;
+}) {
+  const {
+    session_id: id,
+    source: from,
+    turns,
+    updated_at,
+    archived,
+    total_tokens,
+    forks,
+  } = session;
   const context = useOnce(`context ${id} ${updated_at}`, () =>
     source.get<Wire<ContextView>>(`sessions/${encodeURIComponent(id)}/context`),
+  );
+  const cost = useOnce(`cost ${id} ${updated_at}`, () =>
+    source.get<Wire<SessionCost>>(`sessions/${encodeURIComponent(id)}/cost`, { limit: 1 }),
   );
   const first = useOnce(from.title ? "" : `title ${id}`, () => firstPrompt(source, id));
   const full = context && (context.threshold ?? context.context_window);
   return (
-    <a class="session" href={hrefOf(id)}>
+    <a class={`session depth-${Math.min(depth, DEPTH_MAX)}`} href={hrefOf(id)}>
       <span class="title" dir="auto">
         {headOf(from.title ?? first ?? id, 120)}
       </span>
@@ -177,6 +212,10 @@ function SessionRow({ session, source }: { readonly session: Summary; readonly s
         <Time at={updated_at} />
         <span>{turns === 1 ? "1 turn" : `${amount(turns)} turns`}</span>
         {total_tokens > 0 && <span>{short(total_tokens)} tokens</span>}
+        {cost?.cost_usd != null && cost.cost_usd > 0 && <span>{dollars(cost.cost_usd)}</span>}
+        {forks !== undefined && (
+          <span>{forks.length === 1 ? "1 fork" : `${amount(forks.length)} forks`}</span>
+        )}
         {Object.entries(session.labels).map(([name, value]) => (
           <span key={name} class="label">
             {headOf(`${name}=${value}`, 40)}

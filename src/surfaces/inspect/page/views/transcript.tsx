@@ -232,6 +232,18 @@ function RowContent({ row, source, about, log, session, open }: Omit<RowProps, "
           left the window. <a href={hrefOf(session, "compactions", row.seq)}>What it dropped</a>
         </p>
       );
+    case "recorded":
+      return (
+        <>
+          <p class="compaction">
+            <Badge tone="compaction">compacted</Badge> The agent that had this session compacted its
+            window here. <a href={hrefOf(session, "compactions", row.seq)}>What it dropped</a>
+          </p>
+          <Fold id={row.id} open={open} name="its summary" head={headOf(row.text, 160)}>
+            {() => <Words text={row.text} />}
+          </Fold>
+        </>
+      );
     default:
       return (
         <div class={`note ${row.tone}`}>

@@ -1,0 +1,88 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Fate } from "../../../../core/operations/history.ts";
+import { amount } from "../parts.tsx";
+import { leftBy, type RecordedCompaction } from "../recorded-compactions.ts";
+import type { SessionLog } from "../session-log.ts";
+import type { ViewProps } from "../source.ts";
+import { Before } from "./compaction-before.tsx";
+import { FATES } from "./fates.ts";
+import { SummaryWords } from "./summary-words.tsx";
+
+/** The agent had no memory: what its summary does not have was gone for it, and is here. */
+const HERE: Readonly<Record<Fate, string>> = {
+  ...FATES,
+  quoted: "Its summary has all of it",
+  named: "Its summary has names of it",
+  in_memory: "Dropped; memory finds it here",
+  in_log: "Dropped; only the log has it",
+};
+
+/** What another agent dropped when it compacted its window. */
+export function Recorded({
+  source,
+  about,
+  log,
+  session,
+  compaction,
+}: ViewProps & {
+  readonly log: SessionLog;
+  readonly session: string;
+  readonly compaction: RecordedCompaction;
+}) {
+  const [inSummary, setInSummary] = useState<number>();
+  const messages = useMemo(() => leftBy(compaction), [compaction]);
+  const tokens = messages.reduce((sum, message) => sum + message.tokens, 0);
+  const counted = (...fates: readonly Fate[]) =>
+    amount(messages.filter(({ fate }) => fates.includes(fate)).length);
+  const summary = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (inSummary !== undefined)
+      summary.current?.querySelector("mark")?.scrollIntoView({ block: "center" });
+  }, [inSummary]);
+  return (
+    <div class="beside">
+      <Before
+        source={source}
+        about={about}
+        last={log.seq}
+        title={`Before: about ${amount(tokens)} tokens`}
+        messages={messages}
+        fates={HERE}
+        session={session}
+        inSummary={inSummary}
+        onSeek={setInSummary}
+      />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached with the keyboard */}
+      <section class="after" tabIndex={0} aria-labelledby="after">
+        <h2 id="after">After: the agent's own summary</h2>
+        <p class="quiet">
+          The agent that had this session compacted it here. Its transcript has the summary, and not
+          which messages it kept beside it.
+        </p>
+        <dl class="facts-list">
+          <dt>Messages</dt>
+          <dd>
+            {amount(messages.length)}: the summary has something of {counted("quoted", "named")}
+          </dd>
+          <dt>In memory here</dt>
+          <dd>{counted("in_memory")} messages that it has nothing of</dd>
+          <dt>In the log here</dt>
+          <dd>{counted("in_log")} messages, such as outputs of tools</dd>
+        </dl>
+        <h3>The summary</h3>
+        {compaction.summary === "" ? (
+          <p class="empty">The transcript does not have its words.</p>
+        ) : (
+          <div class="card" ref={summary}>
+            <SummaryWords
+              text={compaction.summary}
+              left={messages}
+              session={session}
+              marked={inSummary}
+            />
+          </div>
+        )}
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import type { DurableEvent } from "../src/core/event.ts";
+import { type Message, summaryMessage } from "../src/core/message.ts";
+import { inFamilies } from "../src/surfaces/inspect/page/families.ts";
+import { leftBy } from "../src/surfaces/inspect/page/recorded-compactions.ts";
+import { SessionLog } from "../src/surfaces/inspect/page/session-log.ts";
+
+type Sessions = Parameters<typeof inFamilies>[0];
+
+const sessions = (...pairs: readonly (readonly [id: string, parent?: string])[]) =>
+  pairs.map(([session_id, parent]) => ({
+    session_id,
+    source: parent === undefined ? {} : { parent: { id: parent, relation: "fork" } },
+  })) as unknown as Sessions;
+
+const shown = (of: Sessions) =>
+  inFamilies(of).map(({ session, depth }) => `${"-".repeat(depth)}${session.session_id}`);
+
+test("sessions have their children below them, where the one of them is that was used last", () => {
+  expect(
+    shown(sessions(["new"], ["child", "parent"], ["other"], ["grandchild", "child"], ["parent"])),
+  ).toEqual(["new", "parent", "-child", "--grandchild", "other"]);
+});
+
+test("a session whose parent is not listed, or is itself, is shown once", () => {
+  expect(shown(sessions(["a", "gone"], ["b", "b"], ["c", "d"], ["d", "c"]))).toEqual([
+    "a",
+    "b",
+    "c",
+    "-d",
+  ]);
+});
+
+test("ten thousand sessions that go on from each other are in one line", () => {
+  const line = Array.from({ length: 10_000 }, (_, at) => [`${at}`, `${at + 1}`] as const);
+  expect(inFamilies(sessions(...line, ["10000"])).at(-1)?.depth).toBe(10_000);
+});
+
+function imported(messages: readonly (readonly [Message, ("compaction" | "clear")?])[]) {
+  const log = new SessionLog();
+  messages.forEach(([message, boundary], at) => {
+    const payload: DurableEvent = {
+      type: "message_added",
+      message,
+      imported: { ids: [`elsewhere:${at}`], ...(boundary ? { boundary } : {}) },
+    };
+    log.push({ event_id: `${at}`, source_id: "session:s", seq: at + 1, timestamp_ms: at, payload });
+  });
+  return log;
+}
+
+test("of a compaction of another agent, each message since the one before says where it is now", () => {
+  const log = imported([
+    [{ role: "user", content: "Old." }],
+    [{ role: "user", content: "Begin again." }, "clear"],
+    [{ role: "user", content: "Use port 7443." }],
+    [{ role: "assistant", content: "It was in src/app.ts before." }],
+    [{ role: "assistant", content: "I like foxes." }],
+    [
+      {
+        role: "tool_results",
+        results: [{ tool_use_id: "a", content: "row 991", is_error: false }],
+      },
+    ],
+    [summaryMessage("The user said: Use port 7443. The file is src/app.ts."), "compaction"],
+    [{ role: "user", content: "Go on." }],
+    [summaryMessage("Nothing was done."), "compaction"],
+  ]);
+  const [first, second] = log.recorded.all;
+  expect(first && leftBy(first).map(({ id, fate, names }) => [id, fate, names])).toEqual([
+    [2, "in_memory", []],
+    [3, "quoted", ["7443"]],
+    [4, "named", ["src/app.ts"]],
+    [5, "in_memory", []],
+    [6, "in_log", []],
+  ]);
+  expect(first?.summary).toBe("The user said: Use port 7443. The file is src/app.ts.");
+  expect(second && leftBy(second).map(({ id }) => id)).toEqual([8]);
+  expect(log.rows.filter(({ kind }) => kind === "recorded").map(({ seq }) => seq)).toEqual([7, 9]);
+});
