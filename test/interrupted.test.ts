@@ -26,8 +26,15 @@ import { LONG, trials } from "./support/trials.ts";
 // Work that changes what is stored is killed, or the disk gets full, at one of its writes. After the next command,
 // memory has what the log has, each message once, and every session is there or can be restored.
 
-/** Which points of the campaign: all of the first so many, or a range such as `600-1200`, to go on where one ended. */
-const [FROM, TO] = rangeOf(process.env.RKAT_POINTS ?? "2000");
+/**
+ * Which points of the campaign: the first so many, which the databases share, or on each a range such as `600-1200`, to
+ * go on where one ended. `17-18` is one point.
+ */
+const POINTS = process.env.RKAT_POINTS ?? "2000";
+const [FROM, TO] = rangeOf(POINTS);
+const SHARES = POINTS.includes("-")
+  ? { SQLite: [0, 1], PostgreSQL: [0, 1] }
+  : { SQLite: [0, 0.7], PostgreSQL: [0.7, 1] };
 const AT_ONCE = LONG ? 4 : 2;
 /** The daily run takes other places each time. Its failure names them. */
 const SEED = GIVEN_SEED ?? (LONG ? 0 : Math.floor(Math.random() * 1e6));
@@ -37,6 +44,8 @@ const MINUTES = Number(process.env.RKAT_MINUTES ?? Infinity);
 
 type Way = "kill" | "full";
 interface Point {
+  /** Its number in the campaign. */
+  readonly at: number;
   readonly work: string;
   readonly how: Way;
   /** Where in the work, from 0 to 1. */
@@ -59,7 +68,7 @@ function rangeOf(text: string): readonly [from: number, to: number] {
 // Each takes over two seconds: every piece of work is a process, once to count its writes, and once to interrupt it.
 describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (engine) => {
   const isThere = engine === "SQLite" || hasPostgres;
-  const [start, end] = engine === "SQLite" ? [0, 0.7] : [0.7, 1];
+  const [start = 0, end = 1] = SHARES[engine];
 
   test.skipIf(!isThere)(
     "interrupted work leaves memory as the log is, each message once",
@@ -82,7 +91,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (engine) => {
           const total = totals.get(point.work) ?? 0;
           const write = 1 + Math.floor(point.share * total);
           await work(place, own, point, write);
-          const what = `${engine}: ${point.work}, ${point.how} at write ${write} of ${total}`;
+          const what = `${engine}, point ${point.at}: ${point.work}, ${point.how} at write ${write} of ${total}`;
           await expectWhole(place, own, what).catch((error) => failures.push(error));
           tried[engine] += 1;
           rmSync(place.folder, { recursive: true, force: true });
@@ -92,7 +101,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (engine) => {
       for (const name of new Set(points.map((point) => point.work))) {
         const place = await newPlace(engine, join(top, name));
         const own = engine === "SQLite" ? copied(template, place, prepared) : await filled(place);
-        totals.set(name, await work(place, own, { work: name, how: "kill", share: 0 }, 0));
+        totals.set(name, await work(place, own, { at: 0, work: name, how: "kill", share: 0 }, 0));
       }
       await Promise.all(Array.from({ length: AT_ONCE }, run));
       if (failures.length > 0) throw new AggregateError(failures, failures.map(String).join("\n"));
@@ -107,6 +116,7 @@ function pointsOf(from: number, to: number): readonly Point[] {
   return Array.from({ length: end - first }, (_, index) => {
     const at = first + index;
     return {
+      at,
       work: names[at % names.length] ?? "",
       how: Math.floor(at / names.length + at) % 2 === 0 ? "kill" : "full",
       share: ((at + SEED) * GOLDEN_RATIO) % 1,
