@@ -3,6 +3,7 @@ import type { DurableEvent, NewEvent } from "./event.ts";
 import {
   byField,
   fields,
+  isFlag,
   isNumber,
   isObject,
   isText,
@@ -79,6 +80,21 @@ export const isSettings: Shape = fields({
   source: maybe(isSource),
   approvals: maybe(recordOf(isText)),
   compaction: maybe(recordOf(isNumber)),
+});
+
+/** Whether a value has what a list of sessions shows of a snapshot. */
+export const isSnapshot: Shape = fields({
+  id: isText,
+  seq: isNumber,
+  settings: isSettings,
+  created_at_ms: isTime,
+  updated_at_ms: isTime,
+  turns: isNumber,
+  message_count: isNumber,
+  compactions: isNumber,
+  archived: isFlag,
+  last_assistant_text: orNull(isText),
+  usage: fields({ input_tokens: isNumber, output_tokens: isNumber }),
 });
 
 const approval = { approval_id: isText, id: isText, name: isText };

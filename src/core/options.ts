@@ -26,6 +26,22 @@ export const record = is("an object", isObject);
 export const duration = is("a number of milliseconds, 0 or more", atLeast(0));
 export const amount = is("a number, 0 or more", atLeast(0));
 export const positive = is("a number above 0", (value) => typeof value === "number" && value > 0);
+/** The signal of an AbortController, of this realm or of another. */
+export const signal = is(
+  "the signal of an AbortController",
+  (value) =>
+    typeof value === "object" &&
+    value !== null &&
+    "aborted" in value &&
+    "addEventListener" in value,
+);
+export const json = is("a value that JSON has", (value) => {
+  try {
+    return value === undefined || JSON.stringify(value) !== undefined;
+  } catch {
+    return false;
+  }
+});
 export const positions = is("a set of positions", (value) => value instanceof Set);
 export const policy = oneOf(...TOOL_POLICIES);
 
@@ -139,6 +155,29 @@ function fieldsOf(
  * @throws SessionError `INVALID_PARAMS`, which names each option and what is allowed
  */
 export function requireOptions(of: string, check: Check, given: unknown): void {
+  requireRight("options", of, check, given);
+}
+
+/**
+ * The same for arguments that have an order. A name that ends in `?` may be left out.
+ *
+ * @throws SessionError `INVALID_PARAMS`, which names each argument and what is allowed
+ */
+export function requireArguments(
+  of: string,
+  named: readonly (readonly [name: string, check: Check])[],
+  given: readonly unknown[],
+): void {
+  const check: Check = () =>
+    named.flatMap(([name, check], at) => {
+      const isOptional = name.endsWith("?");
+      if (given[at] === undefined && isOptional) return [];
+      return under(isOptional ? name.slice(0, -1) : name, check(given[at]));
+    });
+  requireRight("arguments", of, check, given);
+}
+
+function requireRight(what: string, of: string, check: Check, given: unknown): void {
   let issues: readonly Issue[];
   try {
     issues = check(given);
@@ -147,9 +186,9 @@ export function requireOptions(of: string, check: Check, given: unknown): void {
   }
   if (issues.length === 0) return;
   throw new SessionError("INVALID_PARAMS", {
-    message: `The options of ${of} are not valid.`,
+    message: `The ${what} of ${of} are not valid.`,
     issues,
-    hint: "Correct the options. The message names each one, and what is allowed.",
+    hint: `Correct the ${what}. The message names each one, and what is allowed.`,
   });
 }
 
@@ -277,6 +316,10 @@ export const COMPACTION: Checks = {
   summaryTimeoutMs: duration,
 };
 
+/** What goes with a request of a service, and with a subscription. */
+export const TURN_OPTIONS = group({ signal, onEvent: callback });
+export const SUBSCRIBE_OPTIONS = group({ signal, onOpen: callback });
+
 /** The options of a window over the loop of another package. */
 export const WINDOW: Checks = {
   ...COMPACTION,
@@ -304,7 +347,7 @@ export function exactlyAllowed(value: unknown): AllowedCalls | undefined {
   return exactly(allowedCalls, value).data as AllowedCalls | undefined;
 }
 
-const answer = group(
+export const approvalAnswer = group(
   {
     decision: oneOf("allow", "deny"),
     reason: someText,
@@ -316,7 +359,7 @@ const answer = group(
 
 /** An answer from outside. What is not exactly an allowance is a denial, and its reason says what it was. */
 export function exactAnswer(value: unknown): ApprovalAnswer {
-  const { data, why } = exactly(answer, value);
+  const { data, why } = exactly(approvalAnswer, value);
   if (data !== undefined) return data as ApprovalAnswer;
   return {
     decision: "deny",

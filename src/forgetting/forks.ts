@@ -70,6 +70,8 @@ async function withForks(roots: ReadonlySet<string>, events: Log): Promise<reado
 }
 
 async function inheritedBy(sessionId: string, seq: number, events: Log) {
+  // What was added by hand is in no log.
+  if (seq === 0) return undefined;
   for await (const { event } of events.read(sessionId, seq - 1, seq)) {
     if (event.type === "message_added") return event.inherited;
   }

@@ -4,6 +4,7 @@ import type { Capability, Operation } from "../core/operations/operation.ts";
 import { parseRequest } from "../core/operations/parse-request.ts";
 import type { TurnOptions } from "../core/operations/turns.ts";
 import { type CheckedRequest, OPERATIONS, type OperationName } from "../core/operations.ts";
+import { requireOptions, TURN_OPTIONS } from "../core/options.ts";
 import type { SessionService } from "../core/session-service.ts";
 import type { ServiceCore } from "./service-core.ts";
 import { requireSearchableMemory } from "./service-options.ts";
@@ -34,8 +35,10 @@ export function checkedOperations(
   const { capabilities: _, ...checked } = OPERATIONS;
   const methods = (Object.keys(checked) as CheckedName[]).map((name) => {
     const run = parts[name] as (request: unknown, options: TurnOptions) => Promise<unknown>;
-    const method = async (request: unknown, options: TurnOptions = {}) =>
-      await run(checkedRequest(core, name, request), options);
+    const method = async (request: unknown, options: TurnOptions = {}) => {
+      requireOptions(`${name}()`, TURN_OPTIONS, options);
+      return await run(checkedRequest(core, name, request), options);
+    };
     return [name, method];
   });
   return Object.fromEntries(methods);

@@ -18,6 +18,7 @@ import {
   subscribe as subscribeRequest,
 } from "../core/operations/sessions.ts";
 import type { CheckedRequest } from "../core/operations.ts";
+import { requireOptions, SUBSCRIBE_OPTIONS } from "../core/options.ts";
 import { readerQueues } from "../core/reader-queues.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { loggedSource, OWN_AGENT, sourceFilter, sourceView } from "../core/session-source.ts";
@@ -191,8 +192,10 @@ export function sessionOperations(
       });
       projections.wake();
     },
-    subscribe: (request, { signal = new AbortController().signal, onOpen } = {}) =>
+    subscribe: (request, options = {}) =>
       openedLazily(async () => {
+        requireOptions("subscribe()", SUBSCRIBE_OPTIONS, options);
+        const { signal = new AbortController().signal, onOpen } = options;
         const { sessionId, afterSeq } = parseRequest(subscribeRequest, request);
         const session = await live.open(sessionId);
         const from = afterSeq ?? session.state.seq;

@@ -10,6 +10,7 @@ import type {
   MemoryStore,
   Watch,
 } from "../core/memory-store.ts";
+import { checkMethods } from "../core/store-arguments.ts";
 import { addEntries } from "../indexing/add.ts";
 import { type Deleted, deleteEntries, deleteSession } from "../indexing/delete.ts";
 import { listEntries, memoryStats, readEntries } from "../indexing/list.ts";
@@ -101,6 +102,9 @@ const STEP = 1000;
 
 /** A memory found by its words, with an index of rkat's own in the database (`src/indexing`). */
 export class IndexedMemoryStore implements IndexedMemory {
+  static {
+    checkMethods("memory", IndexedMemoryStore);
+  }
   readonly #database: MemoryDatabase;
   readonly #embedder: Embedder | undefined;
   readonly #vectors: EmbeddedMemory | undefined;

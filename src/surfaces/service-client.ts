@@ -17,6 +17,7 @@ import {
 } from "../core/operations/sessions.ts";
 import type { TurnOptions } from "../core/operations/turns.ts";
 import { OPERATIONS, type OperationName } from "../core/operations.ts";
+import { requireOptions, SUBSCRIBE_OPTIONS, TURN_OPTIONS } from "../core/options.ts";
 import type { SessionService } from "../core/session-service.ts";
 import { harmlessListener } from "../core/warn.ts";
 import { errorFromWire, fromWire, toWire } from "../core/wire.ts";
@@ -47,6 +48,7 @@ export interface ServiceConnection {
 /** The session service at the other end of a connection. It keeps the same laws. */
 export function serviceOver(connection: ServiceConnection, by: ForUser = {}): SessionService {
   async function call(name: OperationName, request: unknown, options: TurnOptions = {}) {
+    requireOptions(`${name}()`, TURN_OPTIONS, options);
     const operation: Operation = OPERATIONS[name];
     const streamed = operation.uploads && streamOf(request);
     if (streamed && connection.upload) {
@@ -70,6 +72,7 @@ export function serviceOver(connection: ServiceConnection, by: ForUser = {}): Se
   return {
     ...(Object.fromEntries(methods) as Pick<SessionService, OperationName>),
     async *subscribe(request, options = {}) {
+      requireOptions("subscribe()", SUBSCRIBE_OPTIONS, options);
       const params = toWire(subscribeRequest, request) as Record<string, unknown>;
       try {
         yield* connection.subscribe(params, { ...options, ...by });

@@ -9,7 +9,16 @@ import { engineCompactor } from "../compaction/engine-compactor.ts";
 import { roomWithin } from "../compaction/measure-history.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText } from "../core/errors.ts";
-import { anything, group, requireOptions, someText, WINDOW } from "../core/options.ts";
+import {
+  amount,
+  anything,
+  flag,
+  group,
+  requireOptions,
+  signal,
+  someText,
+  WINDOW,
+} from "../core/options.ts";
 import { WorkQueue } from "../core/work-queue.ts";
 import { recallRoom, reservedForRecords } from "../recall/recall-room.ts";
 import { openTelemetry } from "../traces/open-telemetry.ts";
@@ -48,6 +57,17 @@ const OPTIONS = group({
   model: someText,
   record: anything,
   memory: anything,
+});
+
+/** Those of one call. The window's own names have their checks. */
+const APPLY = group({
+  summarize: anything,
+  contextWindow: anything,
+  lastInputTokens: amount,
+  otherTokens: amount,
+  outgrown: flag,
+  force: flag,
+  signal,
 });
 
 /** The target size of a history that a provider refused, as a part of its estimate. */
@@ -113,6 +133,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     given: readonly HostMessage[],
     options: ApplyOptions,
   ): Promise<AppliedWindow<HostMessage>> {
+    requireOptions("apply()", APPLY, options);
     options.signal?.throwIfAborted();
     requireMessages(given);
     const call = this.#callOf(options);

@@ -19,6 +19,7 @@ import { postgresStores } from "../../src/postgres.ts";
 import * as rest from "../../src/rest.ts";
 import * as sqlite from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing.ts";
+import { changed } from "../support/changed-value.ts";
 import { allowWarning } from "../support/expect-warning.ts";
 import { trials } from "../support/trials.ts";
 
@@ -201,19 +202,6 @@ function called(of: unknown, args: readonly unknown[]): unknown {
   return isClass
     ? Reflect.construct(of as never, args)
     : Reflect.apply(of as never, undefined, args);
-}
-
-/** A value with one place in it changed: replaced, removed, or with something beside it. */
-function changed(value: unknown, path: readonly number[], other: unknown): unknown {
-  const [at, ...rest] = path;
-  if (typeof value !== "object" || value === null || at === undefined) return other;
-  const keys = Object.keys(value);
-  const key = keys[at % (keys.length + 1)];
-  if (key === undefined) return Array.isArray(value) ? [...value, other] : { ...value, other };
-  const inner = changed(Reflect.get(value, key), rest, other);
-  if (Array.isArray(value))
-    return value.map((each, index) => (String(index) === key ? inner : each));
-  return { ...value, [key]: inner };
 }
 
 test.each(Object.entries(OF_VALUES))(

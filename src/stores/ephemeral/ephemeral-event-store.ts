@@ -8,11 +8,15 @@ import type {
   PositionedEvent,
   Redaction,
 } from "../../core/event-store.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 import { beginsTurn } from "../history/event-text.ts";
 import { searchHistory } from "../history/search-history.ts";
 
 /** Keeps events in this process only. The first implementation to read. */
 export class EphemeralEventStore implements EventStore {
+  static {
+    checkMethods("events", EphemeralEventStore);
+  }
   readonly #sessions = new Map<string, PositionedEvent[]>();
   /** By position, which is one more than the index. What was deleted leaves a hole. */
   readonly #all: (PositionedEvent | undefined)[] = [];

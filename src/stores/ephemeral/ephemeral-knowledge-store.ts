@@ -8,6 +8,7 @@ import type {
   RecordedBatch,
   Unheard,
 } from "../../core/knowledge-store.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 import { KnowledgeMap } from "../knowledge/knowledge-map.ts";
 import {
   editKnowledge,
@@ -20,6 +21,9 @@ import {
 
 /** Keeps knowledge in this process only. */
 export class EphemeralKnowledgeStore implements KnowledgeStore {
+  static {
+    checkMethods("knowledge", EphemeralKnowledgeStore);
+  }
   readonly #rows = new KnowledgeMap();
   #position = 0;
   #distilled = 0;

@@ -7,9 +7,13 @@ import {
   type SessionQuery,
   type SessionStore,
 } from "../../core/session-store.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 
 /** Keeps snapshots and leases in this process only. */
 export class EphemeralSessionStore implements SessionStore {
+  static {
+    checkMethods("sessions", EphemeralSessionStore);
+  }
   readonly #snapshots = new Map<string, SessionSnapshot>();
   readonly #leases = new Map<string, Lease>();
   readonly #now: () => number;

@@ -17,6 +17,7 @@ import {
   importKey,
 } from "../../core/import-store.ts";
 import type { SessionStore } from "../../core/session-store.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 import type { Stores } from "../../core/stores.ts";
 import { requireUserName } from "../../core/user-name.ts";
 import { WorkQueue } from "../../core/work-queue.ts";
@@ -75,6 +76,9 @@ function newStores(): Omit<Stores, "forUser" | "users"> {
 
 /** Keeps the marks of forgotten texts in this process only. */
 class EphemeralForgottenTexts implements ForgottenTexts, ForgottenMarks {
+  static {
+    checkMethods("forgotten", EphemeralForgottenTexts);
+  }
   readonly #key = newForgettingKey();
   readonly #marks = new Set<string>();
 
@@ -101,6 +105,9 @@ class EphemeralForgottenTexts implements ForgottenTexts, ForgottenMarks {
 
 /** Keeps what waits for approval in this process only. */
 export class EphemeralApprovalStore implements ApprovalStore {
+  static {
+    checkMethods("approvals", EphemeralApprovalStore);
+  }
   readonly #approvals = new Map<string, { approval: PendingApproval; answer?: ApprovalAnswer }>();
 
   async add(approvals: readonly PendingApproval[]): Promise<void> {
@@ -158,6 +165,9 @@ export class EphemeralApprovalStore implements ApprovalStore {
 
 /** Keeps what was imported in this process only. */
 class EphemeralImportStore implements ImportStore, ImportKeys {
+  static {
+    checkMethods("imports", EphemeralImportStore);
+  }
   readonly #events: EventStore;
   readonly #sessions: SessionStore;
   readonly #keys = new Set<string>();

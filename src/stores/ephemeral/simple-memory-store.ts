@@ -10,6 +10,7 @@ import {
   memoryFilter,
   type ScorePart,
 } from "../../core/memory-store.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 import { utf8Bytes } from "../../core/tokens.ts";
 import { hasOnlyStopWords, readQuestion } from "../../indexing/score/question.ts";
 import { reportedScore } from "../../indexing/score/score.ts";
@@ -32,6 +33,9 @@ import { redactEntries } from "../../secrets/redact-secrets.ts";
  * that ranks, and is quick with any number of entries.
  */
 export class SimpleMemoryStore implements MemoryStore {
+  static {
+    checkMethods("memory", SimpleMemoryStore);
+  }
   /** In the order in which they were added. */
   readonly #entries = new Map<string, MemoryEntry>();
 

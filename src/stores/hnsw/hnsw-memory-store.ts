@@ -23,6 +23,7 @@ import {
   requireOptions,
   text,
 } from "../../core/options.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 import { Outages, warnedOutages } from "../../core/warn.ts";
 import { WorkQueue } from "../../core/work-queue.ts";
 import { BagOfWordsEmbedder } from "../../embedders/word-embedders.ts";
@@ -89,6 +90,9 @@ const OTHERS_MAX = 1024;
  * Closing it writes the index and closes the other store.
  */
 export class HnswMemoryStore implements MemoryStore {
+  static {
+    checkMethods("memory", HnswMemoryStore);
+  }
   readonly #entries: MemoryStore;
   readonly #place: IndexPlace | undefined;
   readonly #embedder: Embedder;

@@ -11,6 +11,7 @@ import type {
 } from "../../core/event-store.ts";
 import { isTime } from "../../core/instant.ts";
 import type { HeldLease } from "../../core/session-store.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 import {
   type EventRow,
   eventChecksum,
@@ -37,6 +38,9 @@ const ROWS_MAX = 2000;
 
 /** Keeps events in PostgreSQL, for any number of processes on any number of machines. */
 export class PostgresEventStore implements EventStore {
+  static {
+    checkMethods("events", PostgresEventStore);
+  }
   readonly #database: PostgresDatabase;
   readonly #namespace: string;
   readonly #appends: GroupedAppends;

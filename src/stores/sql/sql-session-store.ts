@@ -1,7 +1,5 @@
 import { SessionError } from "../../core/errors.ts";
-import { isSettings } from "../../core/event-shape.ts";
-import { fields, isFlag, isNumber, isText, orNull } from "../../core/fields.ts";
-import { isTime } from "../../core/instant.ts";
+import { isSnapshot } from "../../core/event-shape.ts";
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import type { LoggedSource, SourceConditions, SourceFilter } from "../../core/session-source.ts";
 import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
@@ -245,20 +243,6 @@ export function listedSnapshot(text: string): SessionSnapshot {
   const hint = "Run a turn in the session (`rkat resume`), which stores its snapshot again.";
   throw new SessionError("SESSION_STORE_ERROR", { detail, hint });
 }
-
-const isSnapshot = fields({
-  id: isText,
-  seq: isNumber,
-  settings: isSettings,
-  created_at_ms: isTime,
-  updated_at_ms: isTime,
-  turns: isNumber,
-  message_count: isNumber,
-  compactions: isNumber,
-  archived: isFlag,
-  last_assistant_text: orNull(isText),
-  usage: fields({ input_tokens: isNumber, output_tokens: isNumber }),
-});
 
 /** Whether a value has what a list of sessions shows. */
 function isListed(found: unknown): found is SessionSnapshot {

@@ -1,5 +1,6 @@
 import type { ApprovalAnswer, ApprovalStore, PendingApproval } from "../../core/approval.ts";
 import { SessionError } from "../../core/errors.ts";
+import { checkedMethod } from "../../core/store-arguments.ts";
 import type { AgeLimits, Stores } from "../../core/stores.ts";
 import { requireUserName } from "../../core/user-name.ts";
 import { WorkQueue } from "../../core/work-queue.ts";
@@ -127,10 +128,10 @@ export function sqlStore<Name extends keyof Classes>(
   const names = Object.getOwnPropertyNames(CLASSES[store].prototype);
   const methods = names
     .filter((name) => name !== "constructor")
-    .map((method) => [
-      method,
-      (...args: readonly unknown[]) => database.run({ store, namespace, method, args }),
-    ]);
+    .map((method) => {
+      const run = (...args: readonly unknown[]) => database.run({ store, namespace, method, args });
+      return [method, checkedMethod(store, method, run)];
+    });
   return { ...Object.fromEntries(methods), close: () => database.close() };
 }
 

@@ -9,12 +9,16 @@ import type {
   RepairedEvent,
 } from "../../core/event-store.ts";
 import type { HeldLease } from "../../core/session-store.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 import { readableEvents, storedEvent } from "../history/stored-event.ts";
 import type { CommandResult } from "./commands.ts";
 import { type Database, wipe } from "./database.ts";
 
 /** Keeps events in a SQLite file that several processes may have open at once. */
 export class SqliteEventStore implements EventStore {
+  static {
+    checkMethods("events", SqliteEventStore);
+  }
   readonly #database: Database;
   readonly #namespace: string;
 

@@ -1,0 +1,480 @@
+import { isSnapshot } from "./event-shape.ts";
+import { instant } from "./instant.ts";
+import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS } from "./knowledge.ts";
+import { MEMORY_KINDS } from "./memory-store.ts";
+import {
+  amount,
+  approvalAnswer,
+  type Check,
+  type Checks,
+  callback,
+  flag,
+  group,
+  is,
+  json,
+  listOf,
+  oneOf,
+  record,
+  recordOf,
+  requireArguments,
+  signal,
+  someText,
+  text,
+  unless,
+  whole,
+  withFields,
+} from "./options.ts";
+
+/** The arguments of a method, in their order. A name that ends in `?` may be left out. */
+type Arguments = readonly (readonly [name: string, check: Check])[];
+
+/** The methods of a store that take arguments. */
+export type StoreMethods = Readonly<Record<string, Arguments>>;
+
+/** Methods that return something to read or a function instead of a promise: they throw at once. */
+const AT_ONCE: ReadonlySet<string> = new Set(["read of events", "watch of events"]);
+
+/** The method, which refuses arguments that are not what it takes before it does anything. */
+export function checkedMethod<Method extends (...args: never[]) => unknown>(
+  store: string,
+  name: string,
+  method: Method,
+): Method {
+  const named = STORE_METHODS[store]?.[name];
+  if (!named) return method;
+  const of = `${store}.${name}()`;
+  const throwsAtOnce = AT_ONCE.has(`${name} of ${store}`);
+  function checked(this: unknown, ...args: never[]) {
+    try {
+      requireArguments(of, named as Arguments, args);
+    } catch (error) {
+      if (throwsAtOnce) throw error;
+      return Promise.reject(error);
+    }
+    return method.apply(this, args);
+  }
+  return checked as Method;
+}
+
+/** Lets the methods of a class refuse arguments that are not what they take. */
+export function checkMethods(store: string, { prototype }: { readonly prototype: object }): void {
+  for (const name of Object.keys(STORE_METHODS[store] ?? {})) {
+    const method = Object.getOwnPropertyDescriptor(prototype, name)?.value;
+    if (typeof method !== "function") continue;
+    const value = checkedMethod(store, name, method);
+    Object.defineProperty(prototype, name, { value, configurable: true, writable: true });
+  }
+}
+
+const texts = listOf(someText);
+const limit = whole(0);
+const time = is("a time in milliseconds", Number.isFinite);
+const span = withFields({ from: time, to: time }, ["from", "to"]);
+
+/** Exactly one of these fields: what is deleted is never "all" for a misspelt name. */
+function eitherOf(one: Checks, other: Checks): Check {
+  const [[first], [second]] = [Object.keys(one), Object.keys(other)] as [[string], [string]];
+  const what = is(
+    `an object with either ${first} or ${second}`,
+    (value) => typeof value === "object" && value !== null && first in value !== second in value,
+  );
+  return (value) => {
+    const issues = what(value);
+    if (issues.length > 0) return issues;
+    const fields = first in (value as object) ? one : other;
+    return group(fields, Object.keys(fields))(value);
+  };
+}
+
+const owner = withFields({ id: text, host: someText, pid: time }, ["id", "host", "pid"]);
+const held = withFields({ key: text, owner }, ["key", "owner"]);
+/** What is in the event, the log checks by the schema that reads it again. */
+const event = withFields({ event_id: text, timestamp_ms: time, event: record }, [
+  "event_id",
+  "timestamp_ms",
+  "event",
+]);
+const sessionChoice = eitherOf({ only: texts }, { except: texts });
+const moment = is(
+  "a time in ISO 8601",
+  (value) => typeof value === "string" && !Number.isNaN(instant(value)),
+);
+const said = { since: moment, until: moment, sessions: sessionChoice } as const;
+
+const EVENTS: StoreMethods = {
+  append: [
+    ["sessionId", text],
+    ["lastSeq", whole(0)],
+    ["events", listOf(event)],
+    ["held?", held],
+  ],
+  lastSeq: [["sessionId", someText]],
+  read: [
+    ["sessionId", someText],
+    ["afterSeq", whole(0)],
+    ["toSeq?", unless(Infinity, whole(0))],
+  ],
+  readAll: [
+    ["afterPosition", whole(0)],
+    ["limit", limit],
+  ],
+  search: [
+    [
+      "query",
+      group(
+        {
+          query: someText,
+          limit,
+          sessionId: someText,
+          fromTurn: whole(0),
+          toTurn: unless(Infinity, whole(0)),
+          ...said,
+        },
+        ["query", "limit"],
+      ),
+    ],
+  ],
+  checkpoint: [["projection", text]],
+  saveCheckpoint: [
+    ["projection", text],
+    ["position", whole(0)],
+  ],
+  delete: [["sessionId", someText]],
+  redact: [
+    ["sessionId", text],
+    ["lastSeq", whole(0)],
+    [
+      "redactions",
+      listOf(
+        withFields({ seq: whole(1), event: withFields({ type: text }, ["type"]) }, [
+          "seq",
+          "event",
+        ]),
+      ),
+    ],
+    ["told", event],
+  ],
+  watch: [
+    ["sessionId", someText],
+    ["listener", callback],
+  ],
+};
+
+/** What is saved has to be what a list reads again: one wrong snapshot would refuse the whole list. */
+const snapshot = is("the snapshot of a session", (value) => isSnapshot(plain(value)));
+
+/** The value as JSON gives it back. */
+function plain(value: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(value));
+  } catch {
+    return undefined;
+  }
+}
+
+const SESSIONS: StoreMethods = {
+  save: [["snapshot", snapshot]],
+  load: [["sessionId", someText]],
+  list: [
+    [
+      "query",
+      group({
+        limit,
+        offset: limit,
+        labels: recordOf(someText),
+        includeArchived: flag,
+        archivedBefore: time,
+        idPrefix: someText,
+        source: record,
+      }),
+    ],
+  ],
+  delete: [["sessionId", someText]],
+  sources: [["sessionIds", texts]],
+  withSource: [
+    ["filter", record],
+    ["passing", flag],
+  ],
+  acquire: [
+    ["key", text],
+    ["owner", owner],
+    ["ttlMs", whole(1)],
+  ],
+  release: [
+    ["key", text],
+    ["owner", owner],
+  ],
+  askToStop: [["key", text]],
+  askedToStop: [["owner", owner]],
+};
+
+const memoryFilter = {
+  sessionId: someText,
+  role: someText,
+  kind: oneOf(...MEMORY_KINDS),
+  ...said,
+} as const;
+const questions: Check = (value) => (Array.isArray(value) ? texts(value) : someText(value));
+const watch = group({ signal, onProgress: callback });
+const MEMORY: StoreMethods = {
+  add: [
+    [
+      "entries",
+      listOf(
+        withFields(
+          {
+            id: text,
+            content: someText,
+            sessionId: text,
+            turn: unless(null, whole(0)),
+            kind: oneOf(...MEMORY_KINDS),
+            time: someText,
+            role: someText,
+            speaker: someText,
+            source: span,
+          },
+          ["id", "content", "sessionId", "turn", "kind"],
+        ),
+      ),
+    ],
+    ["log?", record],
+  ],
+  search: [
+    [
+      "query",
+      group(
+        {
+          ...memoryFilter,
+          query: questions,
+          limit,
+          at: someText,
+          minScore: time,
+          bestScore: time,
+          neighbours: whole(0),
+          explain: flag,
+        },
+        ["query", "limit"],
+      ),
+    ],
+  ],
+  read: [["ids", texts]],
+  list: [["page", group({ ...memoryFilter, limit, after: someText }, ["limit"])]],
+  stats: [["of?", group({ sessionId: someText }, ["sessionId"])]],
+  delete: [["which", eitherOf({ ids: texts }, { sessionId: someText })]],
+  verify: [["watch?", watch]],
+  reindex: [["watch?", watch]],
+};
+
+const approvals = listOf(
+  withFields(
+    {
+      approvalId: text,
+      sessionId: text,
+      toolUseId: someText,
+      tool: someText,
+      args: json,
+      goal: someText,
+      requestedAt: someText,
+      mayAnswer: listOf(oneOf("user", "model")),
+    },
+    ["approvalId", "sessionId", "toolUseId", "tool", "goal", "requestedAt"],
+  ),
+);
+const APPROVALS: StoreMethods = {
+  add: [["approvals", approvals]],
+  replace: [["approvals", approvals]],
+  list: [["of", group({ sessionId: someText })]],
+  answer: [
+    ["approvalId", someText],
+    ["sessionId", someText],
+    ["answer", approvalAnswer],
+  ],
+  answers: [["approvalIds", texts]],
+  remove: [["which", eitherOf({ approvalIds: texts }, { sessionId: someText })]],
+};
+
+const kind = oneOf(...KNOWLEDGE_KINDS);
+const likeness = withFields({ bands: texts, signature: listOf(time) }, ["bands", "signature"]);
+/** The fields that new and stored knowledge have in common. */
+const learned = {
+  id: text,
+  kind,
+  content: someText,
+  tags: texts,
+  origin: oneOf(...KNOWLEDGE_ORIGINS),
+  sessionId: someText,
+  source: span,
+  time: someText,
+  pinned: flag,
+  count: whole(0),
+  tool: someText,
+  args: someText,
+  reason: someText,
+  goal: someText,
+  sources: texts,
+} as const;
+const newKnowledge = listOf(
+  withFields({ ...learned, keys: texts, likeness }, [
+    "id",
+    "kind",
+    "content",
+    "tags",
+    "origin",
+    "time",
+    "keys",
+  ]),
+);
+const entry = withFields({ ...learned, lastTime: someText, edited: flag, usedAt: someText }, [
+  "id",
+  "kind",
+  "content",
+  "tags",
+  "origin",
+  "time",
+  "lastTime",
+  "count",
+  "pinned",
+  "edited",
+]);
+const limits = withFields(
+  {
+    max: withFields(
+      Object.fromEntries(KNOWLEDGE_KINDS.map((name) => [name, amount])),
+      KNOWLEDGE_KINDS,
+    ),
+    eviction: oneOf("fifo", "spare_used"),
+  },
+  ["max", "eviction"],
+);
+const KNOWLEDGE: StoreMethods = {
+  record: [
+    [
+      "batch",
+      withFields({ from: whole(0), to: whole(0), entries: newKnowledge, limits }, [
+        "from",
+        "to",
+        "entries",
+        "limits",
+      ]),
+    ],
+  ],
+  add: [
+    ["entries", newKnowledge],
+    ["limits", limits],
+  ],
+  list: [
+    [
+      "page",
+      group({ kind, pinned: flag, tag: someText, query: someText, limit, after: someText }, [
+        "limit",
+      ]),
+    ],
+  ],
+  read: [["ids", texts]],
+  edit: [
+    ["id", someText],
+    [
+      "change",
+      group({ content: someText, goal: someText, keys: texts, tags: texts, pinned: flag }),
+    ],
+  ],
+  forget: [["ids", texts]],
+  deleteSession: [["sessionId", someText]],
+  markUsed: [
+    ["ids", texts],
+    ["time", someText],
+  ],
+  saveRules: [
+    ["revision", whole(0)],
+    ["rules", newKnowledge],
+  ],
+  unheard: [["limit", limit]],
+  heard: [
+    [
+      "unheard",
+      withFields(
+        {
+          changed: listOf(withFields({ entry, version: whole(0) }, ["entry", "version"])),
+          gone: texts,
+        },
+        ["changed", "gone"],
+      ),
+    ],
+  ],
+  restore: [
+    [
+      "copy",
+      withFields(
+        {
+          position: whole(0),
+          entries: listOf(withFields({ entry, keys: texts, likeness }, ["entry", "keys"])),
+          forgotten: texts,
+        },
+        ["position", "entries", "forgotten"],
+      ),
+    ],
+  ],
+};
+
+const FORGOTTEN: StoreMethods = {
+  add: [
+    ["sessionId", someText],
+    ["texts", texts],
+  ],
+  has: [
+    ["sessionId", someText],
+    ["texts", texts],
+  ],
+  restore: [["copy", texts]],
+};
+
+const importedFile = withFields(
+  {
+    agent: someText,
+    stamp: someText,
+    sessions: whole(0),
+    messages: whole(0),
+    subagents: flag,
+    places: texts,
+    readOn: withFields(
+      { offset: whole(0), line: whole(0), messages: whole(0), hash: someText, state: json },
+      ["offset", "line", "messages", "hash"],
+    ),
+  },
+  ["agent", "stamp", "sessions", "messages"],
+);
+const files: Check = (value) =>
+  value instanceof Map && [...value.keys()].every((path) => typeof path === "string")
+    ? recordOf(importedFile)(Object.fromEntries(value))
+    : is("a Map from paths to files", () => false)(value);
+const IMPORTS: StoreMethods = {
+  known: [["ids", texts]],
+  commit: [
+    [
+      "batches",
+      listOf(
+        withFields(
+          { sessionId: text, lastSeq: whole(0), events: listOf(event), snapshot, ids: texts },
+          ["sessionId", "lastSeq", "events", "snapshot", "ids"],
+        ),
+      ),
+    ],
+    ["files?", files],
+  ],
+  keys: [
+    ["after", someText],
+    ["limit", limit],
+  ],
+  restore: [["keys", texts]],
+};
+
+/** What the methods of each store take, by the store's name among `Stores`. */
+export const STORE_METHODS: Readonly<Record<string, StoreMethods>> = {
+  events: EVENTS,
+  sessions: SESSIONS,
+  memory: MEMORY,
+  approvals: APPROVALS,
+  knowledge: KNOWLEDGE,
+  forgotten: FORGOTTEN,
+  imports: IMPORTS,
+};
