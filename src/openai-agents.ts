@@ -1,10 +1,20 @@
 /** Sessions and compaction for the OpenAI Agents SDK. */
 
 import { openHostService } from "./app/host-service.ts";
+import { windowMemory } from "./app/host-windows.ts";
 import { SessionError } from "./core/errors.ts";
 import type { HostMessage } from "./core/host-record.ts";
 import { newId } from "./core/ids.ts";
-import { anything, group, HOST, oneOf, requireOptions, text, WINDOW } from "./core/options.ts";
+import {
+  anything,
+  group,
+  HOST,
+  oneOf,
+  requireOptions,
+  text,
+  WINDOW,
+  whole,
+} from "./core/options.ts";
 import type { Stores } from "./core/stores.ts";
 import {
   inputFilter,
@@ -14,6 +24,7 @@ import {
   summarizerOf,
 } from "./hosts/openai-filter.ts";
 import { type OpenAIItem, saidInItem } from "./hosts/openai-items.ts";
+import { recordOfRecalled, SentRecords } from "./hosts/openai-records.ts";
 import { RkatSession } from "./hosts/openai-session.ts";
 
 export type { OpenAICompaction, OpenAIModel, RkatFilter } from "./hosts/openai-filter.ts";
@@ -39,27 +50,39 @@ export interface RkatSessionOptions extends OpenAICompaction {
   readonly author?: "user";
   /** `"log"`: no credential is stored. Items then come back with a note in its place. Default `"memory"`. */
   readonly redact?: "memory" | "log";
+  /**
+   * Tokens that records of memory may take before a prompt that they are about. The session's `filter` adds them.
+   * Default 1500; 0 for none.
+   */
+  readonly recallTokens?: number;
 }
 
 /** A `Session` for `run(agent, input, { session })`. */
 export function rkatSession<Item extends OpenAIItem = OpenAIItem>(
   given: RkatSessionOptions,
 ): RkatSession<Item> {
-  const more = { sessionId: text, redact: oneOf("memory", "log") };
+  const more = { sessionId: text, redact: oneOf("memory", "log"), recallTokens: whole(0) };
   requireOptions("rkatSession", group({ ...HOST, ...more }, ["stores"]), given);
-  const { stores, sessionId = newId(), author, redact = "memory", ...compaction } = given;
+  const { stores, sessionId = newId(), author, redact = "memory", ...rest } = given;
+  const { recallTokens, ...compaction } = rest;
   const compacts = Object.keys(compaction).length > 0;
   if (compacts && !summarizerOf(compaction)) throw missingModel();
-  const { recordOf, close } = openHostService(stores, { redact });
+  const { service, recordOf, close } = openHostService(stores, { redact });
   const labels = { host: "openai-agents", host_session: sessionId };
-  const record = recordOf(`openai-agents:${sessionId}`, { labels }, (item) =>
-    said(item as OpenAIItem, author),
-  );
-  const window = itemWindow(compaction);
+  const id = `openai-agents:${sessionId}`;
+  const record = recordOf(id, { labels }, (item) => said(item as OpenAIItem, author));
+  const memory = windowMemory(id, { service, stores, recallTokens });
+  const window = itemWindow(compaction, { memory, record: recordOfRecalled(record) });
+  const records = new SentRecords();
   return new RkatSession<Item>(sessionId, record, {
-    compact: async (items, options) =>
-      compacts ? ((await window.apply(items, options)).messages as readonly Item[]) : items,
-    filter: inputFilter(compaction, window),
+    async compact(items, options) {
+      if (!compacts) return items;
+      const { messages, recalled } = await window.apply(items, options);
+      const records = new Set(recalled);
+      return messages.filter((item): item is Item => !records.has(item));
+    },
+    filter: inputFilter(compaction, window, records),
+    withoutRecords: (items) => records.without(items),
     close,
   });
 }

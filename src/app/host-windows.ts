@@ -21,8 +21,9 @@ import type {
   HistoryWindow,
   HistoryWindowOptions as WindowOptions,
 } from "../window/history-window.ts";
+import type { WindowMemory } from "../window/window-recall.ts";
 import { readWindowItem } from "../window/window-record.ts";
-import { openHostService } from "./host-service.ts";
+import { type HostService, openHostService } from "./host-service.ts";
 
 export interface HostMemoryOptions {
   /** Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`. */
@@ -65,7 +66,7 @@ export function chatMemory(options: Given): HostMemory {
 }
 
 function memoryWith(
-  { stores, recallTokens = RECALL_TOKENS_DEFAULT }: Given,
+  { stores, recallTokens }: Given,
   sessionOf: (chatId: string) => {
     readonly id: string;
     readonly labels: Readonly<Record<string, string>>;
@@ -84,14 +85,26 @@ function memoryWith(
       const { id, labels } = sessionOf(chatId);
       return recordOf(id, { labels }, read);
     },
-    memoryFor: (chatId) => ({
-      sessionId: sessionOf(chatId).id,
-      recallTokens,
-      search: (query) => warnedOutages.watch(stores, () => service.searchMemory(query)),
-      bar: async () => (stores.memory ? await memoryBar(stores.memory, stores.events) : BAR_LEAST),
-      failed: (error) => warnedOutages.failed(stores, error, "The chat goes on without memory."),
-    }),
+    memoryFor: (chatId) => windowMemory(sessionOf(chatId).id, { service, stores, recallTokens }),
     close,
+  };
+}
+
+/** The memory whose records come back by themselves in the window of a session. */
+export function windowMemory(
+  sessionId: string,
+  {
+    service,
+    stores,
+    recallTokens = RECALL_TOKENS_DEFAULT,
+  }: Pick<HostService, "service"> & Omit<Given, "author">,
+): WindowMemory {
+  return {
+    sessionId,
+    recallTokens,
+    search: (query) => warnedOutages.watch(stores, () => service.searchMemory(query)),
+    bar: async () => (stores.memory ? await memoryBar(stores.memory, stores.events) : BAR_LEAST),
+    failed: (error) => warnedOutages.failed(stores, error, "The chat goes on without memory."),
   };
 }
 

@@ -32,6 +32,8 @@ export interface HostItems {
 }
 
 export interface HostRecalled {
+  /** Of the event. */
+  readonly seq: number;
   readonly itemCount: number;
   /** Without the records that a person refused since. */
   readonly event: MemoryRecalled;

@@ -5,9 +5,10 @@ import { SessionError } from "../core/errors.ts";
 import { jsonText } from "../core/json-values.ts";
 import type { Message } from "../core/message.ts";
 import { createHistoryWindow } from "../window/create-history-window.ts";
-import type { HistoryWindow } from "../window/history-window.ts";
+import type { HistoryWindow, HistoryWindowOptions } from "../window/history-window.ts";
 import { requireMessages } from "./host-messages.ts";
 import { itemView, messageOfItem, type OpenAIItem, userItem } from "./openai-items.ts";
+import type { SentRecords } from "./openai-records.ts";
 
 export interface OpenAICompaction extends HistoryCompaction {
   /** Tokens that the model takes. Without an `autoCompactThreshold`, 80 % of it is the threshold. */
@@ -31,11 +32,15 @@ interface FilteredCall<Item> {
 }
 
 /** The window behind a filter or a session, and the writer of its summaries. */
-export function itemWindow(options: OpenAICompaction): HistoryWindow<OpenAIItem> {
+export function itemWindow(
+  options: OpenAICompaction,
+  recalls: Pick<HistoryWindowOptions<OpenAIItem>, "memory" | "record"> = {},
+): HistoryWindow<OpenAIItem> {
   const { model: _, summarize, ...settings } = options;
   const summarizer = summarizerOf(options);
   return createHistoryWindow({
     ...settings,
+    ...recalls,
     view: itemView,
     ...(summarizer ? { summarize: summarizer } : {}),
   });
@@ -45,13 +50,15 @@ export function itemWindow(options: OpenAICompaction): HistoryWindow<OpenAIItem>
 export function inputFilter(
   options: OpenAICompaction,
   window: HistoryWindow<OpenAIItem> = itemWindow(options),
+  records?: SentRecords,
 ): RkatFilter {
   const filter = async <Item extends OpenAIItem>({ modelData, agent }: FilteredCall<Item>) => {
     const { input, instructions } = modelData;
     requireMessages("modelData.input of the Agents SDK", input);
     const summarize = summarizerOf(options) ?? summarizeWith(modelOf(agent));
     const otherTokens = Math.ceil(jsonText([instructions, toolsOf(agent)]).length / 4);
-    const { messages } = await window.apply(input, { otherTokens, summarize });
+    const { messages, recalled } = await window.apply(input, { otherTokens, summarize });
+    records?.sent(recalled);
     return { ...modelData, input: [...messages] as Item[] };
   };
   return Object.assign(filter, { preserveInputIdentity: true as const });

@@ -105,6 +105,11 @@ export function givenItem(stored: unknown): unknown {
   return type === "rkat_summary" ? summaryItem(SUMMARY_PREFIX + summary) : stored;
 }
 
+/** What a message of the user says; empty for other items. */
+export function userText({ type = "message", role, content }: OpenAIItem): string {
+  return type === "message" && role === "user" ? textOf(content) : "";
+}
+
 /** A copy of a result with another output, in the form that its type has. */
 function withOutput(item: OpenAIItem, text: string): OpenAIItem {
   const output =

@@ -19,6 +19,8 @@ export interface OpenAISessionWork<Item> {
   /** The items to go on with, given those of now. The same items where there is nothing to do. */
   compact(items: readonly Item[], options: { readonly force: boolean }): Promise<readonly Item[]>;
   readonly filter: RkatFilter;
+  /** The items without those that the filter added to a request. */
+  withoutRecords(items: readonly unknown[]): readonly unknown[];
   close(): Promise<void>;
 }
 
@@ -55,7 +57,7 @@ export class RkatSession<Item extends OpenAIItem> {
   }
 
   async addItems(items: readonly Item[]): Promise<void> {
-    const added = asStored(items, "addItems");
+    const added = this.#stored(items, "addItems");
     await this.#record.change(() => (added.length === 0 ? undefined : { items: added }));
   }
 
@@ -77,7 +79,7 @@ export class RkatSession<Item extends OpenAIItem> {
   }
 
   async replaceHistoryWithCompaction(items: readonly Item[]): Promise<void> {
-    const replacement = asStored(items, "replaceHistoryWithCompaction");
+    const replacement = this.#stored(items, "replaceHistoryWithCompaction");
     await this.#record.change(({ items: before }) =>
       suffix(before, before.length, withSummariesOf(before, replacement)),
     );
@@ -92,7 +94,7 @@ export class RkatSession<Item extends OpenAIItem> {
     if (typeof id !== "string" || id.trim() === "") {
       throw invalid("applyHistoryTransaction needs an `operationId` that is a text.");
     }
-    const change = transactionAsJson(transaction);
+    const change = transactionAsJson(transaction, (given) => this.#work.withoutRecords(given));
     await this.#record.change((now) => {
       const done = now.done({ id, change });
       if (done === "same") return undefined;
@@ -123,6 +125,10 @@ export class RkatSession<Item extends OpenAIItem> {
       return { replaced: { from, count }, items: asStored(items, "runCompaction") };
     });
     return null;
+  }
+
+  #stored(items: unknown, where: string): readonly unknown[] {
+    return this.#work.withoutRecords(asStored(items, where));
   }
 
   /** Brings memory up to date. Call it before you close the stores. */
@@ -157,18 +163,21 @@ function withSummariesOf(
   });
 }
 
-function transactionAsJson(transaction: HistoryTransaction<unknown>): HistoryTransaction<unknown> {
+function transactionAsJson(
+  transaction: HistoryTransaction<unknown>,
+  kept: (items: readonly unknown[]) => readonly unknown[],
+): HistoryTransaction<unknown> {
   switch (transaction?.type) {
     case "append_items": {
       const { type, items } = transaction;
-      return { type, items: asJson(items, type) };
+      return { type, items: kept(asJson(items, type)) };
     }
     case "replace_suffix": {
       const { type, expectedSuffix, replacement } = transaction;
       return {
         type,
-        expectedSuffix: asJson(expectedSuffix, type),
-        replacement: asJson(replacement, type),
+        expectedSuffix: kept(asJson(expectedSuffix, type)),
+        replacement: kept(asJson(replacement, type)),
       };
     }
     default:

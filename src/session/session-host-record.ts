@@ -129,7 +129,7 @@ class FoldedHostItems implements HostItems {
     this.seq = seq;
     if (event.type === "text_forgotten") this.isOutdated = true;
     if (event.type === "memory_recalled") {
-      const recalled = { itemCount: this.#items.length, event, whole: event };
+      const recalled = { seq, itemCount: this.#items.length, event, whole: event };
       this.#recalled = [...this.#recalled, this.#withoutRefused(recalled)].slice(-RECALLED_MAX);
     }
     if (event.type === "recall_refused") {

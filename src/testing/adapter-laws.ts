@@ -243,6 +243,39 @@ export const adapterLaws: readonly Law<AdaptedLoop>[] = inWords([
   },
 ]);
 
+/** The promise of an adapter with a memory that comes back by itself. */
+export const recallingAdapterLaws: readonly Law<AdaptedLoop>[] = inWords([
+  {
+    name: "what left comes back with the prompt that needs it, and stays for the next, once each time",
+    async holds(open) {
+      for (const seed of [11, 12]) {
+        const script = withQuestion(scriptOf(new RandomWords(seed), "written"));
+        const { requests } = await (await open()).run(script);
+        for (const messages of requests.slice(-2)) {
+          const shown = messages.filter((message) => JSON.stringify(message).includes(SECRET));
+          expects(shown.length === 1, `"${SECRET}" once`, messages);
+        }
+      }
+    },
+  },
+]);
+
+const SECRET = "The spare key of the boathouse hangs behind the blue oilskin.";
+
+/** The script with something said at its beginning, a question about it at its end, and thanks for the answer. */
+function withQuestion(script: LoopScript): LoopScript {
+  const turn = (prompt: string, answer: string): LoopTurn => ({ prompt, steps: [], answer });
+  const [first, ...others] = script.turns as readonly [LoopTurn, ...LoopTurn[]];
+  const turns = [
+    first,
+    turn("What do I have to know about the boathouse?", SECRET),
+    ...others,
+    turn("Where does the spare key of the boathouse hang?", "Behind the oilskin."),
+    turn("Thanks.", "You are welcome."),
+  ];
+  return { ...script, turns };
+}
+
 /** Throws for the first promise that a conversation breaks. */
 export function requirePromises(script: LoopScript, record: LoopRecord): void {
   for (const { name, check } of PROMISES) {

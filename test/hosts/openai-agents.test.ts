@@ -23,7 +23,11 @@ import { SUMMARY_PREFIX } from "../../src/core/message.ts";
 import { createSessionService } from "../../src/index.ts";
 import { type RkatSessionOptions, rkatFilter, rkatSession } from "../../src/openai-agents.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
-import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts";
+import {
+  type AdaptedLoop,
+  adapterLaws,
+  recallingAdapterLaws,
+} from "../../src/testing/adapter-laws.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { CAMPAIGN_MS, keepsPromises } from "./random-script.ts";
 import { remembered, startScriptedServer } from "./scripted-server.ts";
@@ -183,6 +187,41 @@ describe.each([
     // A refused request ends a run: the SDK's filter sees no errors.
     keepsPromises(adapted, ["refusedAbove"]),
   );
+});
+
+describe("a session whose filter recalls", () => {
+  const adapted = remembered(loop("compacting session"));
+  for (const law of recallingAdapterLaws) test(law.name, () => law.holds(async () => adapted));
+});
+
+test("records that the filter adds are in no list of the session and no memory, and what a person pastes is", async () => {
+  const { server, sessions, models, sessionOf } = await open({
+    contextWindow: WINDOW,
+    call: () => undefined,
+  });
+  const session = sessionOf({
+    sessionId: "recalls",
+    model: models.responses,
+    contextWindow: WINDOW,
+    userWordsTokens: 0,
+  });
+  const agent = agentWith(models.responses);
+  const ask = (prompt: string) =>
+    run(agent, prompt, { session, callModelInputFilter: session.filter });
+  await ask("The spare key of the boathouse hangs behind the blue oilskin.");
+  for (let turn = 0; turn < 30; turn += 1)
+    await ask(`${turn} ${"The harbour was quiet. ".repeat(60)}`);
+  await ask("Where does the spare key of the boathouse hang?");
+  const sent = JSON.stringify(server.requests.at(-1)?.body);
+  expect(sent).toContain("behind the blue oilskin");
+  const [pasted = ""] = /\[Recalled from memory\][^"]*oilskin\./.exec(sent) ?? [];
+  expect(pasted).not.toBe("");
+  const listed = async () => JSON.stringify(await session.getItems());
+  expect(await listed()).not.toContain("[Recalled from memory]");
+  const found = await sessions.searchMemory({ query: "spare key of the boathouse", limit: 50 });
+  expect(found.filter(({ content }) => content.includes("[Recalled"))).toEqual([]);
+  await ask(`I saw this: ${pasted.slice(0, 60)}`);
+  expect(await listed()).toContain("I saw this: [Recalled from memory]");
 });
 
 for (const name of ["responses", "chat completions"] as const) {
