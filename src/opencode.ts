@@ -23,6 +23,7 @@ export function rkatPlugin(
 ): (input: OpencodeInput) => Promise<OpencodeHooks> {
   const memory = new AgentMemory(options);
   return opencodePluginWith({
+    recall: (prompt) => memory.recall({ agent: "opencode", ...prompt }),
     record: (folder, since) =>
       memory.import(["opencode", "--project", folder, "--since", since], folder),
     close: () => memory.close(),

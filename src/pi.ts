@@ -17,6 +17,7 @@ export function rkatExtension(options: AgentMemoryOptions): (pi: PiApi) => void 
   const memory = new AgentMemory(options);
   return piExtensionWith({
     tools: (folder) => memory.tools(folder),
+    recall: (prompt) => memory.recall({ agent: "pi", ...prompt }),
     record: (file, folder) => memory.import(["pi", file], folder),
     close: () => memory.close(),
   });

@@ -1,8 +1,9 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { SessionError } from "../core/errors.ts";
 import { anything, group, requireOptions } from "../core/options.ts";
 import type { SessionService } from "../core/session-service.ts";
 import type { Tool } from "../core/tool.ts";
+import type { AgentPrompt } from "../hosts/agent-prompt.ts";
 import { connectJsonRpc } from "../surfaces/json-rpc/json-rpc-connection.ts";
 import { memorySearchTool, searchProjectHistoryTool } from "../tools/memory-search.ts";
 
@@ -11,6 +12,9 @@ export interface AgentMemoryOptions {
   /** The command line of rkat, such as `["/usr/bin/node", "/usr/lib/node_modules/rkat/bin/rkat.js"]`. */
   readonly command: readonly string[];
 }
+
+/** The agent waits for its memory no longer than that. */
+const RECALL_MS_MAX = 10_000;
 
 /**
  * rkat's memory inside a coding agent. It is in processes of its own, because the agent may run on
@@ -44,6 +48,28 @@ export class AgentMemory {
       ),
       searchProjectHistoryTool((request) => this.#serviceOf(folder).searchHistory(request)),
     ];
+  }
+
+  /** What memory has about a prompt, as a text for the model. It never fails: the agent goes on without it. */
+  recall({
+    agent,
+    sessionId,
+    folder,
+    prompt,
+    windowFrom,
+  }: AgentPrompt & { readonly agent: "pi" | "opencode" }): Promise<string | undefined> {
+    const [program = "", ...words] = this.#command;
+    const asked = { session_id: sessionId, cwd: folder, prompt, agent, window_from: windowFrom };
+    const options = { cwd: folder, timeout: RECALL_MS_MAX };
+    return new Promise((resolve) => {
+      const args = [...words, "hook", "UserPromptSubmit"];
+      const child = execFile(program, args, options, (error, stdout) =>
+        resolve(error || stdout.trim() === "" ? undefined : stdout.trim()),
+      );
+      // A program that cannot start, or ends before it has read.
+      child.stdin?.on("error", () => {});
+      child.stdin?.end(JSON.stringify(asked));
+    });
   }
 
   /**

@@ -5,19 +5,21 @@ import { isObject } from "../core/fields.ts";
 import { makeFolders, systemHome } from "../files/make-folders.ts";
 import { lookAtFile } from "../files/plain-files.ts";
 
-/** The input that Claude Code gives a hook. */
+/** The input that a coding agent gives a hook: Claude Code, and rkat's own extension in other agents. */
 export interface HookInput {
-  /** Claude Code's id of the session. */
+  /** The agent's id of the session. */
   readonly sessionId: string;
   /** The session's id in rkat, once its transcript is imported. */
   readonly importedId: string;
-  /** The folder that Claude Code works in. */
+  /** The folder that the agent works in. */
   readonly cwd: string;
   /** The transcript, which is a regular file of yours in Claude Code's own folder. */
   readonly transcript: Transcript | undefined;
   /** The start of the session: `startup`, `resume`, `clear`, `compact` or `fork`. Of a prompt: who gave it. */
   readonly source: string;
   readonly prompt: string;
+  /** The agent's window has what was said in the session from then on, ISO 8601; empty when it is not told. */
+  readonly windowFrom: string;
   /** The summary of a compaction that has ended. */
   readonly summary: string | undefined;
 }
@@ -38,13 +40,19 @@ export function readHookInput(text: string, env: Environment): HookInput | undef
   if (!/^[\w-]{1,128}$/.test(sessionId) || cwd === "") return undefined;
   return {
     sessionId,
-    importedId: `claude-code:${sessionId}`,
+    importedId: `${importedAgent(given.agent)}:${sessionId}`,
     cwd,
     transcript: transcriptAt(textIn(given.transcript_path), env),
     source: textIn(given.source),
     prompt: textIn(given.prompt),
+    windowFrom: textIn(given.window_from),
     summary: textIn(given.compact_summary) || undefined,
   };
+}
+
+/** The agent whose sessions an import takes. Claude Code does not say that it is one. */
+function importedAgent(agent: unknown): string {
+  return agent === "pi" || agent === "opencode" ? agent : "claude-code";
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> {

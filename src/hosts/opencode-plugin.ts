@@ -4,6 +4,7 @@ import type { ImportNotes } from "../transcripts/imported.ts";
 import { type Json, listOf, nameOf, objectOf } from "../transcripts/json-fields.ts";
 import { messageParts } from "../transcripts/opencode/opencode-parts.ts";
 import { completeSummary, type SummaryReport, withoutQuotes } from "../window/summarize-leaving.ts";
+import type { AgentPrompt } from "./agent-prompt.ts";
 
 /** The used part of the input that opencode gives its plugins. */
 export interface OpencodeInput {
@@ -25,14 +26,31 @@ export interface OpencodeLog {
 
 /** The work of the plugin outside opencode. */
 export interface OpencodeMemory {
+  /** What memory has about a prompt, as a text for the model. It never fails. */
+  recall(prompt: AgentPrompt): Promise<string | undefined>;
   /** Stores the later messages of the sessions of a folder. Returns the problem, if there was one. */
   record(folder: string, since: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
+/** A part of a message that opencode stores. */
+export interface OpencodePart {
+  readonly id: string;
+  readonly sessionID: string;
+  readonly messageID: string;
+  readonly type: string;
+  readonly text?: string;
+  /** A program wrote it. */
+  readonly synthetic?: boolean;
+}
+
 /** The hooks of the plugin. */
 export interface OpencodeHooks {
   event(input: { event: { readonly type: string; readonly properties?: unknown } }): Promise<void>;
+  "chat.message"(
+    input: { sessionID: string },
+    output: { message: { readonly id: string }; parts: OpencodePart[] },
+  ): Promise<void>;
   "experimental.session.compacting"(
     input: { sessionID: string },
     output: { prompt?: string },
@@ -52,6 +70,7 @@ const SUMMARY_BYTES_MAX = 4 * 4096;
  *
  *     experimental.session.compacting ─► rkat's prompt ─► the model writes a summary
  *     experimental.text.complete ◄───────────────────────────┘ gets lost names and the user's words
+ *     chat.message ─► what memory has about the prompt stands before it, as a part that a program wrote
  *     session.idle, session.compacted ─► what is new in the sessions is recorded
  */
 export function opencodePluginWith(
@@ -79,6 +98,29 @@ export function opencodePluginWith(
         compacting.delete(String(objectOf(properties).sessionID));
         // opencode does not wait for it.
         record().catch(() => {});
+      },
+      async "chat.message"({ sessionID }, { message, parts }) {
+        const prompt = parts.flatMap(typedPart).join("\n");
+        const [first] = parts;
+        if (!first || prompt === "") return;
+        try {
+          const windowFrom = windowStart(await storedIn(sessionID));
+          const asked = { sessionId: sessionID, folder: directory, prompt, windowFrom };
+          const text = await memory.recall(asked);
+          if (text === undefined) return;
+          // opencode sends the parts of a message in the order of their ids, which begin with the time.
+          const id = `prt_0${first.id.slice("prt_".length)}`;
+          parts.unshift({
+            id,
+            sessionID,
+            messageID: message.id,
+            type: "text",
+            synthetic: true,
+            text,
+          });
+        } catch (error) {
+          await log("warn", `Memory was not asked. ${String(error)}`).catch(() => {});
+        }
       },
       async "experimental.session.compacting"({ sessionID }, output) {
         compacting.add(sessionID);
@@ -153,6 +195,19 @@ function tailOf(records: readonly Json[], at: number): number {
   const start = parts.find(({ type }) => type === "compaction")?.tail_start_id;
   const tail = start === undefined ? -1 : indexOf(records, start);
   return tail < 0 || tail > at ? at : tail;
+}
+
+/** What a person typed in a part. */
+function typedPart({ type, text = "", synthetic = false }: OpencodePart): readonly string[] {
+  return type === "text" && !synthetic && text !== "" ? [text] : [];
+}
+
+/** When the oldest message was said that the last compaction kept. */
+function windowStart(records: readonly Json[]): string | undefined {
+  const at = records.findLastIndex(isSummaryRecord);
+  if (at < 0) return undefined;
+  const { created } = objectOf(objectOf(records[tailOf(records, at)]?.info).time);
+  return typeof created === "number" ? new Date(created).toISOString() : undefined;
 }
 
 function indexOf(records: readonly Json[], id: unknown): number {

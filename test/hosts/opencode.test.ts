@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -10,6 +11,7 @@ import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { contentText, type Message } from "../../src/core/message.ts";
 import { type AdaptedLoop, adapterLaws, type LoopScript } from "../../src/testing/adapter-laws.ts";
 import { obey } from "../support/obey.ts";
+import { spawn } from "../support/start-process.ts";
 import { hasOpencode, type OpencodeProgram, startOpencode } from "./opencode-program.ts";
 import { remembered, startScriptedServer } from "./scripted-server.ts";
 
@@ -36,6 +38,8 @@ const said = (
   info: { id: `msg_${number}`, role, ...(summary ? { summary } : {}) },
   parts: [{ id: `prt_${number}`, type: "text", text }],
 });
+
+const SECRET = "The spare key of the boathouse hangs behind the blue oilskin.";
 
 const TALK = [
   said(1, "user", "Never use the network. Move staging to port 4310."),
@@ -112,6 +116,26 @@ test("the model is told the summary before, which opencode leaves out of a promp
   expect(summary).toContain("Staging was moved.");
   expect(next.prompt).toContain(summary);
   expect(next.prompt).not.toContain("- Never use the network.");
+});
+
+test("what the project knows comes back before the prompt, as a part that a program wrote", async () => {
+  const opened = await openPlugin(() => []);
+  const { hooks, directory, logged } = opened;
+  const added = spawn(process.execPath, [RKAT, "--dir", directory, "memory", "add", SECRET]);
+  expect(await once(added, "exit")).toEqual([0, null]);
+  const ask = async (text: string) => {
+    const part = { id: "prt_b1", sessionID: SESSION, messageID: "msg_1", type: "text", text };
+    const output = { message: { id: "msg_1" }, parts: [part] };
+    await hooks["chat.message"]?.({ sessionID: SESSION }, output as never);
+    return output.parts;
+  };
+  const [records, prompt, ...others] = await ask("Where does the spare key of the boathouse hang?");
+  expect(records).toMatchObject({ id: "prt_0b1", messageID: "msg_1", synthetic: true });
+  expect(records?.text).toContain(SECRET);
+  expect(prompt?.text).toBe("Where does the spare key of the boathouse hang?");
+  expect(others).toEqual([]);
+  expect(await ask("Thanks.")).toHaveLength(1);
+  expect(logged).toEqual([]);
 });
 
 test("what opencode keeps besides a summary is not told again, until it leaves", async () => {

@@ -183,6 +183,41 @@ test("a session is in the project's memory, and the model finds there what left 
   expect(errors).toEqual([]);
 });
 
+const SECRET = "The spare key of the boathouse hangs behind the blue oilskin.";
+const QUESTION = "Where does the spare key of the boathouse hang?";
+
+test("what the project knows comes back before the prompt that needs it, in each later request, and is nothing that was said", async () => {
+  const { session, sessionManager, server, cwd, errors } = await openPi(
+    { call: () => undefined },
+    true,
+  );
+  const path = join(cwd, ".rkat", "rkat.db");
+  await session.prompt("The lighthouse keeper is called Ada.");
+  await vi.waitFor(() => expect(existsSync(path)).toBe(true), { timeout: 30_000 });
+  const stores = sqliteStores({ path });
+  onTestFinished(() => stores.close());
+  const sessions = createSessionService({ model: "none", stores });
+  onTestFinished(() => sessions.close());
+  await sessions.addMemory({ content: SECRET });
+  const sent = () => server.requests.at(-1)?.body.messages as readonly object[];
+  await session.prompt(QUESTION);
+  const asked = sent();
+  expect(asked.map((message) => JSON.stringify(message)).slice(-3)).toEqual([
+    expect.stringContaining(SECRET),
+    expect.stringContaining("Noted."),
+    expect.stringContaining(QUESTION),
+  ]);
+  await session.prompt("Thanks.");
+  expect(sent().slice(0, asked.length)).toEqual(asked);
+  expect(JSON.stringify(sent()).split(SECRET)).toHaveLength(2);
+  const sessionId = `pi:${sessionManager.getSessionId()}`;
+  const said = async () => await sessions.listMemory({ sessionId, limit: 50 });
+  const isImported = async () => expect(JSON.stringify(await said())).toContain("Thanks.");
+  await vi.waitFor(isImported, { timeout: 30_000, interval: 200 });
+  expect(JSON.stringify(await said())).not.toContain("oilskin");
+  expect(errors).toEqual([]);
+});
+
 /** What pi's model reads before a summary. */
 const PI_SUMMARY = "The conversation history before this point was compacted";
 

@@ -147,12 +147,15 @@ async function rulesFor(workspace: Workspace, { cwd }: HookInput) {
  */
 async function recordsFor(
   workspace: Workspace,
-  { sessionId, importedId, cwd, prompt, source }: HookInput,
+  { sessionId, importedId, cwd, prompt, source, windowFrom }: HookInput,
   env: Environment,
 ): Promise<string | undefined> {
   const folder = hooksFolder(env);
   if (!folder || prompt.startsWith("/") || !TYPED.has(source)) return undefined;
-  const known = readTold(folder, sessionId);
+  const before = readTold(folder, sessionId);
+  // Another beginning of the window: a compaction has taken what was told.
+  const isCut = windowFrom !== "" && windowFrom !== before.left;
+  const known = isCut ? { ...before, told: [], left: windowFrom } : before;
   const told = new Set(known.told);
   const { left = "" } = known;
   const isUserWide = isHome(workspace.folder, env) && workspace.folder !== cwd;
