@@ -7,7 +7,12 @@ import {
 } from "./hosts/opencode-plugin.ts";
 
 export type { AgentMemoryOptions } from "./app/agent-memory.ts";
-export type { OpencodeHooks, OpencodeInput, OpencodeLog } from "./hosts/opencode-plugin.ts";
+export type {
+  OpencodeHooks,
+  OpencodeInput,
+  OpencodeLog,
+  OpencodePart,
+} from "./hosts/opencode-plugin.ts";
 
 /**
  * A plugin of opencode: rkat's prompt for summaries, what a summary lost below it, and a record of each
