@@ -1,5 +1,6 @@
 import type { Stores } from "../core/stores.ts";
 import { type OpenedService, openService } from "../session/open-service.ts";
+import { openTelemetry } from "../traces/open-telemetry.ts";
 
 /** rkat's stores behind the loop of another package. The loop asks its own model. */
 export interface HostService extends OpenedService {
@@ -18,6 +19,7 @@ export function openHostService(
     redact,
     builtinTools: false,
     persistent: true,
+    tracer: openTelemetry(),
   });
   return { ...opened, close: () => opened.service.close() };
 }
