@@ -188,6 +188,7 @@ export type {
   NotCleanedPlace,
   Origin,
   PrunedOutput,
+  RecallAllowed,
   RecalledRecord,
   RecallRefused,
   SessionEvent,

@@ -308,9 +308,6 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
     "an entry of memory, a statement and a rule lead to the messages that they rest on, and these to them",
     "a summary leads to the messages that it rests on, over the summaries before it and those that a fork began with",
   ],
-  "A record that was refused never comes back by itself in that session.": [
-    "a record that was refused does not come back by itself in that session again",
-  ],
   "Nothing is a result when the best has less than the score that it needs.": [
     "nothing is a result when the best has less than the score that it needs, and else all are",
   ],

@@ -73,7 +73,7 @@ export const isSource: Shape = fields({
 });
 
 /** What a session was created with. */
-export const isSettings: Shape = fields({
+const isSettings: Shape = fields({
   model: isText,
   labels: recordOf(isText),
   user: maybe(isText),

@@ -29,7 +29,7 @@ import type { WorkingMemoryOperations } from "./operations/working-memory.ts";
  * - A compaction can be undone, with what was said since, and the undo too.
  * - A fork's next request is the one that the other session would have made at that event, and stays so when the other is deleted.
  * - What is brought back is in the next request, whole, and leaves with the next compaction unless it is pinned.
- * - A record that was refused never comes back by itself in that session.
+ * - A record that was refused does not come back by itself in that session, until the refusal is taken back.
  * - What was made of messages leads to them, and they lead to what was made of them.
  * - Every request is checked here; a bad one is `INVALID_PARAMS`.
  * - A transcript is imported once, for one user, and what was forgotten of it stays forgotten.

@@ -469,7 +469,7 @@ const IMPORTS: StoreMethods = {
 };
 
 /** What the methods of each store take, by the store's name among `Stores`. */
-export const STORE_METHODS: Readonly<Record<string, StoreMethods>> = {
+const STORE_METHODS: Readonly<Record<string, StoreMethods>> = {
   events: EVENTS,
   sessions: SESSIONS,
   memory: MEMORY,

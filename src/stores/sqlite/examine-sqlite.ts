@@ -3,6 +3,7 @@ import { errorText, SessionError } from "../../core/errors.ts";
 import { CHECKED_COLUMNS, type CheckedEntry, changedEntries } from "../stored-json.ts";
 import { changedEvents } from "./event-commands.ts";
 import { requireSqlite, sqliteVersion, versionOf } from "./open-connection.ts";
+import { knownFailure } from "./store-failure.ts";
 
 /** The version of Node's SQLite, and the problem when rkat cannot use it. */
 export function examineSqlite(): { readonly version: string; readonly problem?: string } {
@@ -27,7 +28,8 @@ export function examineStore(file: string): readonly string[] {
       db.close();
     }
   } catch (error) {
-    return [errorText(error)];
+    const known = knownFailure(error);
+    return [known ? `it ${known.what} (${errorText(error)}). ${known.hint}` : errorText(error)];
   }
 }
 

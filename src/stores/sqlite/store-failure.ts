@@ -24,13 +24,18 @@ const FAILURES: Readonly<Record<number, { readonly what: string; readonly hint: 
 /** The error for the caller, made of anything thrown while working on the store at `path`. */
 export function storeFailure(error: unknown, path: string): unknown {
   if (SessionError.is(error)) return error;
-  const known = FAILURES[resultCode(error) ?? -1];
+  const known = knownFailure(error);
   if (known) return failure(path, known.what, known.hint, error);
   if (resultCode(error) !== undefined) return failure(path, "failed", UNREADABLE[1], error);
   if (isWrongRow(error)) return failure(path, ...UNREADABLE, error);
   if (isSystemError(error))
     return failure(path, "cannot be opened", FAILURES[14]?.hint ?? "", error);
   return error;
+}
+
+/** What is wrong with a file, and what to do about it, if SQLite says so by a code that rkat knows. */
+export function knownFailure(error: unknown): (typeof FAILURES)[number] | undefined {
+  return FAILURES[resultCode(error) ?? -1];
 }
 
 /** Whether another connection holds the lock: the same command can be run again. */
