@@ -100,6 +100,23 @@ test("what has been in the trash for too long goes, and 0 days keep nothing", as
   expect(await traces(data)).toEqual([]);
 });
 
+test("a session that is deleted while memory and learning are switched off is in neither afterwards", async () => {
+  const stores = sqliteStores({ path: join(newFolder(), "rkat.db") });
+  const model = scriptedModel(["Noted."]);
+  const on = createSessionService({ model, stores });
+  const { sessionId } = await on.createSession({});
+  await on.startTurn({ sessionId, prompt: SECRET, origin: { author: "user" } });
+  expect(await on.searchMemory({ query: SECRET })).not.toEqual([]);
+  await on.close();
+  const off = createSessionService({ model, stores, memory: false, knowledge: false });
+  onTestFinished(async () => {
+    await off.close();
+    await stores.close();
+  });
+  await off.delete({ sessionId, now: true });
+  expect(await stores.memory.list({ limit: 10 })).toEqual([]);
+});
+
 test("what was learned in a session is there once after it was restored", async () => {
   const { service } = open(newFolder());
   const { sessionId } = await service.createSession({});

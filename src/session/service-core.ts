@@ -77,6 +77,8 @@ export function serviceCore(given: SessionOptions, user?: ServedUser): ServiceCo
   const { events, sessions, approvals } = stores;
   const outages = user?.outages ?? outagesOf(options);
   const memory = memoryOf(options);
+  // One that is switched off still has what was said before, and loses what is deleted.
+  const filled = memory ?? stores.memory;
   for (const text of switchedOffOptions(options)) warn(text);
   const settings = new TurnSettings(options);
 
@@ -93,6 +95,7 @@ export function serviceCore(given: SessionOptions, user?: ServedUser): ServiceCo
   const { files, projections, deletions } = followers(options, {
     live,
     memory,
+    filled,
     project,
     knowledge,
     outages,
@@ -119,7 +122,7 @@ export function serviceCore(given: SessionOptions, user?: ServedUser): ServiceCo
     forgetting: {
       trash,
       forgotten: stores.forgotten,
-      memory,
+      memory: filled,
       knowledge,
       events,
       sessions,
@@ -148,12 +151,14 @@ function followers(
   {
     live,
     memory,
+    filled,
     project,
     knowledge,
     outages,
     alone,
   }: Pick<ServiceCore, "live" | "project" | "outages"> & {
     readonly memory: MemoryStore | undefined;
+    readonly filled: MemoryStore | undefined;
     readonly knowledge: ProjectKnowledge | undefined;
     readonly alone: SessionWork["alone"];
   },
@@ -166,7 +171,7 @@ function followers(
     ? new SessionFiles(events, sessionFiles, (work) => withFilesLease(sessions, owner, work))
     : undefined;
   const drop = (id: string) => live.forget(id);
-  const made = { events, sessions, approvals, memory, knowledge, files };
+  const made = { events, sessions, approvals, memory: filled, knowledge, files };
   const deletions = new Deletions({ ...made, alone, drop });
   const projections = new ProjectionRunner(
     events,
