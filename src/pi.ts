@@ -1,9 +1,10 @@
 /** rkat in pi. */
 import { AgentMemory, type AgentMemoryOptions } from "./app/agent-memory.ts";
-import { type PiApi, piExtensionWith } from "./hosts/pi-extension.ts";
+import type { PiApi } from "./hosts/pi-api.ts";
+import { piExtensionWith } from "./hosts/pi-extension.ts";
 
 export type { AgentMemoryOptions } from "./app/agent-memory.ts";
-export type { PiApi, PiEvent } from "./hosts/pi-extension.ts";
+export type { PiApi, PiEvent } from "./hosts/pi-api.ts";
 
 /**
  * An extension of pi: rkat's summary in the place of pi's, memory as tools, and a record of each session

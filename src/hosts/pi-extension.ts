@@ -2,29 +2,13 @@ import { requestText } from "../compaction/summary-request.ts";
 import type { Summarize } from "../compaction/write-summary.ts";
 import { type Message, summaryMessage } from "../core/message.ts";
 import type { Tool } from "../core/tool.ts";
-import { contentText, listOf, objectOf, textOf } from "../transcripts/json-fields.ts";
+import { contentText, listOf, objectOf } from "../transcripts/json-fields.ts";
 import { isQuotedWhole, summarizeLeaving } from "../window/summarize-leaving.ts";
 import type { AgentPrompt } from "./agent-prompt.ts";
 import { outputOf } from "./host-chats.ts";
-import { ANSWER } from "./host-messages.ts";
+import type { PiAnswer, PiApi, PiContext, PiEntry, PiModel, PiUsage } from "./pi-api.ts";
 import { answerText, fromPiMessages, type PiMessage, typedIn } from "./pi-messages.ts";
-
-export type PiEvent =
-  | "before_agent_start"
-  | "context"
-  | "session_before_compact"
-  | "session_compact"
-  | "session_compact_failed"
-  | "agent_settled"
-  | "session_shutdown";
-
-/** The part of pi's extension API that is used here. */
-export interface PiApi {
-  on(event: PiEvent, handler: (event: never, context: never) => unknown): unknown;
-  registerTool(tool: never): void;
-  /** Stores something in the session that no model is sent. */
-  appendEntry(customType: string, data: unknown): void;
-}
+import { recallIn } from "./pi-records.ts";
 
 /** The work of the extension outside pi. */
 export interface PiMemory {
@@ -35,49 +19,6 @@ export interface PiMemory {
   /** Stores the new messages of a session's file. Returns the problem, if there was one. */
   record(file: string, folder: string): Promise<string | undefined>;
   close(): Promise<void>;
-}
-
-interface PiModel {
-  readonly contextWindow: number;
-}
-
-interface PiAnswer {
-  readonly content: unknown;
-  readonly stopReason: string;
-  readonly errorMessage?: string;
-  readonly usage: PiUsage;
-}
-
-/** Token counts and costs, by name. */
-interface PiUsage {
-  readonly [name: string]: number | PiUsage | undefined;
-}
-
-interface PiContext {
-  readonly cwd: string;
-  readonly model: PiModel | undefined;
-  readonly modelRegistry: {
-    complete(model: PiModel, context: object, options: object): Promise<PiAnswer>;
-  };
-  readonly ui: { notify(text: string, kind: "warning"): void };
-  readonly sessionManager: {
-    getSessionId(): string;
-    getSessionFile(): string | undefined;
-    /** The entries of the conversation, oldest first. */
-    getBranch(): readonly PiEntry[];
-  };
-}
-
-interface PiEntry {
-  readonly type: string;
-  readonly id: string;
-  /** ISO 8601. */
-  readonly timestamp: string;
-  readonly message?: PiMessage;
-  readonly content?: unknown;
-  readonly firstKeptEntryId?: string;
-  readonly customType?: string;
-  readonly data?: unknown;
 }
 
 interface BeforeCompact {
@@ -129,7 +70,7 @@ export function piExtensionWith(memory: PiMemory): (pi: PiApi) => void {
     pi.on("session_compact_failed", ({ aborted }: CompactFailed) => {
       if (!aborted) attempt = { ...attempt, failed: true };
     });
-    recallIn(pi, memory);
+    recallIn(pi, (prompt) => memory.recall(prompt));
     const record = async (_: unknown, { sessionManager, cwd, ui }: PiContext) => {
       const file = sessionManager.getSessionFile();
       const problem = file === undefined ? undefined : await memory.record(file, cwd);
@@ -152,80 +93,6 @@ export function piExtensionWith(memory: PiMemory): (pi: PiApi) => void {
 
 /** The part of the window by which a history grows before pi tries again to compact it. */
 const RETRY_AFTER_PART = 1 / 10;
-
-/** The type of the entries that keep records in a session. */
-const RECORDS = "rkat-records";
-
-interface KeptRecords {
-  /** The time of the prompt that they stand before. */
-  readonly before: number;
-  readonly text: string;
-}
-
-/** Sends records of memory before the prompts that they are about, in each later request and after a restart too. */
-function recallIn(pi: PiApi, memory: PiMemory): void {
-  let found: string | undefined;
-  pi.on(
-    "before_agent_start",
-    async ({ prompt }: { prompt: string }, { cwd: folder, sessionManager }: PiContext) => {
-      const windowFrom = windowStart(sessionManager.getBranch());
-      const sessionId = sessionManager.getSessionId();
-      found = await memory.recall({ sessionId, folder, prompt, windowFrom });
-    },
-  );
-  pi.on("context", ({ messages }: { messages: PiMessage[] }, { sessionManager }: PiContext) => {
-    const last = messages.findLast(({ role }) => role === "user");
-    if (found !== undefined && last) {
-      pi.appendEntry(RECORDS, {
-        before: Number(last.timestamp),
-        text: found,
-      } satisfies KeptRecords);
-    }
-    found = undefined;
-    const kept = recordsIn(sessionManager.getBranch());
-    if (kept.size === 0) return undefined;
-    return {
-      messages: messages.flatMap((message) => {
-        const text = message.role === "user" ? kept.get(Number(message.timestamp)) : undefined;
-        return text === undefined ? [message] : [...recordMessages(text, message), message];
-      }),
-    };
-  });
-}
-
-/** When the oldest message was said that the last compaction kept. */
-function windowStart(entries: readonly PiEntry[]): string | undefined {
-  const last = entries.findLast(({ type }) => type === "compaction");
-  if (!last) return undefined;
-  return (entries.find(({ id }) => id === last.firstKeptEntryId) ?? last).timestamp;
-}
-
-function recordsIn(entries: readonly PiEntry[]): ReadonlyMap<number, string> {
-  return new Map(
-    entries.flatMap(({ type, customType, data }) => {
-      const { before, text } = objectOf(data);
-      const isKept = type === "custom" && customType === RECORDS;
-      return isKept && typeof before === "number" ? [[before, textOf(text)] as const] : [];
-    }),
-  );
-}
-
-/** Records, and an answer between them and the prompt: many local servers refuse two messages of the user in a row. */
-function recordMessages(text: string, { timestamp }: PiMessage): readonly PiMessage[] {
-  const answer = {
-    ...{ role: "assistant", content: [{ type: "text", text: ANSWER }], stopReason: "stop" },
-    ...{ api: "rkat", provider: "rkat", model: "rkat", usage: NO_USAGE },
-  };
-  return [
-    { role: "user", content: [{ type: "text", text }], timestamp },
-    { ...answer, timestamp },
-  ];
-}
-
-const NO_USAGE: PiUsage = {
-  ...{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 },
-  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-};
 
 async function compaction(
   { preparation, branchEntries, customInstructions, signal }: BeforeCompact,
