@@ -100,8 +100,10 @@ export function createInspectApp(options: InspectOptions): RestApp {
   });
   const isOwner = token === undefined ? () => undefined : callers(service, { token });
   app.get(`${at}/api/inspect`, actingService(callers(service, tokens)), (context) => {
-    const checks = check !== undefined && isOwner(context) !== undefined;
-    return context.json({ writes: write, checks, ...given({ version, project }) });
+    // Only the owner's token acts for users.
+    const users = isOwner(context) !== undefined;
+    const checks = users && check !== undefined;
+    return context.json({ writes: write, users, checks, ...given({ version, project }) });
   });
   if (check) {
     app.get(`${at}/api/inspect/check`, actingService(isOwner), async (context) =>

@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Failure, plain, useLoaded } from "./parts.tsx";
+import { Failure, headOf, plain, useLoaded } from "./parts.tsx";
 import { hrefOf, type Route, routeOf } from "./route.ts";
 import {
   type About,
@@ -8,6 +8,7 @@ import {
   FileSource,
   Refusal,
   ServerSource,
+  type ShowsUsers,
   type Source,
   type ViewProps,
 } from "./source.ts";
@@ -74,7 +75,17 @@ function Start() {
         Loading…
       </main>
     );
-  return <App source={source} about={about.value} />;
+  return (
+    <App
+      key={source.user}
+      source={source}
+      about={about.value}
+      onUser={(user) => {
+        location.hash = "#/sessions";
+        setSource(source.as?.(user));
+      }}
+    />
+  );
 }
 
 function TokenForm({
@@ -136,7 +147,7 @@ function useRoute(): Route {
   return route;
 }
 
-function App({ source, about }: ViewProps) {
+function App({ source, about, onUser }: ViewProps & ShowsUsers) {
   const route = useRoute();
   const isFile = about.exported !== undefined;
   useEffect(() => {
@@ -172,13 +183,18 @@ function App({ source, about }: ViewProps) {
         <span class="where" title={plain(about.project ?? "")}>
           {plain(about.project?.split("/").at(-1) ?? "")}
         </span>
+        {source.user !== undefined && (
+          <button type="button" class="mode" onClick={() => onUser(undefined)}>
+            as {headOf(source.user, 30)}, leave
+          </button>
+        )}
         <span class={about.writes ? "mode writes" : "mode"}>
           {isFile ? "a file" : about.writes ? "can write" : "reads only"}
         </span>
       </header>
       {about.exported && <Exported exported={about.exported} />}
       <main id="main" tabIndex={-1} key={section}>
-        <View route={route} source={source} about={about} />
+        <View route={route} source={source} about={about} onUser={onUser} />
       </main>
     </>
   );
@@ -197,7 +213,7 @@ function Exported({ exported }: { readonly exported: NonNullable<About["exported
   );
 }
 
-function View({ route, ...props }: ViewProps & { readonly route: Route }) {
+function View({ route, onUser, ...props }: ViewProps & ShowsUsers & { readonly route: Route }) {
   if ("session" in route) return <SessionView key={route.session} {...props} route={route} />;
   const { view, asked } = route;
   switch (view) {
@@ -210,7 +226,7 @@ function View({ route, ...props }: ViewProps & { readonly route: Route }) {
     case "approvals":
       return <ApprovalsView {...props} />;
     case "health":
-      return <HealthView {...props} />;
+      return <HealthView {...props} onUser={onUser} />;
     default:
       return <SessionsView {...props} />;
   }

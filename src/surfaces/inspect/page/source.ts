@@ -8,6 +8,8 @@ export interface About {
   readonly writes: boolean;
   /** Whether it can look for what is wrong. */
   readonly checks?: boolean;
+  /** Whether it can show what each user sees. */
+  readonly users?: boolean;
   readonly version?: string;
   readonly project?: string;
   /** The page is a file with one session in it. */
@@ -31,6 +33,8 @@ type Query = Readonly<Record<string, string | number | boolean | readonly string
 export interface Source {
   /** More may come at any time. */
   readonly isLive: boolean;
+  readonly user?: string | undefined;
+  as?(user: string | undefined): Source;
   about(): Promise<About>;
   get<Answer>(path: string, query?: Query): Promise<Answer>;
   /** Changes something. */
@@ -55,6 +59,11 @@ export interface ViewProps {
   readonly about: About;
 }
 
+/** Shows what a user sees; without one, what the owner of the server does. */
+export interface ShowsUsers {
+  readonly onUser: (user: string | undefined) => void;
+}
+
 /** What a server refused, in its own words. */
 export class Refusal extends Error {
   readonly status: number;
@@ -71,9 +80,17 @@ export class Refusal extends Error {
 export class ServerSource implements Source {
   readonly isLive = true;
   readonly #token: string;
+  /** Whose view it is, where the token may show several. */
+  readonly user: string | undefined;
 
-  constructor(token: string) {
+  constructor(token: string, user?: string) {
     this.#token = token;
+    this.user = user;
+  }
+
+  /** The same server, as a user sees it. Without one, as the owner of the token does. */
+  as(user: string | undefined): ServerSource {
+    return new ServerSource(this.#token, user);
   }
 
   about(): Promise<About> {
@@ -128,7 +145,11 @@ export class ServerSource implements Source {
   async #fetch(path: string, { headers, ...options }: RequestInit): Promise<Response> {
     const response = await fetch(new URL(`api/${path}`, `${location.origin}${location.pathname}`), {
       ...options,
-      headers: { ...headers, authorization: `Bearer ${this.#token}` },
+      headers: {
+        ...headers,
+        authorization: `Bearer ${this.#token}`,
+        ...(this.user === undefined ? {} : { "x-rkat-user": encodeURIComponent(this.user) }),
+      },
       credentials: "omit",
       redirect: "error",
     }).catch((error: unknown) => {

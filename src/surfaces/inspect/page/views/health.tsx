@@ -1,15 +1,26 @@
 import { useEffect, useState } from "preact/hooks";
 import type { MemoryStats } from "../../../../core/memory-store.ts";
 import type { SessionSummary } from "../../../../core/operations/sessions.ts";
-import { amount, Badge, bytes, clock, Failure, Meter, plain, short, useLoaded } from "../parts.tsx";
+import {
+  amount,
+  Badge,
+  bytes,
+  clock,
+  Failure,
+  Field,
+  Meter,
+  plain,
+  short,
+  useLoaded,
+} from "../parts.tsx";
 import { Plot } from "../plot.tsx";
-import type { Finding, Source, ViewProps } from "../source.ts";
+import type { Finding, ShowsUsers, Source, ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
 
 type Stats = Wire<MemoryStats>;
 
 /** How large everything is, what is behind, and whether all of it is sound. */
-export function HealthView({ source, about }: ViewProps) {
+export function HealthView({ source, about, onUser }: ViewProps & ShowsUsers) {
   const { samples, error } = useSamples(source);
   const capabilities = useLoaded(
     () => source.get<{ capabilities: readonly string[] }>("capabilities"),
@@ -31,6 +42,7 @@ export function HealthView({ source, about }: ViewProps) {
           {now && <Sizes stats={now} />}
         </dl>
         {about.checks && <Check source={source} />}
+        {about.users && <Users onUser={onUser} />}
         <Use source={source} />
         {samples.length > 1 && <Memory samples={samples} />}
       </div>
@@ -69,6 +81,31 @@ function Sizes({ stats }: { readonly stats: Stats }) {
         </>
       )}
     </>
+  );
+}
+
+/** Each user has sessions and memory of their own. Nobody else's view has them, the owner's included. */
+function Users({ onUser }: ShowsUsers) {
+  const [user, setUser] = useState("");
+  return (
+    <section aria-labelledby="users">
+      <h2 id="users">Users</h2>
+      <form
+        class="bar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (user.trim() !== "") onUser(user.trim());
+        }}
+      >
+        <Field
+          label="Look as this user"
+          value={user}
+          autoComplete="off"
+          onInput={(event) => setUser(event.currentTarget.value)}
+        />
+        <button type="submit">Look</button>
+      </form>
+    </section>
   );
 }
 
@@ -198,13 +235,15 @@ interface Sample {
   readonly stats: Stats;
 }
 
-/** Looked at since the page was opened, the oldest first. */
-const looked: Sample[] = [];
+/** Looked at since the page was opened, the oldest first, for each view of a user. */
+const lookedAt = new WeakMap<Source, Sample[]>();
 const EVERY_MS = 10_000;
 const SAMPLES_MAX = 500;
 
 function useSamples(source: Source) {
   const [again, look] = useState(0);
+  const looked = lookedAt.get(source) ?? [];
+  lookedAt.set(source, looked);
   useEffect(() => {
     const timer = setInterval(() => document.hidden || look((times) => times + 1), EVERY_MS);
     return () => clearInterval(timer);
