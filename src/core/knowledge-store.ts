@@ -13,6 +13,7 @@ import type { KnowledgeEntry, KnowledgeKind, Likeness, NewKnowledge } from "./kn
  * - Things that are nearly the same are one entry.
  * - A batch of the log is recorded once, however many record it.
  * - Beyond its limit the oldest entry of a kind is evicted: never a pinned one, and used ones last.
+ * - What tools, models and transcripts say goes first, and evicts nothing of the user's.
  * - An edited text stays as it was edited.
  * - What was forgotten is not recorded again, unless it is added by hand.
  * - `unheard` lists everything new, changed or deleted until `heard` confirms it.

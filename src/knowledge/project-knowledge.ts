@@ -126,7 +126,7 @@ export class ProjectKnowledge {
     const [added] = await this.store.add([entry], this.limits);
     if (!added) {
       throw new SessionError("NOT_POSSIBLE", {
-        message: `All ${this.limits.max[kind]} entries of this kind are pinned.`,
+        message: `All ${this.limits.max[kind]} entries of this kind are pinned${isUsers ? "" : ", or are the user's own words"}.`,
         hint: "Unpin or forget some.",
       });
     }

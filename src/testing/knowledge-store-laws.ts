@@ -110,6 +110,30 @@ export const knowledgeStoreLaws: readonly Law<KnowledgeStore>[] = inWords([
     },
   },
   {
+    name: "what tools, models and transcripts say goes first, and evicts nothing of the user's",
+    async holds(open) {
+      const store = await open();
+      const limits = { max: { ...LIMITS.max, preference: 2, fact: 1 }, eviction: "fifo" } as const;
+      const shown = async () => ids(await store.list({ limit: 9 }));
+      const said = (id: string, origin: "user" | "model" | "imported") => ({
+        ...preference(id, `${id} of ${origin}`, [id]),
+        origin,
+      });
+      await store.record({ ...batch(0, 1, [said("1", "user"), said("2", "model")]), limits });
+      await store.record({ ...batch(1, 2, [said("3", "user")]), limits });
+      assert.deepEqual(await shown(), ["3", "1"]);
+      const flood = ["4", "5", "6"].map((id) => said(id, "imported"));
+      await store.record({ ...batch(2, 3, flood), limits });
+      assert.deepEqual(await store.add([said("7", "model")], limits), []);
+      assert.deepEqual(await shown(), ["3", "1"]);
+      await store.record({ ...batch(3, 4, [said("8", "user")]), limits });
+      assert.deepEqual(await shown(), ["8", "3"]);
+      await store.add([fact("f", { origin: "added" })], limits);
+      await store.record({ ...batch(4, 5, [fact("g")]), limits });
+      assert.deepEqual(await shown(), ["f", "8", "3"]);
+    },
+  },
+  {
     name: "first in, first out, if so wanted",
     async holds(open) {
       const store = await open();

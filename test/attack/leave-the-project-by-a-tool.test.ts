@@ -115,6 +115,13 @@ test.each([
     "id_rsa.bak",
   ],
   ...[
+    ...[
+      "kube/config",
+      ".Renviron",
+      "cookies.txt",
+      "appsettings.Production.json",
+      "oauth_client.json",
+    ],
     "clientSecret.json",
     "db-password.txt",
     "token.json",

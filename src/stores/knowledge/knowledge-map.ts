@@ -1,5 +1,10 @@
 import type { KnowledgeEntry, KnowledgeKind } from "../../core/knowledge.ts";
-import type { Hashes, KnowledgeRow, KnowledgeRows } from "./merge-knowledge.ts";
+import {
+  type Hashes,
+  isForeign,
+  type KnowledgeRow,
+  type KnowledgeRows,
+} from "./merge-knowledge.ts";
 
 /** Rows in the memory of this process, in the order in which they were put first. */
 export class KnowledgeMap implements KnowledgeRows {
@@ -84,10 +89,16 @@ export class KnowledgeMap implements KnowledgeRows {
     return this.all.filter(({ entry }) => entry.kind === kind).length;
   }
 
-  oldest(kind: KnowledgeKind, { unused }: { readonly unused: boolean }): KnowledgeRow | undefined {
+  oldest(
+    kind: KnowledgeKind,
+    { unused, foreign }: { readonly unused: boolean; readonly foreign: boolean },
+  ): KnowledgeRow | undefined {
     return this.all.find(
       ({ entry }) =>
-        entry.kind === kind && !entry.pinned && (!unused || entry.usedAt === undefined),
+        entry.kind === kind &&
+        !entry.pinned &&
+        (!unused || entry.usedAt === undefined) &&
+        (!foreign || isForeign(entry)),
     );
   }
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type {
   KnowledgeEntry,
   KnowledgeKind,
+  KnowledgeOrigin,
   Likeness,
   NewKnowledge,
 } from "../../core/knowledge.ts";
@@ -41,8 +42,11 @@ export interface KnowledgeRows {
   /** Lets forgotten rows with these hashes come back. */
   allow(hashes: readonly string[]): void;
   count(kind: KnowledgeKind): number;
-  /** The oldest of a kind that is not pinned. With `unused`, one that was never used. */
-  oldest(kind: KnowledgeKind, options: { readonly unused: boolean }): KnowledgeRow | undefined;
+  /** The oldest of a kind that is not pinned. With `unused`, one that was never used; with `foreign`, none of the user's. */
+  oldest(
+    kind: KnowledgeKind,
+    options: { readonly unused: boolean; readonly foreign: boolean },
+  ): KnowledgeRow | undefined;
   /** Notes for memory that an entry was deleted. */
   gone(id: string): void;
   /** Notes that sources of rules have changed. */
@@ -219,17 +223,30 @@ function mergeInto(rows: KnowledgeRows, row: KnowledgeRow, fresh: NewKnowledge):
   return entry;
 }
 
-function makeRoom(rows: KnowledgeRows, { kind }: NewKnowledge, limits: KnowledgeLimits): boolean {
+/** What tools, models and transcripts said goes first. It takes no place of what the user said, edited or added. */
+function makeRoom(rows: KnowledgeRows, fresh: NewKnowledge, limits: KnowledgeLimits): boolean {
+  const { kind } = fresh;
+  const oldest = (foreign: boolean) =>
+    (limits.eviction === "spare_used" ? rows.oldest(kind, { unused: true, foreign }) : undefined) ??
+    rows.oldest(kind, { unused: false, foreign });
   while (rows.count(kind) >= limits.max[kind]) {
-    const spared =
-      limits.eviction === "spare_used" ? rows.oldest(kind, { unused: true }) : undefined;
-    const oldest = spared ?? rows.oldest(kind, { unused: false });
-    if (!oldest) return false;
-    rows.remove(oldest);
-    rows.gone(oldest.entry.id);
+    const goes = oldest(true) ?? (isForeign(fresh) ? undefined : oldest(false));
+    if (!goes) return false;
+    rows.remove(goes);
+    rows.gone(goes.entry.id);
   }
   return true;
 }
+
+/** Whether an entry is somebody else's word than the user's. */
+export function isForeign({
+  origin,
+  edited = false,
+}: Pick<KnowledgeEntry, "origin"> & { readonly edited?: boolean }): boolean {
+  return FOREIGN_ORIGINS.includes(origin) && !edited;
+}
+
+export const FOREIGN_ORIGINS: readonly KnowledgeOrigin[] = ["tool", "model", "imported"];
 
 function entryOf(fresh: NewKnowledge): KnowledgeEntry {
   const { keys: _, likeness: __, count = 1, pinned = false, ...entry } = fresh;

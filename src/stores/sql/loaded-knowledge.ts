@@ -1,7 +1,7 @@
 import type { KnowledgeKind } from "../../core/knowledge.ts";
 import type { KnowledgeLimits } from "../../core/knowledge-store.ts";
 import { KnowledgeMap } from "../knowledge/knowledge-map.ts";
-import type { Hashes, KnowledgeRow } from "../knowledge/merge-knowledge.ts";
+import { FOREIGN_ORIGINS, type Hashes, type KnowledgeRow } from "../knowledge/merge-knowledge.ts";
 import {
   type CheckedEntry,
   checksumOf,
@@ -300,9 +300,14 @@ function keysOf(
   return some(parts, (all) => joined(all, " union "));
 }
 
+/** No text in the JSON of an entry has these quotes without a backslash. */
+const IS_FOREIGN = `and (${FOREIGN_ORIGINS.map((origin) => `entry like '%"origin":"${origin}"%'`).join(" or ")})
+  and entry not like '%"edited":true%'`;
+
 /** The oldest of each kind, as many as have to go when others come. */
 function oldest(namespace: string, { coming, limits }: Room, counts: Counts): readonly Statement[] {
-  const modes = limits.eviction === "spare_used" ? ["", "and used = false"] : [""];
+  const uses = limits.eviction === "spare_used" ? ["", "and used = false"] : [""];
+  const modes = uses.flatMap((use) => [use, `${use} ${IS_FOREIGN}`]);
   return [...coming].flatMap(([kind, added]) => {
     const excess = (counts.get(kind) ?? 0) + added - limits.max[kind];
     if (excess <= 0) return [];

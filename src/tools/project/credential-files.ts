@@ -18,6 +18,7 @@ export function mayHoldCredentials(path: string): boolean {
   return (
     endings.some((ending) => SECRET_ENDINGS.has(ending)) ||
     sayCredentials(wordsOf(name), /^[._#]/.test(name)) ||
+    /^appsettings\..+\.json$/i.test(name) ||
     parts.some((part) => wordsOf(part).some((word) => FOLDER_WORDS.has(word)))
   );
 }
@@ -72,7 +73,7 @@ const set = (words: string): ReadonlySet<string> => new Set(words.trim().split(/
 const FOR_EVERYONE = set("example sample template tmpl dist pub schema");
 
 const SECRET_FOLDERS = set(
-  ".ssh .aws .gnupg .kube .azure .docker .gcloud .oci .chef .envs .vault .secrets .credentials .password-store gcloud",
+  ".ssh .aws .gnupg .kube .azure .docker .gcloud .oci .chef .envs .vault .secrets .credentials .password-store gcloud kube",
 );
 
 /** Words of a folder whose data may hold credentials. Design tokens are none. */
@@ -92,7 +93,7 @@ const RC_FILES = set(`
 
 const NAMES = set(`
   auth.json pip.conf pip.ini gradle.properties wp-config.php database.yml nuget.config rclone.conf
-  local.settings.json google-services.json googleservice-info.plist _netrc _viminfo
+  local.settings.json .renviron cookies.txt cookies.sqlite client_secret.json oauth_client.json google-services.json googleservice-info.plist _netrc _viminfo
 `);
 
 const SECRET_ENDINGS = set(`
