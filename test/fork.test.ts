@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SessionState } from "../src/core/session-state.ts";
-import { FILLER, openProject } from "./support/history-project.ts";
+import { expectEarlierHistories, FILLER, openProject } from "./support/history-project.ts";
 import { trials } from "./support/trials.ts";
 
 type Project = Awaited<ReturnType<typeof openProject>>;
@@ -67,6 +67,7 @@ test("a fork sends what the other session would have sent at that event, byte fo
         expect(await requestAt(project, fork.sessionId)).toBe(wanted);
         expect(await nextRequest(fork.sessionId)).toBe(wanted);
       }
+      await expectEarlierHistories(project.stores, sessionId);
       const whole = await requestAt(project, sessionId);
       const fork = await service.forkSession({ sessionId });
       const sent = await say(fork.sessionId, "Thanks.");

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { SessionService } from "../src/index.ts";
 import type { ScriptedReply } from "../src/testing.ts";
-import { FILLER, openProject } from "./support/history-project.ts";
+import { expectEarlierHistories, FILLER, openProject } from "./support/history-project.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { trials } from "./support/trials.ts";
 
@@ -90,6 +90,7 @@ test("compactions are undone one after the other, or back to one, in any order w
         before.set(outcome.event, request);
       }
       await expectSameFates(service, sessionId);
+      await expectEarlierHistories(project.stores, sessionId);
     },
   );
   await fc.assert(property, { numRuns: trials(8, 200) });

@@ -1,22 +1,32 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { CostLedger } from "./cost-ledger.ts";
-import type { DurableEvent } from "./event.ts";
+import { CostTotals } from "./cost-totals.ts";
+import type { DurableEvent, StoredEvent } from "./event.ts";
 import { addUsage, NO_USAGE, tokenUsage, type Usage } from "./usage.ts";
 
 const MODEL = "anthropic/claude-sonnet-4-5";
 
 function ledgerOf(events: readonly DurableEvent[], turnsMax = 20, own = {}) {
-  const ledger = new CostLedger(turnsMax, own);
+  const ledger = new CostLedger(turnsMax, { own });
+  const totals = new CostTotals();
   const settings = { model: MODEL, memory: false, labels: {} };
   const all: readonly DurableEvent[] = [
     { type: "session_created", session_id: "s", settings },
     ...events,
   ];
   all.forEach((event, at) => {
-    ledger.note({ seq: at + 1, schema_version: 1, event_id: `${at}`, timestamp_ms: at, event });
+    const stored: StoredEvent = {
+      seq: at + 1,
+      schema_version: 1,
+      event_id: `${at}`,
+      timestamp_ms: at,
+      event,
+    };
+    ledger.note(stored);
+    totals.note(stored);
   });
-  return ledger.view("s");
+  return ledger.view("s", totals);
 }
 
 const usageOf = (input: number, read: number | null, output = 10): Usage => ({

@@ -1,12 +1,7 @@
+import type { CostTotals, ListedCall } from "./cost-totals.ts";
 import type { DurableEvent, StoredEvent } from "./event.ts";
 import { isSummary } from "./message.ts";
-import type {
-  CallCost,
-  CompactingCost,
-  CompactionCost,
-  Cost,
-  SessionCost,
-} from "./operations/cost.ts";
+import type { CallCost, CompactionCost, Cost, SessionCost } from "./operations/cost.ts";
 import { costOf, dollars, type FullPrice, type PriceTable, priceOf } from "./prices.ts";
 import { addUsage, NO_USAGE, tokenUsage, type Usage } from "./usage.ts";
 
@@ -49,69 +44,47 @@ interface OpenCompaction {
   callsSince: number;
 }
 
-/** What the calls that come next show. */
-interface InEffect {
-  /** The last change of the history. Each call saves what it took away. */
-  readonly compaction: OpenCompaction | undefined;
-  /** Tokens of the records of memory in each request. */
-  readonly recalled: number;
-}
-
-const NOTHING: InEffect = { compaction: undefined, recalled: 0 };
-
 interface OpenTurn {
   readonly turn: number;
   readonly sum: Sum;
   readonly calls: CallCost[];
+  readonly paid: ListedCall[];
   readonly compactions: OpenCompaction[];
 }
 
-/** The counts of all compactions, and what they changed. */
-type Totals = { -readonly [Field in Exclude<keyof CompactingCost, "summaries">]: number };
-
 /**
- * What a session cost: a fold of its log.
+ * What the newest turns of a session cost: a fold of the events since the turn before them.
  *
  *     run_started ─► turn_completed … compaction_completed … turn_completed ─► run_started …
  *     └ a turn       └ a call         └ a call for the summary; what the calls after it save
  *
- * Calls outside of turns, such as those of a compaction that a caller asked for, belong to the turn before. Only the
- * newest turns are kept one by one, so its size does not grow with the session.
+ * Calls outside of turns, such as those of a compaction that a caller asked for, belong to the turn before. `CostTotals`
+ * has the sums of all turns.
  */
 export class CostLedger {
   readonly #own: PriceTable;
   readonly #turnsMax: number;
-  readonly #total = new Sum();
-  readonly #earlier = new Sum();
-  readonly #summaries = new Sum();
-  readonly #unpriced = new Set<string>();
-  readonly #totals: Totals = {
-    compacted: 0,
-    pruned: 0,
-    failed: 0,
-    rewrittenTokens: 0,
-    rewrittenUsd: 0,
-    savedTokens: 0,
-    savedUsd: 0,
-  };
-  readonly #recalled = { times: 0, tokens: 0 };
-  #calls = 0;
-  #earlierTurns = 0;
-  #earlierCalls = 0;
   #turns: OpenTurn[] = [];
   /** User messages so far. */
-  #begun = 0;
+  #begun: number;
   /** The session's model, for logs that do not say which one answered. */
-  #model = "";
-  #now = NOTHING;
+  #model: string;
+  /** The last change of the history. Each call saves what it took away. */
+  #now: OpenCompaction | undefined;
   /** What was in effect before each change of the history, and before each undo of one. */
-  readonly #before = new Map<number, InEffect>();
+  readonly #before = new Map<number, OpenCompaction | undefined>();
   /** Whether the last call read from the provider's cache. */
   #isCached = false;
 
-  constructor(turnsMax: number, own: PriceTable = {}) {
+  /** `begun` is the number of user messages before the first event that it is given. */
+  constructor(
+    turnsMax: number,
+    { own = {}, model = "", begun = 0 }: { own?: PriceTable; model?: string; begun?: number } = {},
+  ) {
     this.#turnsMax = turnsMax;
     this.#own = own;
+    this.#model = model;
+    this.#begun = begun;
   }
 
   note({ seq, event }: StoredEvent): void {
@@ -126,18 +99,11 @@ export class CostLedger {
         this.#begun += 1;
         this.#begin();
         return;
-      case "memory_recalled":
-        this.#recalled.times += 1;
-        this.#now = {
-          ...this.#now,
-          recalled: event.tokens + (event.replaces ? 0 : this.#now.recalled),
-        };
-        return;
       case "turn_completed":
         this.#answered(seq, event.usage, event.model ?? this.#model);
         return;
       case "compaction_undone":
-        this.#becomes(seq, this.#before.get(event.undone) ?? NOTHING);
+        this.#becomes(seq, this.#before.get(event.undone));
         return;
       case "compaction_completed":
       case "compaction_failed":
@@ -147,27 +113,18 @@ export class CostLedger {
     }
   }
 
-  view(sessionId: string): SessionCost {
-    const { rewrittenUsd, savedUsd, ...totals } = this.#totals;
+  /** The newest turns, and the sums of all. */
+  view(sessionId: string, totals: CostTotals): SessionCost {
+    const calls = this.#turns.flatMap(({ paid }) => paid);
     return {
       sessionId,
-      ...this.#total.cost,
-      calls: this.#calls,
-      unpricedModels: [...this.#unpriced],
+      ...totals.view({ turns: this.#turns.length, calls }, this.#own),
       turns: this.#turns.map(({ turn, sum, calls, compactions }) => ({
         turn,
         ...sum.cost,
         calls,
         compactions: compactions.map(compactionCost),
       })),
-      earlier: { turns: this.#earlierTurns, calls: this.#earlierCalls, ...this.#earlier.cost },
-      compacting: {
-        ...totals,
-        summaries: this.#summaries.cost,
-        rewrittenUsd: dollars(rewrittenUsd),
-        savedUsd: dollars(savedUsd),
-      },
-      recalled: this.#recalled,
     };
   }
 
@@ -176,46 +133,32 @@ export class CostLedger {
       turn: Math.max(0, this.#begun - 1),
       sum: new Sum(),
       calls: [],
+      paid: [],
       compactions: [],
     };
     this.#turns.push(turn);
-    if (this.#turns.length > Math.max(1, this.#turnsMax)) this.#leave();
+    // The oldest turn is only a part of a sum from now on.
+    if (this.#turns.length > Math.max(1, this.#turnsMax)) this.#turns.shift();
     return turn;
   }
 
-  /** The oldest turn is only a part of a sum from now on. */
-  #leave(): void {
-    const left = this.#turns.shift();
-    if (!left) return;
-    this.#earlier.addSum(left.sum);
-    this.#earlierTurns += 1;
-    this.#earlierCalls += left.calls.length;
-  }
-
   #pay(call: Pick<CallCost, "seq" | "wrote" | "model">, usage: Usage): Sum {
-    const price = this.#priceOf(call.model, usage);
+    const price = priceOf(call.model, this.#own);
+    const billionths = price && costOf(usage, price);
     const sum = new Sum();
-    sum.add(usage, price && costOf(usage, price));
+    sum.add(usage, billionths);
     const turn = this.#turns.at(-1) ?? this.#begin();
     turn.calls.push({ ...call, ...sum.cost });
+    turn.paid.push({ model: call.model, usage, billionths });
     turn.sum.addSum(sum);
-    this.#total.addSum(sum);
-    this.#calls += 1;
     return sum;
-  }
-
-  #priceOf(model: string, { input_tokens, output_tokens }: Usage): FullPrice | undefined {
-    const price = priceOf(model, this.#own);
-    if (!price && input_tokens + output_tokens > 0) this.#unpriced.add(model);
-    return price;
   }
 
   #answered(seq: number, usage: Usage, model: string): void {
     this.#pay({ seq, wrote: "answer", model }, usage);
-    this.#recalled.tokens += this.#now.recalled;
     const cached = (usage.cache_read_tokens ?? 0) > 0;
-    if (this.#now.compaction && usage.input_tokens > 0) {
-      this.#show(this.#now.compaction, usage, priceOf(model, this.#own));
+    if (this.#now && usage.input_tokens > 0) {
+      this.#show(this.#now, usage, priceOf(model, this.#own));
     }
     this.#isCached = cached;
   }
@@ -224,18 +167,15 @@ export class CostLedger {
   #show(compaction: OpenCompaction, usage: Usage, price: FullPrice | undefined): void {
     const { savedTokensPerCall: less, rewrittenTokens } = compaction;
     compaction.callsSince += 1;
-    this.#totals.savedTokens += less;
     if (!price) return;
     if (compaction.callsSince === 1 && rewrittenTokens !== null) {
       const fresh = usage.cache_creation_tokens === null ? price.input : price.cacheWrite;
       const dearer = this.#isCached ? Math.max(0, fresh - price.cacheRead) : 0;
       compaction.rewritten = Math.round(1000 * rewrittenTokens * dearer);
-      this.#totals.rewrittenUsd += compaction.rewritten;
     }
     const isCached = this.#isCached || (usage.cache_read_tokens ?? 0) > 0;
     const saved = Math.round(1000 * less * (isCached ? price.cacheRead : price.input));
     compaction.saved = (compaction.saved ?? 0) + saved;
-    this.#totals.savedUsd += saved;
   }
 
   #compacted(seq: number, event: Compacted): void {
@@ -243,9 +183,7 @@ export class CostLedger {
     const model = event.model ?? this.#model;
     const asked = usage.input_tokens + usage.output_tokens > 0;
     const summary = asked ? this.#pay({ seq, wrote: "summary", model }, usage) : new Sum();
-    this.#summaries.addSum(summary);
     const kind = KINDS[event.type];
-    this.#totals[kind] += 1;
     const isFailed = event.type === "compaction_failed";
     const compaction: OpenCompaction = {
       seq,
@@ -258,12 +196,10 @@ export class CostLedger {
       callsSince: 0,
     };
     (this.#turns.at(-1) ?? this.#begin()).compactions.push(compaction);
-    if (isFailed) return;
-    this.#totals.rewrittenTokens += compaction.rewrittenTokens ?? 0;
-    this.#becomes(seq, { compaction, recalled: 0 });
+    if (!isFailed) this.#becomes(seq, compaction);
   }
 
-  #becomes(seq: number, now: InEffect): void {
+  #becomes(seq: number, now: OpenCompaction | undefined): void {
     this.#before.set(seq, this.#now);
     this.#now = now;
   }

@@ -266,12 +266,18 @@ export function plainEvent(event: NewEvent): NewEvent {
 export function jsonOf(event: DurableEvent): string {
   let text: string | undefined;
   try {
-    text = JSON.stringify(event);
+    text = JSON.stringify(typeFirst(event));
   } catch (error) {
     throw unwritable(event, errorText(error));
   }
   if (text === undefined || !isStoredEvent(JSON.parse(text))) throw unwritable(event);
   return text;
+}
+
+/** Stores find events of a kind by the beginning of their JSON. */
+function typeFirst(event: DurableEvent): DurableEvent {
+  if (!isObject(event) || !("type" in event) || Object.keys(event)[0] === "type") return event;
+  return { type: event.type, ...(event as object) } as DurableEvent;
 }
 
 function unwritable(

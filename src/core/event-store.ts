@@ -17,6 +17,8 @@ import type { HeldLease } from "./session-store.ts";
  * - When `append` resolves, a durable store has the batch on disk.
  * - Sessions do not see each other.
  * - Positions grow with every event of every session, so that a projection can follow all of them.
+ * - Events of some kinds are read without those between them, and are the same that a read of all gives.
+ * - Turns are counted up to any event.
  * - A search finds text of the whole log, whatever compaction did to the history.
  * - A deleted session leaves nothing to read or find, and its id can be used again.
  * - An event that could not be read back is refused, and nothing of its batch is stored.
@@ -43,6 +45,22 @@ export interface EventStore {
 
   /** Reads events after `afterSeq` up to `toSeq`, oldest first. An unknown session reads as empty. */
   read(sessionId: string, afterSeq: number, toSeq?: number): AsyncIterable<StoredEvent>;
+
+  /**
+   * The last `limit` events of some kinds after `afterSeq` up to `toSeq`, oldest first. Its cost does not depend on the
+   * events of other kinds between them. A store without it is read whole instead.
+   */
+  readKinds?(
+    sessionId: string,
+    kinds: readonly IndexedKind[],
+    range: KindsRange,
+  ): Promise<readonly StoredEvent[]>;
+
+  /**
+   * How many user turns of a session had begun by an event, that one included; 0 for an event that is not there. A store
+   * without it is read up to the event instead.
+   */
+  turnsAt?(sessionId: string, seq: number): Promise<number>;
 
   /** Reads up to `limit` events of all sessions after `afterPosition`, in the order of their commits. */
   readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]>;
@@ -84,6 +102,25 @@ export interface EventStore {
   watch?(sessionId: string, listener: () => void): () => void;
 
   close(): Promise<void>;
+}
+
+/** Kinds of events that change what a session's model sees. Few of them are in a log, and they are found without the rest. */
+export const INDEXED_KINDS = [
+  "compaction_completed",
+  "tool_output_pruned",
+  "compaction_undone",
+  "history_inherited",
+  "memory_recalled",
+  "messages_brought_back",
+] as const satisfies readonly DurableEvent["type"][];
+
+export type IndexedKind = (typeof INDEXED_KINDS)[number];
+
+/** Which of the events of some kinds are read: the last `limit` of those after `afterSeq` up to `toSeq`. */
+export interface KindsRange {
+  readonly afterSeq: number;
+  readonly toSeq: number;
+  readonly limit: number;
 }
 
 /** Whether a session has no log, or one that says that it is deleted. An event that cannot be read says nothing. */

@@ -1,4 +1,5 @@
 import type { AllowedCalls } from "./approval.ts";
+import type { CostSnapshot } from "./cost-totals.ts";
 import type { PrunedOutput, SessionSettings, StoredEvent } from "./event.ts";
 import type { KnownFork } from "./fork.ts";
 import type { HistoryRun } from "./history-entry.ts";
@@ -56,6 +57,7 @@ export interface SessionSnapshot {
   readonly brought_back?: readonly ShownMessage[];
   readonly cached_call?: CachedCall;
   readonly pace?: Pace;
+  readonly cost?: CostSnapshot;
   /** Ids of pinned messages. */
   readonly pins?: readonly number[];
 }

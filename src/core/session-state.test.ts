@@ -236,9 +236,10 @@ test("a snapshot does not grow with the session", () => {
       { length: turns },
       (): Step => ({ does: "turn", text: "x", calls: 1 }),
     );
-    return JSON.stringify(play(steps).state.snapshot()).length;
+    // A number may get more digits.
+    return JSON.stringify(play(steps).state.snapshot()).replaceAll(/\d+/g, "0").length;
   };
-  expect(size(2000)).toBeLessThan(size(20) + 20);
+  expect(size(2000)).toBe(size(20));
 });
 
 test("until the history is rebuilt, what is sent begins with what was sent before", () => {

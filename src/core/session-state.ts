@@ -1,5 +1,6 @@
 import { type AllowedCalls, covers } from "./approval.ts";
 import { BroughtBack, withBroughtBack } from "./brought-back.ts";
+import { CostTotals } from "./cost-totals.ts";
 import type { SessionSettings, StoredEvent } from "./event.ts";
 import type { KnownFork } from "./fork.ts";
 import { HistoryChanges } from "./history-changes.ts";
@@ -62,6 +63,8 @@ export class SessionState {
   readonly broughtBack = new BroughtBack();
   /** Whether its last request is in the provider's cache. */
   readonly cache = new PromptCache();
+  /** The sums of what it cost. Undefined after a snapshot that has none: an earlier version took it. */
+  cost: CostTotals | undefined = new CostTotals();
   /** How its models count. */
   readonly counts = new TokenCounts();
   /** What was appended under a key. */
@@ -136,6 +139,7 @@ export class SessionState {
       const has = (message: number) => this.history.some(({ id }) => id === message);
       this.broughtBack.note(stored, { last: this.#lastMessage, has });
     }
+    this.cost?.note(stored);
     this.cache.note(stored);
     this.counts.note(stored);
     this.appended.note(stored);
@@ -276,6 +280,7 @@ export class SessionState {
       ...this.recalled.snapshot(),
       ...this.broughtBack.snapshot(),
       ...this.cache.snapshot(),
+      ...(this.cost ? { cost: this.cost.snapshot() } : {}),
       ...this.working.snapshot(),
     };
   }
@@ -312,6 +317,7 @@ export class SessionState {
     state.recalled.restore(snapshot);
     state.broughtBack.restore(snapshot);
     state.cache.restore(snapshot);
+    state.cost = snapshot.cost && CostTotals.restore(snapshot.cost, snapshot.settings.model);
     if (snapshot.token_counts) state.counts.restore(snapshot.token_counts);
     if (snapshot.appended) state.appended.restore(snapshot.appended);
     await state.catchUp(read);

@@ -1,4 +1,5 @@
 import { isSnapshot } from "./event-shape.ts";
+import { INDEXED_KINDS } from "./event-store.ts";
 import { instant } from "./instant.ts";
 import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS } from "./knowledge.ts";
 import { MEMORY_KINDS } from "./memory-store.ts";
@@ -113,6 +114,18 @@ const EVENTS: StoreMethods = {
     ["sessionId", someText],
     ["afterSeq", whole(0)],
     ["toSeq?", unless(Infinity, whole(0))],
+  ],
+  readKinds: [
+    ["sessionId", someText],
+    ["kinds", listOf(oneOf(...INDEXED_KINDS))],
+    [
+      "range",
+      withFields({ afterSeq: whole(0), toSeq: whole(0), limit }, ["afterSeq", "toSeq", "limit"]),
+    ],
+  ],
+  turnsAt: [
+    ["sessionId", someText],
+    ["seq", whole(0)],
   ],
   readAll: [
     ["afterPosition", whole(0)],

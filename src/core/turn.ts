@@ -1,3 +1,4 @@
+import type { DurableEvent } from "./event.ts";
 import { isSummary, type Message } from "./message.ts";
 
 export type Turn = readonly Message[];
@@ -26,4 +27,11 @@ export function splitTurns(messages: readonly Message[]): {
 
 export function startsTurn(message: Message): boolean {
   return message.role === "user" && !isSummary(message);
+}
+
+/** Whether a turn begins with the event. The same rule as for messages. */
+export function beginsTurn(event: DurableEvent): boolean {
+  return (
+    event.type === "run_started" || (event.type === "message_added" && startsTurn(event.message))
+  );
 }

@@ -25,7 +25,7 @@ export async function bringBack(
     if (state.openCalls.length > 0) throw new SessionError("APPROVAL_REQUIRED");
     const found =
       message === undefined
-        ? await messagesOfTurn(read, turn ?? 0)
+        ? await messagesOfTurn(options.stores.events, sessionId, turn ?? 0)
         : [await requireMessage(read, message)];
     const missing = found.filter((each) => !isShownWhole(each, state) && hasWords(each));
     if (missing.length === 0) throw nothingMissing(message, found);

@@ -1,9 +1,11 @@
 import { SessionError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
+import type { EventStore } from "../core/event-store.ts";
 import { toolUses } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
 import type { ReadLog } from "../core/session-state.ts";
 import { startsTurn } from "../core/turn.ts";
+import { beginningOfTurn, type EventIndex } from "./log-index.ts";
 
 /** Events read back in the first search for the beginning of a message. */
 const FIRST_EVENTS = 32;
@@ -33,20 +35,21 @@ export async function requireMessage(read: ReadLog, id: number): Promise<LoggedM
   });
 }
 
-/** The messages of a turn, with its prompt. It reads the log up to the end of the turn. */
+/** The messages of a turn, with its prompt. It reads the turn. */
 export async function messagesOfTurn(
-  read: ReadLog,
+  events: EventIndex & Pick<EventStore, "lastSeq">,
+  sessionId: string,
   turn: number,
 ): Promise<readonly LoggedMessage[]> {
+  const begins = await beginningOfTurn(events, sessionId, turn);
+  if (begins === undefined) return [];
   const assembler = new MessageAssembler();
   const messages: LoggedMessage[] = [];
-  let begun = 0;
-  for await (const stored of read(0)) {
+  for await (const stored of events.read(sessionId, begins - 1)) {
     const logged = assembler.push(stored);
     if (!logged) continue;
-    if (startsTurn(logged.message)) begun += 1;
-    if (begun > turn + 1) break;
-    if (begun === turn + 1 && logged.message.role !== "system") messages.push(logged);
+    if (messages.length > 0 && startsTurn(logged.message)) break;
+    if (logged.message.role !== "system") messages.push(logged);
   }
   return messages;
 }

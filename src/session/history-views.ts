@@ -6,19 +6,16 @@ import {
   eventBytes,
   type StoredEvent,
 } from "../core/event.ts";
+import { given } from "../core/fields.ts";
 import type { InheritedSummary } from "../core/fork.ts";
 import { HistoryChanges } from "../core/history-changes.ts";
 import { type HistoryEntry, isOwnSummary } from "../core/history-entry.ts";
 import { type Message, wordsOf } from "../core/message.ts";
-import type {
-  CompactedMessage,
-  CompactionView,
-  LogPage,
-  LogSpan,
-} from "../core/operations/history.ts";
+import type { CompactedMessage, CompactionView, LogPage } from "../core/operations/history.ts";
 import type { CheckedRequest } from "../core/operations.ts";
-import { type ReadLog, SessionState } from "../core/session-state.ts";
 import { headWithin } from "../core/tokens.ts";
+import { historyBefore } from "./earlier-history.ts";
+import { changesIn } from "./log-index.ts";
 import { fatesBy } from "./message-fates.ts";
 import type { ServiceCore } from "./service-core.ts";
 
@@ -62,38 +59,23 @@ export async function readCompaction(
   { sessionId, event, limit = MESSAGES_DEFAULT, offset = 0 }: CheckedRequest<"readCompaction">,
 ): Promise<CompactionView> {
   const { state: now } = await core.live.open(sessionId);
-  const changes = new HistoryChanges();
-  const read: ReadLog = (after, to) => core.options.stores.events.read(sessionId, after, to);
-  const summaries = new Map<number, SummarySources>();
-  let found: StoredEvent | undefined;
-  let inherited: InheritedSummary | undefined;
-  for await (const stored of read(0, now.seq)) {
-    changes.note(stored);
-    const { type } = stored.event;
-    if (type === "history_inherited") inherited = stored.event.summary;
-    if (type === "compaction_completed") summaries.set(stored.seq, sourcesOf(stored.event));
-    const isChange = type === "compaction_completed" || type === "tool_output_pruned";
-    if (isChange && (event === undefined || stored.seq === event)) found = stored;
-  }
-  if (!found) throw noCompaction(event);
-  const { seq } = found;
-  const earlier = changes.inForce(seq).flatMap((each) => summaries.get(each) ?? []);
-  const begins = earlier.findLastIndex(({ isWritten }) => !isWritten) + 1;
-  const added = summaries.get(seq);
-  const rests = [...earlier.slice(begins), ...(added ? [added] : [])];
-  const state = await SessionState.fold(sessionId, read, seq - 1);
-  const before = state.history;
-  state.apply(found);
-  const fates = fatesBy(found, state.history, now.settings.memory);
+  const { events } = core.options.stores;
+  const { model, memory } = now.settings;
+  const found = await findCompaction(core, { sessionId, event });
+  const { seq, changes, fold } = found;
+  const history = await historyBefore(events, { sessionId, model, seq, changes, fold });
+  const before = history.entries;
+  history.change(found, model);
+  const fates = fatesBy(found, history.entries, memory);
   const said = before.filter((entry) => !isOwnSummary(entry));
   const replaced = before.find(isOwnSummary)?.id ?? null;
   return {
     ...figuresOf(found),
-    inForce: changes.inForce().includes(seq),
-    sources: rests.flatMap(({ spans }) => spans),
-    ...(inherited && added && begins === 0
-      ? { inherits: { sessionId: inherited.session, event: inherited.event } }
-      : {}),
+    inForce: fold.inForce().includes(seq),
+    sources: found.rests.flatMap(({ discarded }) =>
+      discarded.map(({ from, to }) => ({ from, to })),
+    ),
+    ...given({ inherits: found.inherits }),
     replaces: found.event.type === "compaction_completed" ? replaced : null,
     messageCount: said.length,
     messages: said.slice(offset, offset + limit).map((entry) => ({
@@ -103,15 +85,56 @@ export async function readCompaction(
   };
 }
 
-/** What a summary adds to those that the summary before it rests on. */
-interface SummarySources {
-  readonly spans: readonly LogSpan[];
-  /** Whether there is a summary. Without one, the next summary does not rest on those before it. */
-  readonly isWritten: boolean;
+/** A compaction or a pruning among all that changed the history. */
+interface FoundCompaction extends StoredEvent {
+  readonly changes: readonly StoredEvent[];
+  readonly fold: HistoryChanges;
+  /** The compactions that its summary rests on, itself the last. None for a pruning. */
+  readonly rests: readonly CompactionCompleted[];
+  /** The summary of another session that it rests on as well. */
+  readonly inherits: { readonly sessionId: string; readonly event: number } | undefined;
 }
 
-function sourcesOf({ discarded, summary }: CompactionCompleted): SummarySources {
-  return { spans: discarded.map(({ from, to }) => ({ from, to })), isWritten: summary !== null };
+/**
+ * A compaction of a session, or the last one, with what its summary rests on. It reads what changed the history.
+ *
+ * @throws SessionError `NOT_POSSIBLE`
+ */
+export async function findCompaction(
+  { live, options }: ServiceCore,
+  { sessionId, event }: { readonly sessionId: string; readonly event?: number | undefined },
+): Promise<FoundCompaction> {
+  const { seq: toSeq } = (await live.open(sessionId)).state;
+  const changes = await changesIn(options.stores.events, { sessionId, afterSeq: 0, toSeq });
+  const fold = new HistoryChanges();
+  for (const stored of changes) fold.note(stored);
+  const compactions = new Map<number, CompactionCompleted>();
+  for (const { seq, event: each } of changes) {
+    if (each.type === "compaction_completed") compactions.set(seq, each);
+  }
+  const found = changes.findLast(
+    ({ seq, event: { type } }) =>
+      (type === "compaction_completed" || type === "tool_output_pruned") &&
+      (event === undefined || seq === event),
+  );
+  if (!found) throw noCompaction(event);
+  const earlier = fold.inForce(found.seq).flatMap((each) => compactions.get(each) ?? []);
+  // Without a summary, the next one does not rest on those before it.
+  const begins = earlier.findLastIndex(({ summary }) => summary === null) + 1;
+  const added = compactions.get(found.seq);
+  const inherited = added && begins === 0 ? inheritedBy(changes) : undefined;
+  return {
+    ...found,
+    changes,
+    fold,
+    rests: [...earlier.slice(begins), ...(added ? [added] : [])],
+    inherits: inherited && { sessionId: inherited.session, event: inherited.event },
+  };
+}
+
+function inheritedBy(changes: readonly StoredEvent[]): InheritedSummary | undefined {
+  for (const { event } of changes) if (event.type === "history_inherited") return event.summary;
+  return undefined;
 }
 
 function noCompaction(event: number | undefined): SessionError {

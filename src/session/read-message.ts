@@ -1,15 +1,24 @@
-import { SessionError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
 import { given } from "../core/fields.ts";
 import { HistoryChanges } from "../core/history-changes.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
 import type { LearnedFrom, MessageTrace } from "../core/operations/history.ts";
 import type { CheckedRequest } from "../core/operations.ts";
+import type { ReadLog } from "../core/session-state.ts";
 import { messageWeight } from "../core/tokens.ts";
-import { startsTurn } from "../core/turn.ts";
+import { requireMessage } from "./find-message.ts";
+import { changesIn, lastOf, turnsAt } from "./log-index.ts";
 import { FollowedMessage } from "./message-fates.ts";
 import type { ServiceCore } from "./service-core.ts";
 import { memoryOf } from "./service-options.ts";
+
+/** Events that are looked at, the last ones, for those that showed the message again. */
+const RECALLS_MAX = 1000;
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
 
 /** A message of the log, and what was made of it. */
 export async function readMessage(
@@ -18,27 +27,28 @@ export async function readMessage(
 ): Promise<MessageTrace> {
   const { state: now } = await core.live.open(sessionId);
   const { settings, working } = now;
+  const { events } = core.options.stores;
+  const read: ReadLog = (after, to) => events.read(sessionId, after, to);
   const memoryId = `${sessionId}:${id}`;
+  const logged = await requireMessage(read, id);
+  const since = { sessionId, afterSeq: id, toSeq: now.seq };
+  const followed = new FollowedMessage(logged, settings.memory);
   const changes = new HistoryChanges();
-  const trail = new Trail(id, settings.memory);
-  for await (const stored of core.options.stores.events.read(sessionId, 0, now.seq)) {
+  for (const stored of await changesIn(events, since)) {
     changes.note(stored);
-    trail.note(stored, memoryId);
-  }
-  const { logged, followed } = trail;
-  if (!logged || !followed) {
-    throw new SessionError("MESSAGE_NOT_IN_HISTORY", {
-      message: `No message of this session has the id ${id}.`,
-    });
+    followed.note(stored);
   }
   const inForce = new Set(changes.inForce());
+  const recalls = await lastOf(events, ["memory_recalled"], since, RECALLS_MAX);
+  const returns = await lastOf(events, ["messages_brought_back"], since, RECALLS_MAX);
+  const span = await spanOf(read, logged);
   const shownNow = now.history.find((entry) => entry.id === id);
   const weight = messageWeight(logged.message, settings.model);
   const entries = (await memoryOf(core.options)?.read([memoryId])) ?? [];
   const { inherited: said } = logged;
   return {
     id,
-    turn: Math.max(0, trail.turns - 1),
+    turn: Math.max(0, (await turnsAt(events, sessionId, id)) - 1),
     time: new Date(logged.timestampMs).toISOString(),
     message: logged.message,
     ...given({ origin: logged.origin }),
@@ -47,73 +57,46 @@ export async function readMessage(
     pinned: working.isPinned(id),
     memoryId: entries.length > 0 ? memoryId : null,
     compactions: followed.fates.map((each) => ({ ...each, inForce: inForce.has(each.event) })),
-    recalledBy: trail.recalledBy,
-    broughtBackBy: trail.broughtBackBy,
-    learned: await learnedFrom(core, said?.session ?? sessionId, trail.span),
+    recalledBy: recalls.filter((each) => isRecalledBy(each, memoryId)).map(seqOf),
+    broughtBackBy: returns.filter((each) => isBroughtBackBy(each, id)).map(seqOf),
+    learned: await learnedFrom(core, said?.session ?? sessionId, span),
     ...(said ? { copyOf: { sessionId: said.session, message: said.message } } : {}),
   };
 }
 
-/** Finds a message in a log, and what happened to it afterwards. */
-class Trail {
-  turns = 0;
-  logged: LoggedMessage | undefined;
-  followed: FollowedMessage | undefined;
-  readonly recalledBy: number[] = [];
-  readonly broughtBackBy: number[] = [];
-  readonly #id: number;
-  readonly #isRemembered: boolean;
-  readonly #assembler = new MessageAssembler();
-  /** The event before the next message. */
-  #end: number | undefined;
+function isRecalledBy({ event }: StoredEvent, memoryId: string): boolean {
+  return event.type === "memory_recalled" && event.records.some(({ id }) => id === memoryId);
+}
 
-  constructor(id: number, isRemembered: boolean) {
-    this.#id = id;
-    this.#isRemembered = isRemembered;
-  }
+function isBroughtBackBy({ event }: StoredEvent, id: number): boolean {
+  return (
+    event.type === "messages_brought_back" && event.messages.some(({ message }) => message === id)
+  );
+}
 
-  note(stored: StoredEvent, memoryId: string): void {
-    const completed = this.#assembler.push(stored);
-    if (this.followed) {
-      this.#follow(stored, memoryId);
-      if (completed) this.#end ??= completed.from - 1;
-      return;
-    }
-    if (completed && startsTurn(completed.message)) this.turns += 1;
-    if (completed?.id !== this.#id) return;
-    this.logged = completed;
-    this.followed = new FollowedMessage(completed, this.#isRemembered);
-  }
+function seqOf({ seq }: StoredEvent): number {
+  return seq;
+}
 
-  #follow(stored: StoredEvent, memoryId: string): void {
-    const { event, seq } = stored;
-    this.followed?.note(stored);
-    if (event.type === "memory_recalled" && event.records.some(({ id }) => id === memoryId)) {
-      this.recalledBy.push(seq);
-    }
-    const isBack = event.type === "messages_brought_back";
-    if (isBack && event.messages.some(({ message }) => message === this.#id)) {
-      this.broughtBackBy.push(seq);
-    }
+/** The events of the message, and what followed before the next one: the questions and answers about its calls. */
+async function spanOf(read: ReadLog, { id, from, inherited }: LoggedMessage): Promise<Span> {
+  if (inherited) return { from: inherited.message, to: inherited.message };
+  const assembler = new MessageAssembler();
+  for await (const stored of read(from - 1)) {
+    const next = assembler.push(stored);
+    if (next && next.id > id) return { from, to: next.from - 1 };
   }
-
-  /** The events of the message, and what followed before the next one: the questions and answers about its calls. */
-  get span(): { readonly from: number; readonly to: number } {
-    const { from = 0, inherited } = this.logged ?? {};
-    if (inherited) return { from: inherited.message, to: inherited.message };
-    return { from, to: this.#end ?? Number.POSITIVE_INFINITY };
-  }
+  return { from, to: Number.POSITIVE_INFINITY };
 }
 
 /** What the project learned from events of a session, and the rules made of that. */
 async function learnedFrom(
   { project }: ServiceCore,
   session: string,
-  span: { readonly from: number; readonly to: number },
+  span: Span,
 ): Promise<readonly LearnedFrom[]> {
   const all = (await project?.all()) ?? [];
-  const isFrom = ({ from, to }: { readonly from: number; readonly to: number }) =>
-    from <= span.to && span.from <= to;
+  const isFrom = ({ from, to }: Span) => from <= span.to && span.from <= to;
   const direct = all.filter(
     ({ sessionId, source }) => sessionId === session && source !== undefined && isFrom(source),
   );

@@ -1,5 +1,5 @@
 import { SessionError } from "../core/errors.ts";
-import type { StoredEvent } from "../core/event.ts";
+import type { DiscardedSpan } from "../core/event.ts";
 import type { InheritedSummary } from "../core/fork.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import { isSummary, wordsOf } from "../core/message.ts";
@@ -9,7 +9,7 @@ import type { CheckedRequest } from "../core/operations.ts";
 import type { ReadLog } from "../core/session-state.ts";
 import { headWithin } from "../core/tokens.ts";
 import { findMessage, messagesAround } from "./find-message.ts";
-import { readCompaction, roleOf } from "./history-views.ts";
+import { findCompaction, roleOf } from "./history-views.ts";
 import type { ServiceCore } from "./service-core.ts";
 import { memoryOf } from "./service-options.ts";
 
@@ -30,15 +30,32 @@ export async function readSources(
 ): Promise<SourcesView> {
   const found =
     id === undefined ? await ofSummary(core, sessionId, event) : await ofEntry(core, id);
-  const { messages } = found;
-  return {
-    ...found,
-    messageCount: messages.length,
-    messages: messages.slice(offset, offset + limit),
-  };
+  const { sections, ...rest } = found;
+  const messages: SourceMessage[] = [];
+  let before = 0;
+  for (const { count, read } of sections) {
+    const skipped = Math.max(0, offset - before);
+    before += count;
+    const wanted = limit - messages.length;
+    if (skipped >= count || wanted <= 0) continue;
+    messages.push(...(await read()).slice(skipped, skipped + wanted));
+  }
+  return { ...rest, messageCount: before, messages };
 }
 
-type Sources = Omit<SourcesView, "messageCount">;
+/** Messages that something rests on, in order. They are read when a page has some of them. */
+interface Section {
+  readonly count: number;
+  read(): Promise<readonly SourceMessage[]>;
+}
+
+interface Sources extends Omit<SourcesView, "messageCount" | "messages"> {
+  readonly sections: readonly Section[];
+}
+
+function sectionOf(messages: readonly SourceMessage[]): Section {
+  return { count: messages.length, read: async () => messages };
+}
 
 async function ofEntry(core: ServiceCore, id: string): Promise<Sources> {
   await core.projected();
@@ -53,8 +70,8 @@ async function ofEntry(core: ServiceCore, id: string): Promise<Sources> {
       hint: "`rkat memory search` and `rkat knowledge list` show ids.",
     });
   }
-  const messages = said ? [shown(said)] : [];
-  return { kind: said ? "message" : "added", content, madeFrom: [], messages };
+  const sections = [sectionOf(said ? [shown(said)] : [])];
+  return { kind: said ? "message" : "added", content, madeFrom: [], sections };
 }
 
 /** A rule rests on what its statements rest on. */
@@ -71,7 +88,7 @@ async function ofKnowledge(core: ServiceCore, entry: KnowledgeEntry): Promise<So
     }
   }
   const madeFrom = from.map((each) => ({ id: each.id, kind: each.kind, content: each.content }));
-  return { kind, content, madeFrom, messages };
+  return { kind, content, madeFrom, sections: [sectionOf(messages)] };
 }
 
 async function messagesOf(
@@ -110,21 +127,18 @@ async function ofSummary(
 ): Promise<Sources> {
   const own = event === undefined ? undefined : await inheritedAt(core, sessionId, event);
   if (own) {
-    const messages = await ofInherited(core, { sessionId: own.session, event: own.event });
-    return { kind: "summary", content: own.text, madeFrom: [], messages };
+    const sections = await ofInherited(core, { sessionId: own.session, event: own.event });
+    return { kind: "summary", content: own.text, madeFrom: [], sections };
   }
-  const asked = event === undefined ? {} : { event };
-  const { summary, sources, inherits } = await readCompaction(core, {
-    sessionId,
-    limit: 0,
-    ...asked,
+  const found = await findCompaction(core, { sessionId, event });
+  const { rests, inherits } = found;
+  const before = inherits ? await ofInherited(core, inherits) : [];
+  const sections = rests.map(({ discarded, discarded_messages }): Section => {
+    const read = () => messagesIn(core, sessionId, discarded);
+    return { count: discarded_messages, read };
   });
-  const before = inherits && (await ofInherited(core, inherits));
-  const messages: SourceMessage[] = [...(before ?? [])];
-  for (const span of sources) {
-    for await (const message of messagesIn(core, sessionId, span)) messages.push(shown(message));
-  }
-  return { kind: "summary", content: summary ?? "", madeFrom: [], messages };
+  const content = (found.event.type === "compaction_completed" && found.event.summary) || "";
+  return { kind: "summary", content, madeFrom: [], sections: [...before, ...sections] };
 }
 
 /** The summary that a fork began with, if it is in this event. */
@@ -144,22 +158,25 @@ async function inheritedAt(
 async function ofInherited(
   core: ServiceCore,
   { sessionId, event }: { readonly sessionId: string; readonly event: number },
-): Promise<readonly SourceMessage[]> {
+): Promise<readonly Section[]> {
   if ((await core.options.stores.events.lastSeq(sessionId)) === 0) return [];
-  return (await ofSummary(core, sessionId, event)).messages;
+  return (await ofSummary(core, sessionId, event)).sections;
 }
 
-async function* messagesIn(
+async function messagesIn(
   { options }: ServiceCore,
   sessionId: string,
-  { from, to }: { readonly from: number; readonly to: number },
-): AsyncGenerator<Said> {
-  const assembler = new MessageAssembler();
-  const log: AsyncIterable<StoredEvent> = options.stores.events.read(sessionId, from - 1, to);
-  for await (const stored of log) {
-    const message = assembler.push(stored);
-    if (message && !isSummary(message.message)) yield { ...message, sessionId };
+  spans: readonly DiscardedSpan[],
+): Promise<readonly SourceMessage[]> {
+  const messages: SourceMessage[] = [];
+  for (const { from, to } of spans) {
+    const assembler = new MessageAssembler();
+    for await (const stored of options.stores.events.read(sessionId, from - 1, to)) {
+      const message = assembler.push(stored);
+      if (message && !isSummary(message.message)) messages.push(shown({ ...message, sessionId }));
+    }
   }
+  return messages;
 }
 
 function shown({ sessionId, id, timestampMs, origin, message }: Said): SourceMessage {

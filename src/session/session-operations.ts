@@ -1,5 +1,4 @@
 import { supersededEvents } from "../agent/approvals.ts";
-import { CostLedger } from "../core/cost-ledger.ts";
 import { SessionError } from "../core/errors.ts";
 import type { EventEnvelope } from "../core/event.ts";
 import { isUnreadable } from "../core/event-shape.ts";
@@ -32,12 +31,12 @@ import type { ToldRules } from "./knowledge-operations.ts";
 import { LiveSession } from "./live-sessions.ts";
 import { openingEvents } from "./opening-events.ts";
 import type { ServiceCore } from "./service-core.ts";
+import { sessionCost } from "./session-cost.ts";
 import { openedLazily, subscription } from "./subscription.ts";
 
 const LIST_LIMIT_DEFAULT = 20;
 
 /** Turns that `sessionCost` lists. */
-const COST_TURNS_DEFAULT = 20;
 
 interface Lifecycle {
   /** Creates the session that has this id. */
@@ -140,12 +139,7 @@ export function sessionOperations(
       const isThere = await existing([session.state]);
       return sessionView(session.state, isActive, ownProject, isThere);
     },
-    async sessionCost({ sessionId, limit = COST_TURNS_DEFAULT }) {
-      const { state } = await live.open(sessionId);
-      const ledger = new CostLedger(limit, options.prices);
-      for await (const stored of events.read(sessionId, 0, state.seq)) ledger.note(stored);
-      return ledger.view(sessionId);
-    },
+    sessionCost: (request) => sessionCost(core, request),
     async list({ limit = LIST_LIMIT_DEFAULT, deleted, agent, project, branch, ...rest }) {
       const source = sourceFilter(given({ agent, project, branch }), ownProject);
       const query = { limit, ...rest, ...given({ source }) };

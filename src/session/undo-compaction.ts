@@ -9,6 +9,7 @@ import type { UndoCompaction, UndoOutcome } from "../core/operations/history.ts"
 import type { CheckedRequest } from "../core/operations.ts";
 import { type ReadLog, SessionState } from "../core/session-state.ts";
 import { startsTurn } from "../core/turn.ts";
+import { changesIn } from "./log-index.ts";
 import type { ServiceCore, ToolsOf } from "./service-core.ts";
 import { type Room, roomFor } from "./window-room.ts";
 
@@ -24,7 +25,8 @@ export async function undoCompaction(
     const { state } = session;
     if (state.openCalls.length > 0) throw new SessionError("APPROVAL_REQUIRED");
     const changes = new HistoryChanges();
-    for await (const stored of read(0, state.seq)) changes.note(stored);
+    const part = { sessionId, afterSeq: 0, toSeq: state.seq };
+    for (const stored of await changesIn(options.stores.events, part)) changes.note(stored);
     const undone = undoneBy(request, changes);
     const inHistory = new Set(state.history.map(idOf));
     const returned = ({ history }: SessionState) =>

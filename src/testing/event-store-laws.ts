@@ -87,6 +87,54 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
     },
   },
   {
+    name: "events of some kinds are read without those between them, and are the same that a read of all gives",
+    async holds(open) {
+      const store = await open();
+      if (!store.readKinds) return;
+      const events = Array.from(
+        { length: 40 },
+        (_, at) => KINDS[at % KINDS.length]?.(at) ?? turn(at),
+      );
+      await store.append("s", 0, events);
+      await store.append("other", 0, events.slice(0, 10));
+      const all = await Array.fromAsync(store.read("s", 0));
+      const kinds = ["compaction_undone", "memory_recalled"] as const;
+      const wanted = all.filter(({ event }) => kinds.some((kind) => kind === event.type));
+      expects(wanted.length > 12, "events of two kinds", wanted.length);
+      const range = { afterSeq: 0, toSeq: 40, limit: 100 };
+      assert.deepEqual(await store.readKinds("s", kinds, range), wanted);
+      assert.deepEqual(await store.readKinds("s", kinds, { ...range, limit: 5 }), wanted.slice(-5));
+      const [, second, third] = wanted;
+      const within = { ...range, afterSeq: second?.seq ?? 0, toSeq: third?.seq ?? 0 };
+      assert.deepEqual(await store.readKinds("s", kinds, within), [third]);
+      assert.deepEqual(await store.readKinds("s", [], range), []);
+      assert.deepEqual(await store.readKinds("unknown", kinds, range), []);
+      const seq = wanted.at(-1)?.seq ?? 0;
+      const gone = { type: "memory_recalled", records: [], tokens: 0 } as const;
+      const kind = wanted.at(-1)?.event.type;
+      expects(kind === "memory_recalled", "a record that came back last", kind);
+      await store.redact("s", 40, [{ seq, event: gone }], forgotten([seq]));
+      const [last] = await store.readKinds("s", kinds, { ...range, limit: 1 });
+      assert.deepEqual(last?.event, gone);
+      await store.delete("s");
+      assert.deepEqual(await store.readKinds("s", kinds, range), []);
+    },
+  },
+  {
+    name: "turns are counted up to any event",
+    async holds(open) {
+      const store = await open();
+      if (!store.turnsAt) return;
+      await store.append("s", 0, [turn(0), prompt("one"), turn(1), prompt("two"), turn(2)]);
+      await store.append("other", 0, [prompt("elsewhere")]);
+      const counted = await Promise.all(
+        [0, 1, 2, 3, 4, 5, 6].map((seq) => store.turnsAt?.("s", seq)),
+      );
+      assert.deepEqual(counted, [0, 0, 1, 1, 2, 2, 0]);
+      assert.equal(await store.turnsAt("unknown", 1), 0);
+    },
+  },
+  {
     name: "a log of any length is read whole",
     async holds(open) {
       const store = await open();
@@ -387,6 +435,17 @@ function added(event: DurableEvent): NewEvent {
 function turn(turn_number: number): NewEvent {
   return added({ type: "turn_started", turn_number });
 }
+
+/** Events of a log, some of them of kinds that are found without the others. */
+const KINDS: readonly ((at: number) => NewEvent)[] = [
+  turn,
+  (at) => added({ type: "compaction_undone", undone: at }),
+  (at) => prompt(`{"type":"memory_recalled" ${at}`),
+  (at) => {
+    const record = { id: `${at}`, turn: 0, said_by: "user", text: "Ships.", score: 1 };
+    return added({ tokens: at, records: [record], type: "memory_recalled" });
+  },
+];
 
 function forgotten(events: readonly number[]): NewEvent {
   return added({ type: "text_forgotten", messages: events, events });

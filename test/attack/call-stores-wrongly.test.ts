@@ -93,6 +93,8 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, readonly unknown[
     append: ["s", 0, [told], { key: "k", owner: OWNER }],
     lastSeq: ["s"],
     read: ["s", 0, 5],
+    readKinds: ["s", ["compaction_completed"], { afterSeq: 0, toSeq: 10, limit: 5 }],
+    turnsAt: ["s", 1],
     readAll: [0, 10],
     search: [{ query: "otter", limit: 5, sessionId: "s", fromTurn: 0, toTurn: 5, ...SAID }],
     checkpoint: ["p"],

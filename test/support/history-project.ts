@@ -1,8 +1,12 @@
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
+import { HistoryChanges } from "../../src/core/history-changes.ts";
+import type { HistoryEntry } from "../../src/core/history-entry.ts";
 import type { Message } from "../../src/core/message.ts";
 import { SessionState } from "../../src/core/session-state.ts";
 import { createSessionService, type ServiceOptions } from "../../src/index.ts";
+import { historyBefore } from "../../src/session/earlier-history.ts";
+import { changesIn } from "../../src/session/log-index.ts";
 import { type Stores, sqliteStores } from "../../src/sqlite.ts";
 import { type ScriptedReply, scriptedModel } from "../../src/testing.ts";
 import { temporaryFolder } from "./obey.ts";
@@ -17,6 +21,23 @@ const COMPACTION = {
   userWordsTokens: 0,
   summarizer: scriptedModel(() => "The harbour was quiet in the evening, and the tide came in."),
 } as const;
+
+/** The history before each of its changes is, message for message, what a fold of the log up to there gives. */
+export async function expectEarlierHistories({ events }: Stores, sessionId: string): Promise<void> {
+  const read = (after: number, to?: number) => events.read(sessionId, after, to);
+  const toSeq = await events.lastSeq(sessionId);
+  const changes = await changesIn(events, { sessionId, afterSeq: 0, toSeq });
+  const fold = new HistoryChanges();
+  for (const stored of changes) fold.note(stored);
+  const told = ({ entries }: { readonly entries: readonly HistoryEntry[] }) =>
+    entries.map(({ ordinal, ...entry }) => ({ ...entry, isSummary: ordinal < 0 }));
+  for (const { seq } of [...changes, { seq: toSeq + 1 }]) {
+    const folded = await SessionState.fold(sessionId, read, seq - 1);
+    const { model } = folded.settings;
+    const found = await historyBefore(events, { sessionId, model, seq, changes, fold });
+    expect(told(found)).toEqual(told({ entries: folded.history }));
+  }
+}
 
 /** A service over a project's stores, and what its model would be sent next. */
 export async function openProject(

@@ -5,11 +5,13 @@ import type {
   EventStore,
   HistoryHit,
   HistoryQuery,
+  IndexedKind,
+  KindsRange,
   PositionedEvent,
   Redaction,
 } from "../../core/event-store.ts";
 import { checkMethods } from "../../core/store-arguments.ts";
-import { beginsTurn } from "../history/event-text.ts";
+import { beginsTurn } from "../../core/turn.ts";
 import { searchHistory } from "../history/search-history.ts";
 
 /** Keeps events in this process only. The first implementation to read. */
@@ -50,6 +52,21 @@ export class EphemeralEventStore implements EventStore {
   async *read(sessionId: string, afterSeq: number, toSeq?: number): AsyncIterable<StoredEvent> {
     const log = this.#sessions.get(sessionId) ?? [];
     for (const { stored } of log.slice(afterSeq, toSeq)) yield stored;
+  }
+
+  async readKinds(
+    sessionId: string,
+    kinds: readonly IndexedKind[],
+    { afterSeq, toSeq, limit }: KindsRange,
+  ): Promise<readonly StoredEvent[]> {
+    const wanted: ReadonlySet<string> = new Set(kinds);
+    const log = (this.#sessions.get(sessionId) ?? []).slice(afterSeq, Math.max(0, toSeq));
+    const found = log.filter(({ stored }) => wanted.has(stored.event.type));
+    return found.slice(-limit).map(({ stored }) => stored);
+  }
+
+  async turnsAt(sessionId: string, seq: number): Promise<number> {
+    return this.#sessions.get(sessionId)?.[seq - 1]?.turns ?? 0;
   }
 
   async readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]> {

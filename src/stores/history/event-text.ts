@@ -9,7 +9,6 @@ import {
   toolResults,
   toolUses,
 } from "../../core/message.ts";
-import { startsTurn } from "../../core/turn.ts";
 
 /** The text of an event, and its speaker. */
 export interface EventText {
@@ -113,11 +112,4 @@ const UNESCAPED: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" 
 
 function lines(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("\n");
-}
-
-/** Whether a turn begins with the event. The same rule as for messages. */
-export function beginsTurn(event: DurableEvent): boolean {
-  return (
-    event.type === "run_started" || (event.type === "message_added" && startsTurn(event.message))
-  );
 }

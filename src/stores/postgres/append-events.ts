@@ -2,7 +2,7 @@ import { SessionError } from "../../core/errors.ts";
 import type { NewEvent } from "../../core/event.ts";
 import { eventJson } from "../../core/event-shape.ts";
 import type { HeldLease } from "../../core/session-store.ts";
-import { beginsTurn } from "../history/event-text.ts";
+import { beginsTurn } from "../../core/turn.ts";
 import { eventChecksum } from "../history/stored-event.ts";
 import { EVENTS_PER_NUMBER, FIRST_POSITION } from "./event-positions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";

@@ -5,6 +5,7 @@ import { COUNT_PARTITIONS, withPartitions } from "./partitions.ts";
 import {
   CHECKSUM_OF_EVENTS,
   CHECKSUM_OF_KNOWLEDGE,
+  FOUND_BY_KIND,
   KNOWLEDGE_TABLES,
   LOG_TABLES,
 } from "./plain-schema.ts";
@@ -31,6 +32,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 1, usableFrom: 1, statements: [...LOG_TABLES, ...KNOWLEDGE_TABLES, ...indexSchema] },
   { version: 2, usableFrom: 2, statements: CHECKSUM_OF_KNOWLEDGE },
   { version: 3, usableFrom: 3, statements: CHECKSUM_OF_EVENTS },
+  { version: 4, usableFrom: 3, statements: FOUND_BY_KIND },
 ];
 
 /** The version of the tables that this rkat makes. */

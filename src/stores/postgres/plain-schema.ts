@@ -1,3 +1,5 @@
+import { HAS_KIND_MARK, KIND_MARK } from "../history/event-kind.ts";
+
 /**
  * Tables of sessions, their events, and the leases on them. Names compare by their bytes, whatever the
  * language of the database is.
@@ -193,6 +195,13 @@ export const KNOWLEDGE_TABLES: readonly string[] = [
 export const CHECKSUM_OF_EVENTS: readonly string[] = [
   "alter table rkat.event rename column words to stems",
   "alter table rkat.event add column checksum bigint",
+];
+
+/** Finds the events that changed a history, and the sessions of a list, without reading the others. While it is made, appends wait. */
+export const FOUND_BY_KIND: readonly string[] = [
+  `create index snapshot_by_archived
+    on rkat.snapshot (namespace, archived, updated_at_ms desc, session_id desc)`,
+  `create index event_by_kind on rkat.event (log, (${KIND_MARK}), seq) where ${HAS_KIND_MARK}`,
 ];
 
 export const CHECKSUM_OF_KNOWLEDGE: readonly string[] = [

@@ -5,6 +5,8 @@ import type {
   EventStore,
   HistoryHit,
   HistoryQuery,
+  IndexedKind,
+  KindsRange,
   PositionedEvent,
   Redaction,
   RepairedEvent,
@@ -12,6 +14,7 @@ import type {
 import { isTime } from "../../core/instant.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import { checkMethods } from "../../core/store-arguments.ts";
+import { HAS_KIND_MARK, KIND_MARK, kindMark } from "../history/event-kind.ts";
 import {
   type EventRow,
   eventChecksum,
@@ -118,6 +121,29 @@ export class PostgresEventStore implements EventStore {
       }
       if (!rows.at(-1)?.more) return;
     }
+  }
+
+  async readKinds(
+    sessionId: string,
+    kinds: readonly IndexedKind[],
+    { afterSeq, toSeq, limit }: KindsRange,
+  ): Promise<readonly StoredEvent[]> {
+    const rows = await this.#database.rows<EventRow>(
+      await this.#inPartition(READ_KINDS),
+      this.#namespace,
+      sessionId,
+      kinds.map(kindMark),
+      afterSeq,
+      toSeq,
+      limit,
+    );
+    return rows.map(storedEvent).reverse();
+  }
+
+  async turnsAt(sessionId: string, seq: number): Promise<number> {
+    const sql = await this.#inPartition(TURNS_AT);
+    const row = await this.#database.row<{ turns: number }>(sql, this.#namespace, sessionId, seq);
+    return row?.turns ?? 0;
   }
 
   async readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]> {
@@ -288,6 +314,19 @@ const READ = `
     ) as page
   ) as sized
   where before < $6 order by seq`;
+
+const READ_KINDS = `
+  select found.* from unnest($3::text[]) as kind cross join lateral (
+    select seq, event_id, timestamp_ms, event from rkat.event
+    where log = (select key from rkat.log where namespace = $1 and session_id = $2)
+      and ${KIND_MARK} = kind and ${HAS_KIND_MARK} and seq > $4::bigint and seq <= $5::bigint
+    order by seq desc limit $6
+  ) as found order by seq desc limit $6`;
+
+const TURNS_AT = `
+  select turns from rkat.event
+  where log = (select key from rkat.log where namespace = $1 and session_id = $2)
+    and seq = $3::bigint`;
 
 const READ_ALL = `
   select position, session_id, seq, turns, event_id, timestamp_ms, event

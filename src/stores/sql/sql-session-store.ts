@@ -49,7 +49,11 @@ export class SqlSessionStore implements Asking<SessionStore> {
     if (archivedBefore !== undefined) {
       conditions.push(sql`archived = true and updated_at_ms < ${archivedBefore}`);
     } else if (!query.includeArchived) conditions.push(sql`archived = false`);
-    if (idPrefix) conditions.push(sql`substr(session_id, 1, length(${idPrefix})) = ${idPrefix}`);
+    if (idPrefix) {
+      // The range is what an index finds.
+      conditions.push(sql`session_id >= ${idPrefix} and session_id <= ${`${idPrefix}\u{10ffff}`}`);
+      conditions.push(sql`substr(session_id, 1, length(${idPrefix})) = ${idPrefix}`);
+    }
     if (labels && Object.keys(labels).length > 0) {
       conditions.push(sql`${({ hasLabels }: Dialect) => hasLabels(labels)}`);
     }

@@ -1,10 +1,12 @@
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, NewEvent } from "../../core/event.ts";
 import { eventJson, jsonOf, mendedEvent } from "../../core/event-shape.ts";
-import type { Redaction, RepairedEvent } from "../../core/event-store.ts";
+import type { IndexedKind, KindsRange, Redaction, RepairedEvent } from "../../core/event-store.ts";
 import { isTime } from "../../core/instant.ts";
 import type { HeldLease } from "../../core/session-store.ts";
-import { beginsTurn, eventText } from "../history/event-text.ts";
+import { beginsTurn } from "../../core/turn.ts";
+import { HAS_KIND_MARK, KIND_MARK, kindMark } from "../history/event-kind.ts";
+import { eventText } from "../history/event-text.ts";
 import { indexedText } from "../history/search-words.ts";
 import {
   type CheckedEventRow,
@@ -18,6 +20,11 @@ import {
 } from "../history/stored-event.ts";
 import type { Append } from "../sql/sql.ts";
 import type { Connection } from "./connection.ts";
+
+const READ_KIND = `
+  SELECT seq, event_id, timestamp_ms, event FROM event
+  WHERE log = ? AND ${KIND_MARK} = ? AND ${HAS_KIND_MARK} AND seq > ? AND seq <= ?
+  ORDER BY seq DESC LIMIT ?`;
 
 /** The commands of the event store. */
 export const eventCommands = {
@@ -74,6 +81,28 @@ export const eventCommands = {
         toSeq,
       ),
     );
+  },
+
+  /** The last events of some kinds, newest first. */
+  readKinds(
+    db: Connection,
+    namespace: string,
+    sessionId: string,
+    kinds: readonly IndexedKind[],
+    { afterSeq, toSeq, limit }: KindsRange,
+  ): readonly EventRow[] {
+    const log = logKey(db, namespace, sessionId);
+    if (log === undefined) return [];
+    const rows = kinds.flatMap((kind) =>
+      db.all<EventRow>(READ_KIND, log, kindMark(kind), afterSeq, toSeq, limit),
+    );
+    return rows.sort((one, other) => other.seq - one.seq).slice(0, limit);
+  },
+
+  turnsAt(db: Connection, namespace: string, sessionId: string, seq: number): number {
+    const log = logKey(db, namespace, sessionId) ?? -1;
+    const sql = "SELECT turns FROM event WHERE log = ? AND seq = ?";
+    return db.get<{ turns: number }>(sql, log, seq)?.turns ?? 0;
   },
 
   readAllEvents(

@@ -9,6 +9,7 @@ import { Connection, OpenFiles } from "./connection.ts";
 import { indexSchema } from "./index-schema.ts";
 import {
   CHECKSUM_OF_KNOWLEDGE,
+  FOUND_BY_KIND,
   forgottenSchema,
   importSchema,
   knowledgeSchema,
@@ -96,6 +97,7 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
   9: importSchema,
   10: STOP_OF_LEASE,
   11: CHECKSUM_OF_KNOWLEDGE,
+  12: FOUND_BY_KIND,
 };
 
 function migrate(db: Connection): void {
@@ -129,7 +131,7 @@ function refusal(db: Pick<Connection, "path">, what: string, hint: string): Sess
 }
 
 /** Written to the file. Raise it with every change of a table, and add the migration from the version before. */
-export const SCHEMA_VERSION = 12;
+export const SCHEMA_VERSION = 13;
 
 /** All tables of a new store. */
 const SCHEMA = [sessionSchema, importSchema, indexSchema, knowledgeSchema, forgottenSchema].join(

@@ -1,3 +1,5 @@
+import { HAS_KIND_MARK, KIND_MARK } from "../history/event-kind.ts";
+
 /**
  * The addition of schema 8: the origin of sessions, as JSON. NULL for the sessions of rkat itself. The
  * index has all that filters compare, so no snapshot is read for them.
@@ -9,6 +11,12 @@ export const SOURCE_OF_SNAPSHOT = `
   ALTER TABLE snapshot ADD COLUMN branch TEXT AS (source ->> 'branch');
   CREATE INDEX snapshot_by_source ON snapshot (namespace, agent, project, branch, session_id)
     WHERE agent IS NOT NULL;
+`;
+
+/** The addition of schema 13: finds the events that changed a history, and the sessions of a list, without reading the others. */
+export const FOUND_BY_KIND = `
+  CREATE INDEX snapshot_by_archived ON snapshot (namespace, archived, updated_at_ms DESC, session_id DESC);
+  CREATE INDEX event_by_kind ON event (log, ${KIND_MARK}, seq) WHERE ${HAS_KIND_MARK};
 `;
 
 /** The addition of schema 11: whether the owner of a lease was asked to stop. */
@@ -64,6 +72,7 @@ export const sessionSchema = `
 
   CREATE INDEX snapshot_by_update ON snapshot (namespace, updated_at_ms DESC, session_id DESC);
   ${SOURCE_OF_SNAPSHOT}
+  ${FOUND_BY_KIND}
 
   CREATE TABLE projection_checkpoint (
     namespace TEXT NOT NULL,

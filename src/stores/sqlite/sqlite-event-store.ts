@@ -4,6 +4,8 @@ import type {
   EventStore,
   HistoryHit,
   HistoryQuery,
+  IndexedKind,
+  KindsRange,
   PositionedEvent,
   Redaction,
   RepairedEvent,
@@ -65,6 +67,19 @@ export class SqliteEventStore implements EventStore {
       after = page.events.at(-1)?.seq ?? after;
       more = page.more;
     }
+  }
+
+  async readKinds(
+    sessionId: string,
+    kinds: readonly IndexedKind[],
+    range: KindsRange,
+  ): Promise<readonly StoredEvent[]> {
+    const rows = await this.#database.run("readKinds", this.#namespace, sessionId, kinds, range);
+    return rows.map(storedEvent).reverse();
+  }
+
+  turnsAt(sessionId: string, seq: number): Promise<number> {
+    return this.#database.run("turnsAt", this.#namespace, sessionId, seq);
   }
 
   async readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]> {

@@ -1,0 +1,374 @@
+import type { DurableEvent, StoredEvent } from "./event.ts";
+import type { CompactingCost, Cost, SessionCost } from "./operations/cost.ts";
+import { dollars, type FullPrice, type PriceTable, priceOf } from "./prices.ts";
+import { NO_USAGE, tokenUsage, type Usage } from "./usage.ts";
+
+/** Tokens of calls, as far as they have a price of their own. */
+interface Tokens {
+  readonly calls: number;
+  readonly input: number;
+  /** Input that neither came from the provider's cache nor was written into it. */
+  readonly fresh: number;
+  readonly read: number;
+  readonly written: number;
+  readonly output: number;
+  /** Calls whose provider reported nothing read, and nothing written. */
+  readonly unread: number;
+  readonly unwritten: number;
+}
+
+/** What was spent on one model, and what compactions saved and cost there. */
+interface OfModel {
+  readonly all: Tokens;
+  readonly summaries: Tokens;
+  /** Tokens that calls had less: those that the cache would have had, and the others. */
+  readonly saved: { readonly fresh: number; readonly cached: number };
+  /** Tokens that a call read again as fresh ones, or wrote into the cache again, because a compaction changed them. */
+  readonly rewritten: { readonly input: number; readonly written: number };
+}
+
+/** What the next calls show. */
+interface InEffect {
+  /** The last change of the history; null when there is none. Each call saves what it took away. */
+  readonly compaction: {
+    readonly saved_per_call: number;
+    readonly rewritten: number | null;
+    readonly is_shown: boolean;
+  } | null;
+  /** Tokens of the records of memory in each request. */
+  readonly recalled: number;
+}
+
+interface Counts {
+  readonly turns: number;
+  /** The event that opened the first turn; 0 before it. */
+  readonly first: number;
+  readonly compacted: number;
+  readonly pruned: number;
+  readonly failed: number;
+  readonly rewritten_tokens: number;
+  readonly saved_tokens: number;
+  readonly recalled_times: number;
+  readonly recalled_tokens: number;
+}
+
+/** What a snapshot has of it. Its size depends on the number of models. */
+export interface CostSnapshot {
+  readonly models: Readonly<Record<string, OfModel>>;
+  readonly counts: Counts;
+  readonly now: InEffect;
+  /** Whether the last call read from the provider's cache. */
+  readonly cached: boolean;
+}
+
+type Compacted = Extract<
+  DurableEvent,
+  { type: "compaction_completed" | "compaction_failed" | "tool_output_pruned" }
+>;
+
+/**
+ * The sums of what a session cost: a fold of its log, in tokens by model, so that any price table makes money of it. It is
+ * a part of the session's state and of its snapshot, so that the sums cost no read of the log.
+ */
+export class CostTotals {
+  #model: string;
+  readonly #models = new Map<string, OfModel>();
+  #counts = NO_COUNTS;
+  #now: InEffect = NOTHING;
+  /** What was in effect before each change of the history, and before each undo of one. An undo folds the log again. */
+  readonly #before = new Map<number, InEffect>();
+  #isCached = false;
+
+  constructor(model = "") {
+    this.#model = model;
+  }
+
+  /** How many turns have costs. */
+  get turns(): number {
+    return this.#counts.turns;
+  }
+
+  /** The event that opened the first of them. */
+  get first(): number {
+    return this.#counts.first;
+  }
+
+  note({ seq, event }: StoredEvent): void {
+    switch (event.type) {
+      case "session_created":
+        this.#model = event.settings.model;
+        return;
+      case "run_started":
+        this.#add({ turns: 1 });
+        if (this.#counts.first === 0) this.#counts = { ...this.#counts, first: seq };
+        return;
+      case "memory_recalled":
+        this.#add({ recalled_times: 1 });
+        this.#now = {
+          ...this.#now,
+          recalled: event.tokens + (event.replaces ? 0 : this.#now.recalled),
+        };
+        return;
+      case "turn_completed":
+        this.#answered(seq, event.usage, event.model ?? this.#model);
+        return;
+      case "compaction_undone":
+        this.#becomes(seq, this.#before.get(event.undone) ?? NOTHING);
+        return;
+      case "compaction_completed":
+      case "compaction_failed":
+      case "tool_output_pruned":
+        this.#compacted(seq, event);
+        return;
+    }
+  }
+
+  #answered(seq: number, usage: Usage, model: string): void {
+    this.#open(seq);
+    const before = this.#of(model);
+    this.#models.set(model, { ...before, all: plus(before.all, tokensOf(usage)) });
+    this.#add({ recalled_tokens: this.#now.recalled });
+    const cached = (usage.cache_read_tokens ?? 0) > 0;
+    if (usage.input_tokens > 0) this.#show(usage, model, cached);
+    this.#isCached = cached;
+  }
+
+  /** What a call shows of the compaction before it. */
+  #show(usage: Usage, model: string, cached: boolean): void {
+    const { compaction } = this.#now;
+    if (!compaction) return;
+    const { saved_per_call: less, rewritten, is_shown } = compaction;
+    this.#add({ saved_tokens: less });
+    this.#now = { ...this.#now, compaction: { ...compaction, is_shown: true } };
+    const { saved, rewritten: again, ...rest } = this.#of(model);
+    const dearer = !is_shown && this.#isCached ? (rewritten ?? 0) : 0;
+    const isWritten = usage.cache_creation_tokens !== null;
+    const fromCache = this.#isCached || cached;
+    this.#models.set(model, {
+      ...rest,
+      saved: fromCache
+        ? { ...saved, cached: saved.cached + less }
+        : { ...saved, fresh: saved.fresh + less },
+      rewritten: isWritten
+        ? { ...again, written: again.written + dearer }
+        : { ...again, input: again.input + dearer },
+    });
+  }
+
+  #compacted(seq: number, event: Compacted): void {
+    this.#open(seq);
+    const usage = event.usage ?? NO_USAGE;
+    if (usage.input_tokens + usage.output_tokens > 0) {
+      const model = event.model ?? this.#model;
+      const before = this.#of(model);
+      const tokens = tokensOf(usage);
+      const summaries = plus(before.summaries, tokens);
+      this.#models.set(model, { ...before, all: plus(before.all, tokens), summaries });
+    }
+    if (event.type === "compaction_failed") {
+      this.#add({ failed: 1 });
+      return;
+    }
+    const rewritten = event.rewritten_tokens ?? null;
+    this.#add(event.type === "compaction_completed" ? { compacted: 1 } : { pruned: 1 });
+    this.#add({ rewritten_tokens: rewritten ?? 0 });
+    const saved_per_call = Math.max(0, event.tokens_before - event.tokens_after);
+    this.#becomes(seq, { compaction: { saved_per_call, rewritten, is_shown: false }, recalled: 0 });
+  }
+
+  #becomes(seq: number, now: InEffect): void {
+    this.#before.set(seq, this.#now);
+    this.#now = now;
+  }
+
+  /** What costs before the first prompt is of a turn too. */
+  #open(seq: number): void {
+    if (this.#counts.turns === 0) this.#counts = { ...this.#counts, turns: 1, first: seq };
+  }
+
+  #of(model: string): OfModel {
+    return this.#models.get(model) ?? NO_MODEL;
+  }
+
+  #add(counts: Partial<Counts>): void {
+    const sums = { ...this.#counts };
+    for (const key of keysOf(counts)) sums[key] += counts[key] ?? 0;
+    this.#counts = sums;
+  }
+
+  /**
+   * The session's sums. `listed` are the calls that are told one by one; the others are in `earlier`, so the sum of all
+   * is exact.
+   */
+  view(
+    listed: { readonly turns: number; readonly calls: readonly ListedCall[] },
+    own: PriceTable,
+  ): Omit<SessionCost, "sessionId" | "turns"> {
+    const rest = new Map([...this.#models].map(([model, { all }]) => [model, all]));
+    let paid: number | undefined;
+    for (const { model, usage, billionths } of listed.calls) {
+      rest.set(model, minus(rest.get(model) ?? NO_TOKENS, tokensOf(usage)));
+      if (billionths !== undefined) paid = (paid ?? 0) + billionths;
+    }
+    const earlier = paidFor(rest, own);
+    const all = sumOf([...this.#models.values()].map((each) => each.all));
+    const isPaid = earlier !== undefined || paid !== undefined;
+    const total = isPaid ? (earlier ?? 0) + (paid ?? 0) : undefined;
+    const { turns, recalled_times: times, recalled_tokens: tokens } = this.#counts;
+    const unpriced = [...this.#models].filter(
+      ([model, { all: used }]) => used.input + used.output > 0 && !priceOf(model, own),
+    );
+    return {
+      ...costOf(all, total),
+      calls: all.calls,
+      unpricedModels: unpriced.map(([model]) => model),
+      earlier: {
+        turns: turns - listed.turns,
+        calls: all.calls - listed.calls.length,
+        ...costOf(sumOf([...rest.values()]), earlier),
+      },
+      compacting: this.#compacting(own),
+      recalled: { times, tokens },
+    };
+  }
+
+  #compacting(own: PriceTable): CompactingCost {
+    const { compacted, pruned, failed, rewritten_tokens, saved_tokens } = this.#counts;
+    const summaries = new Map([...this.#models].map(([model, each]) => [model, each.summaries]));
+    let [savedUsd, rewrittenUsd] = [0, 0];
+    for (const [model, { saved, rewritten }] of this.#models) {
+      const price = priceOf(model, own);
+      if (!price) continue;
+      const dearer = (fresh: number) => Math.max(0, fresh - price.cacheRead);
+      savedUsd += saved.fresh * price.input + saved.cached * price.cacheRead;
+      rewrittenUsd += rewritten.input * dearer(price.input);
+      rewrittenUsd += rewritten.written * dearer(price.cacheWrite);
+    }
+    return {
+      compacted,
+      pruned,
+      failed,
+      summaries: costOf(sumOf([...summaries.values()]), paidFor(summaries, own)),
+      rewrittenTokens: rewritten_tokens,
+      rewrittenUsd: dollars(Math.round(1000 * rewrittenUsd)),
+      savedTokens: saved_tokens,
+      savedUsd: dollars(Math.round(1000 * savedUsd)),
+    };
+  }
+
+  snapshot(): CostSnapshot {
+    const models = Object.fromEntries(this.#models);
+    return { models, counts: this.#counts, now: this.#now, cached: this.#isCached };
+  }
+
+  static restore({ models, counts, now, cached }: CostSnapshot, model: string): CostTotals {
+    const totals = new CostTotals(model);
+    for (const [name, each] of Object.entries(models)) totals.#models.set(name, each);
+    totals.#counts = counts;
+    totals.#now = now;
+    totals.#isCached = cached;
+    return totals;
+  }
+}
+
+/** A call that is told one by one. */
+export interface ListedCall {
+  readonly model: string;
+  readonly usage: Usage;
+  /** Undefined for a model without a price. */
+  readonly billionths: number | undefined;
+}
+
+const NOTHING: InEffect = { compaction: null, recalled: 0 };
+
+const NO_COUNTS: Counts = {
+  turns: 0,
+  first: 0,
+  compacted: 0,
+  pruned: 0,
+  failed: 0,
+  rewritten_tokens: 0,
+  saved_tokens: 0,
+  recalled_times: 0,
+  recalled_tokens: 0,
+};
+
+const NO_TOKENS: Tokens = {
+  calls: 0,
+  input: 0,
+  fresh: 0,
+  read: 0,
+  written: 0,
+  output: 0,
+  unread: 0,
+  unwritten: 0,
+};
+
+const NO_MODEL: OfModel = {
+  all: NO_TOKENS,
+  summaries: NO_TOKENS,
+  saved: { fresh: 0, cached: 0 },
+  rewritten: { input: 0, written: 0 },
+};
+
+function tokensOf(usage: Usage): Tokens {
+  const { input_tokens: input, cache_read_tokens, cache_creation_tokens } = usage;
+  const [read, written] = [cache_read_tokens ?? 0, cache_creation_tokens ?? 0];
+  return {
+    calls: 1,
+    input,
+    fresh: Math.max(0, input - read - written),
+    read,
+    written,
+    output: usage.output_tokens,
+    unread: Number(cache_read_tokens === null),
+    unwritten: Number(cache_creation_tokens === null),
+  };
+}
+
+function plus(one: Tokens, other: Tokens, sign: 1 | -1 = 1): Tokens {
+  const sum: { -readonly [Key in keyof Tokens]: number } = { ...one };
+  for (const key of keysOf(other)) sum[key] += sign * other[key];
+  return sum;
+}
+
+function minus(one: Tokens, other: Tokens): Tokens {
+  return plus(one, other, -1);
+}
+
+function sumOf(all: readonly Tokens[]): Tokens {
+  return all.reduce((sum, each) => plus(sum, each), NO_TOKENS);
+}
+
+/** Billionths of a dollar; undefined when no call has a price. */
+function paidFor(models: ReadonlyMap<string, Tokens>, own: PriceTable): number | undefined {
+  let paid: number | undefined;
+  for (const [model, tokens] of models) {
+    const price = priceOf(model, own);
+    if (price && tokens.calls > 0) paid = (paid ?? 0) + priceOfTokens(tokens, price);
+  }
+  return paid;
+}
+
+function priceOfTokens({ fresh, read, written, output }: Tokens, price: FullPrice): number {
+  const cached = read * price.cacheRead + written * price.cacheWrite;
+  return Math.round(1000 * (fresh * price.input + cached + output * price.output));
+}
+
+function costOf(tokens: Tokens, billionths: number | undefined): Cost {
+  const { calls, input, output, read, written, unread, unwritten } = tokens;
+  const usage: Usage = {
+    input_tokens: input,
+    output_tokens: output,
+    cache_creation_tokens: unwritten === calls ? null : written,
+    cache_read_tokens: unread === calls ? null : read,
+  };
+  return {
+    usage: tokenUsage(usage),
+    costUsd: billionths === undefined ? null : dollars(billionths),
+  };
+}
+
+function keysOf<Value extends object>(value: Value): readonly (keyof Value)[] {
+  return Object.keys(value) as (keyof Value)[];
+}
