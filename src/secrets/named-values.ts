@@ -239,7 +239,9 @@ function isQuotedSecret(text: string, name: CredentialName, value: string, sign:
   if (isSeedPhrase(value)) return name.isPhrase === true;
   const isPassword = name.kind === "password";
   const isVariable = /^[A-Z0-9_]+$/.test(text.slice(name.start, name.end)) && sign === "=";
-  if (isPassword && sign !== "" && sign !== "is" && isPassPhrase(value, isVariable)) return true;
+  // In a sentence, words in quotes alone may be a label or a message.
+  const mayBePhrase = sign === "is" ? /\d/.test(value) : sign !== "";
+  if (isPassword && mayBePhrase && isPassPhrase(value, isVariable)) return true;
   if (!isPassword && isNoise(value)) return true;
   if (name.isStrict)
     return (

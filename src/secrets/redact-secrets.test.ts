@@ -187,3 +187,15 @@ test("findings are disjoint, in order and inside the text, and redacting twice i
     { numRuns: trials(80, 300) },
   );
 });
+
+test("a pass phrase in the quotes of a sentence is replaced, and a message in quotes is not", () => {
+  expect(redactSecrets('my wifi password is "Blue Horse 42!"')).toBe(
+    'my wifi password is "[redacted password]"',
+  );
+  for (const text of [
+    'The password is "too short, 8 characters at least".',
+    'The label of the password is "Forgotten it?"',
+    "The password is 'required on page 2'.",
+  ])
+    expect(redactSecrets(text)).toBe(text);
+});
