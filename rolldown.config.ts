@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
+import { brotliCompressSync } from "node:zlib";
 import { type ChunkingContext, defineConfig, type Plugin } from "rolldown";
 
 // docs/decisions/0010-a-bundle.md says why there is one, and what it gains.
@@ -125,6 +126,7 @@ export default defineConfig({
   // The other main file of jsonc-parser loads its parts by names that a bundler cannot follow.
   resolve: { mainFields: ["module", "main"] },
   transform: { target: "node22" },
+  experimental: { attachDebugInfo: "none" },
   external: (id) => /^[@a-z]/.test(id) && !INSIDE.includes(id),
   plugins: [noSubprograms, builtins, licences],
   output: {
@@ -147,20 +149,19 @@ export default defineConfig({
 
 const PAGE = "src/surfaces/inspect/page";
 
-/** The page's own files, beside its script. The server has a name for each of them. */
+/** The page's three files, as small as they get: nothing but the server reads them. */
 const pageFiles: Plugin = {
   name: "page-files",
-  generateBundle() {
-    for (const [file, name] of [
-      ["index.html", "inspect-page.html"],
-      ["page.css", "inspect-page.css"],
-    ] as const) {
-      this.emitFile({
-        type: "asset",
-        fileName: name,
-        source: readFileSync(`${PAGE}/${file}`, "utf8"),
-      });
+  generateBundle(_, bundle) {
+    const emit = (fileName: string, text: string) =>
+      this.emitFile({ type: "asset", fileName, source: brotliCompressSync(text) });
+    for (const file of Object.values(bundle)) {
+      if (file.type !== "chunk") continue;
+      emit(`${file.fileName}.br`, file.code);
+      delete bundle[file.fileName];
     }
+    emit("inspect-page.html.br", readFileSync(`${PAGE}/index.html`, "utf8"));
+    emit("inspect-page.css.br", readFileSync(`${PAGE}/page.css`, "utf8"));
   },
 };
 

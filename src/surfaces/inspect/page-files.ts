@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { brotliDecompressSync } from "node:zlib";
 
 /** The page, as the build made it. It has no data and no token. */
 export interface PageFiles {
@@ -11,6 +12,7 @@ export interface PageFiles {
 const FOLDER = new URL(import.meta.url.endsWith(".ts") ? "../../../dist/" : "./", import.meta.url);
 
 export function readPageFiles(): PageFiles {
-  const read = (name: string) => readFileSync(new URL(`inspect-page.${name}`, FOLDER), "utf8");
+  const read = (name: string) =>
+    brotliDecompressSync(readFileSync(new URL(`inspect-page.${name}.br`, FOLDER))).toString();
   return { html: read("html"), script: read("js"), style: read("css") };
 }
