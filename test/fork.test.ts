@@ -146,6 +146,34 @@ test("a fork teaches the project nothing again, and is allowed nothing that the 
   expect((await stores.sessions.load(fork.sessionId))?.allowed).toBeUndefined();
 });
 
+test("what had left the other session's window before a fork comes back in the fork, until it is forgotten or the other session is deleted", async () => {
+  const { service, say } = await openProject();
+  const { sessionId } = await service.createSession({});
+  const secret = "My sister Mirela keeps bees near Constanta, twelve hives.";
+  await say(sessionId, secret);
+  for (let turn = 0; turn < 6; turn += 1) await say(sessionId, `${turn} ${FILLER}`);
+  await service.compact({ sessionId });
+  const question = "How many hives of bees does my sister Mirela keep?";
+  const ask = async () => {
+    const fork = await service.forkSession({ sessionId });
+    return { ...fork, sent: JSON.stringify(await say(fork.sessionId, question)) };
+  };
+  const first = await ask();
+  expect(first.sent).toContain("[Recalled from memory]");
+  expect(first.sent).toContain("twelve hives");
+  const { history } = await service.read({ sessionId: first.sessionId });
+  const [entry] = (await service.searchMemory({ query: secret, sessionId })).filter(
+    ({ content }) => content === secret,
+  );
+  await service.forgetMemory({ ids: [entry?.id ?? ""] });
+  const { events } = await service.readLog({ sessionId: first.sessionId, limit: 1000 });
+  expect(JSON.stringify(events)).not.toContain("twelve hives");
+  expect((await ask()).sent).not.toContain("twelve hives");
+  await service.delete({ sessionId, now: true });
+  const after = await service.read({ sessionId: first.sessionId });
+  expect(after.history).toHaveLength(history.length);
+});
+
 test("the last prompt is edited in a fork at the event before it", async () => {
   const { service, say } = await openProject();
   const { sessionId } = await service.createSession({ systemPrompt: "Be brief." });

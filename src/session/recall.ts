@@ -3,6 +3,7 @@ import type { MemoryRecalled } from "../core/event.ts";
 import type { MemoryEntry, MemoryFilter, MemoryStore } from "../core/memory-store.ts";
 import { contentText, isSummary } from "../core/message.ts";
 import type { MeasuredBar } from "../core/recalled.ts";
+import { OWN_AGENT } from "../core/session-source.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { NO_TRACES } from "../core/traces.ts";
 import { startsTurn } from "../core/turn.ts";
@@ -22,6 +23,7 @@ const CAUGHT_UP = new WeakMap<SessionState, number>();
  * memory, and in a service that recalls nothing.
  *
  *     this session     what a compaction took out of the window
+ *     its origin       if it is a fork: what had left the window of the other session before
  *     other sessions   if the service recalls from the project, and this one has nothing sure
  */
 export function recallOf(core: ServiceCore, state: SessionState): Recall | undefined {
@@ -34,6 +36,7 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
     const places = [
       // Before the first compaction the window shows all.
       ...(state.compactions > 0 ? [ownSession(state, memory)] : []),
+      ...originOf(core, state, memory),
       ...(core.options.recallFrom === "project" ? [otherSessions(core, state, memory)] : []),
     ];
     if (tokensMax <= 0 || places.length === 0) return undefined;
@@ -62,7 +65,7 @@ interface Place {
   /** The score that the best record needs, if it is known. */
   readonly knownBar: number | undefined;
   bar(): Promise<number>;
-  isNew(entry: Pick<MemoryEntry, "id" | "content">): boolean;
+  isNew(entry: Pick<MemoryEntry, "id" | "content" | "source">): boolean;
 }
 
 /** What was said gets to memory in the background. Once it has all that left, it need not have the rest. */
@@ -106,10 +109,33 @@ function ownSession(state: SessionState, memory: Pick<MemoryStore, "list" | "sea
   };
 }
 
+/** The session that a fork goes on from, up to there. What its window had is in the fork too. */
+function originOf(core: ServiceCore, state: SessionState, memory: MemoryStore): readonly Place[] {
+  const { agent, parent } = state.settings.source ?? {};
+  if (agent !== OWN_AGENT || parent?.relation !== "fork") return [];
+  const { id, event = 0 } = parent;
+  const place = elsewhere(core, state, memory);
+  const isBefore = ({ source }: Pick<MemoryEntry, "source">) => source && source.to <= event;
+  return [
+    {
+      ...place,
+      among: { sessions: { only: [id] } },
+      isNew: (entry) => Boolean(isBefore(entry)) && place.isNew(entry),
+    },
+  ];
+}
+
 function otherSessions(core: ServiceCore, state: SessionState, memory: MemoryStore): Place {
+  return { among: { sessions: { except: [state.id] } }, ...elsewhere(core, state, memory) };
+}
+
+function elsewhere(
+  core: ServiceCore,
+  state: SessionState,
+  memory: MemoryStore,
+): Omit<Place, "among"> {
   let isShown: ((entry: Pick<MemoryEntry, "content">) => boolean) | undefined;
   return {
-    among: { sessions: { except: [state.id] } },
     knownBar: undefined,
     bar: () => memoryBar(memory, core.options.stores?.events),
     isNew(entry) {
