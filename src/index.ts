@@ -307,6 +307,8 @@ export type {
   EventStore,
   HistoryHit,
   HistoryQuery,
+  IndexedKind,
+  KindsRange,
   PositionedEvent,
   Redaction,
   RepairedEvent,
