@@ -288,6 +288,8 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
       .first();
     await record.getByRole("button", { name: "Not this" }).click();
     await record.getByText("never comes back by itself here again").waitFor();
+    await record.getByRole("button", { name: "Let it come back" }).click();
+    await record.getByRole("button", { name: "Not this" }).waitFor();
   });
 
   test("a session is forked before a prompt, and both know each other", async () => {

@@ -202,6 +202,10 @@ export class SessionLog {
           `Refused ${payload.records.length} records: they come back by themselves no more`,
         );
         return;
+      case "recall_allowed":
+        for (const id of payload.records) this.refused.delete(id);
+        this.#note(at, "quiet", `Took back the refusal of ${payload.records.length} records`);
+        return;
       default: {
         const note = noteOf(payload);
         if (note) this.#note(at, ...note);

@@ -54,7 +54,7 @@ function textOf(outcome: Outcome): string {
   return `${plain(outcome.reason)} ${amount(outcome.tokens_over)} tokens are too many.`;
 }
 
-/** A record that came back by itself, and is about something else: it never does so in this session again. */
+/** A record that came back by itself, and is about something else: it does so in this session no more, or again. */
 export function NotThis({
   source,
   session,
@@ -67,17 +67,23 @@ export function NotThis({
   readonly isRefused: boolean;
 }) {
   const { failed, work } = useWork(() => {});
-  if (isRefused) return <span>never comes back by itself here again</span>;
-  const path = `sessions/${encodeURIComponent(session)}/refuse-recall`;
+  const [what, title] = isRefused
+    ? (["allow", "It may come back by itself in this session again"] as const)
+    : ([
+        "refuse",
+        "It never comes back by itself in this session again. Searches still find it",
+      ] as const);
+  const path = `sessions/${encodeURIComponent(session)}/${what}-recall`;
   return (
     <>
+      {isRefused && <span>never comes back by itself here again</span>}
       <button
         type="button"
         class="link"
-        title="It never comes back by itself in this session again. Searches still find it"
+        title={title}
         onClick={() => work(source.send("POST", path, { ids: [id] }))}
       >
-        Not this
+        {isRefused ? "Let it come back" : "Not this"}
       </button>
       <Failure error={failed} />
     </>
