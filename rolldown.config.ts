@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { type ChunkingContext, defineConfig, type Plugin } from "rolldown";
+import { minifySync } from "rolldown/utils";
 
 // docs/decisions/0010-a-bundle.md says why there is one, and what it gains.
 
@@ -110,6 +111,15 @@ const noSubprograms: Plugin = {
       : undefined,
 };
 
+/** Other packages' code is minified: no error of ours shows it. What draws `rkat chat` is, once it is in its chunk. */
+const smallPackages: Plugin = {
+  name: "small-packages",
+  transform: (code, id) =>
+    id.includes("/node_modules/") && !isDrawing(id)
+      ? minifySync(id, code, { module: true }).code
+      : undefined,
+};
+
 /** The chunk of the packages that draw `rkat chat`. */
 export const DRAWING = "drawing";
 
@@ -128,7 +138,7 @@ export default defineConfig({
   transform: { target: "node22" },
   experimental: { attachDebugInfo: "none" },
   external: (id) => /^[@a-z]/.test(id) && !INSIDE.includes(id),
-  plugins: [noSubprograms, builtins, licences],
+  plugins: [noSubprograms, smallPackages, builtins, licences],
   output: {
     dir: "dist",
     chunkFileNames: "[name]-[hash].js",

@@ -47,7 +47,8 @@ export function recordOfRecalled(record: HostRecord): HostRecord {
     since ??= lastOf(now);
     const from = since;
     const recalled = now.recalled.filter(({ seq }) => seq > from);
-    return { ...now, items: NO_ITEMS, recalled, done: () => "no" };
+    const { changedAtMs, refused } = now;
+    return { items: NO_ITEMS, changedAtMs, recalled, refused, done: () => "no" };
   };
   return {
     read,
