@@ -181,7 +181,7 @@ test("`doctor` finds a damaged store and permissions that are too open, and fail
   for (const path of [".rkat", ".rkat/rkat.db"]) chmodSync(join(project.folder, path), 0o755);
   const { code, stdout } = await project.rkat(["doctor"]);
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^✗ store .*rkat\.db: file is not a database/m);
+  expect(stdout).toMatch(/^✗ store .*rkat\.db: it is not a database \(file is not a database\)/m);
   expect(stdout).toMatch(/^✗ permissions .*chmod go=/m);
   const report = await project.rkat(["doctor", "--json"]);
   expect(report.code).toBe(1);

@@ -29,7 +29,7 @@ export function examineStore(file: string): readonly string[] {
     }
   } catch (error) {
     const known = knownFailure(error);
-    return [known ? `it ${known.what} (${errorText(error)}). ${known.hint}` : errorText(error)];
+    return [known ? `it ${known.what} (${errorText(error)})` : errorText(error)];
   }
 }
 
