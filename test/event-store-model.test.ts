@@ -32,7 +32,8 @@ const append = fc
       async (store, model) => {
         const last = logOf(model, session).length;
         const appending = store.append(session, last + stale, words.map(said));
-        if (stale !== 0) return assert.rejects(appending, { code: "SESSION_CONFLICT" });
+        const code = last + stale < 0 ? "INVALID_PARAMS" : "SESSION_CONFLICT";
+        if (stale !== 0) return assert.rejects(appending, { code });
         assert.equal(await appending, last + words.length);
         words.forEach((word, index) => {
           model.log.push({ session, seq: last + 1 + index, word });

@@ -158,9 +158,11 @@ test("readers of a session that wait or fell behind read its log together", asyn
   reads = 0;
   const readers = 200;
   const stop = new AbortController();
+  const { signal } = stop;
+  const all = { sessionId, afterSeq: 0 };
   const ends = Array.from({ length: readers }, async () => {
     let seen = 0;
-    for await (const { seq } of service.subscribe({ sessionId, afterSeq: 0 }, stop)) seen = seq;
+    for await (const { seq } of service.subscribe(all, { signal })) seen = seq;
     return seen;
   });
   // All of them have read the log, and have looked into it for the events of other processes.
