@@ -254,15 +254,20 @@ interface Places {
 
 const MARKS_BYTES_MAX = 4_096;
 
-/** The stores that this process made. Some file systems keep no time of birth. */
+/**
+ * The stores that this process made on file systems that keep no time of birth. Elsewhere the mark alone counts, so
+ * that another process can take it back.
+ */
 const made = new Set<string>();
 
 /** Marks a store that is being made, before it gets its name. */
 export function markAsMadeHere({ folder, dataFolder }: Places, unseen: string): void {
   const found = lookFrom(unseen);
   if (!found) return;
-  made.add(birthOf(found));
-  if (found.birthtimeNs === 0n) return;
+  if (found.birthtimeNs === 0n) {
+    made.add(birthOf(found));
+    return;
+  }
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND;
   const file = join(dataFolder, MADE_HERE);
   const line = `${markOf(found)}\n`;
@@ -283,8 +288,7 @@ function isMadeHere(
 ): boolean {
   const found = lookFrom(storeFile);
   if (!found?.isFile()) return false;
-  if (made.has(birthOf(found))) return isWithoutHome();
-  if (found.birthtimeNs === 0n) return false;
+  if (found.birthtimeNs === 0n) return made.has(birthOf(found)) && isWithoutHome();
   try {
     const lines =
       readSmallFile(folder, join(dataFolder, MADE_HERE), MARKS_BYTES_MAX)?.split("\n") ?? [];
