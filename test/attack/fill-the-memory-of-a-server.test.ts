@@ -31,9 +31,17 @@ for (const kind of ["turns", "compactions", "requests", "subscriptions"]) {
   test(`${TIMES} ${kind} leave nothing behind`, async () => {
     const args = ["--expose-gc", "--disable-warning=ExperimentalWarning", SOAK, kind, `${TIMES}`];
     const { stdout } = await promisify(execFile)(process.execPath, args);
-    const { early, end } = JSON.parse(stdout) as { early: number; end: number };
-    expect(end - early).toBeLessThan(GROWTH_BYTES_MAX);
+    expect(growthIn(JSON.parse(stdout))).toBeLessThan(GROWTH_BYTES_MAX);
   }, 600_000);
+}
+
+/**
+ * How much the heap grew in three quarters of the work, by the middle one of them. What stays shows in each; what a
+ * process does once, such as a merge that a slow machine has time for, in one.
+ */
+function growthIn([first, second, third, last]: readonly [number, number, number, number]): number {
+  const [, middle = 0] = [second - first, third - second, last - third].sort((a, b) => a - b);
+  return 3 * middle;
 }
 
 test("a subscriber that waits keeps none of the events that it took in memory", async () => {

@@ -9,7 +9,7 @@ import { scriptedModel } from "../../src/testing.ts";
 
 /**
  * Does one kind of work again and again in one process, with one signal that never aborts, as a
- * server has it. Prints the bytes of the heap after a quarter of the work, and after all of it.
+ * server has it. Prints the bytes of the heap after each quarter of the work.
  */
 const [kind = "", timesText = "100"] = process.argv.slice(2);
 const times = Number(timesText);
@@ -108,12 +108,12 @@ async function heapBytes(): Promise<number> {
 
 const work = KINDS[kind];
 if (!work) throw new Error(`There is no kind of work called ${kind}.`);
-let early = 0;
+const quarters: number[] = [];
 for (let round = 0; round < times; round += 1) {
-  if (round === Math.floor(times / 4)) early = await heapBytes();
   await work(round);
+  if ((round + 1) % (times / 4) === 0) quarters.push(await heapBytes());
 }
-process.stdout.write(JSON.stringify({ early, end: await heapBytes() }));
+process.stdout.write(JSON.stringify(quarters));
 await service.close();
 await stores.close();
 rmSync(folder, { recursive: true });
