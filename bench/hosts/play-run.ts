@@ -137,7 +137,7 @@ export async function playRun(
 
 const NOTHING = { inRequest: 0, answered: 0 };
 
-/** How many questions the memory answers, or the request once a person asks them. Searches come first: then nobody has asked. */
+/** How many questions the memory answers, or the request once a person asks them. Searches come first: a question that was asked is in memory too. */
 async function answersOf(
   { questions }: AgentRun,
   loop: HostLoop,

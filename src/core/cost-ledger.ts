@@ -1,5 +1,5 @@
-import type { CostTotals, ListedCall } from "./cost-totals.ts";
-import type { DurableEvent, StoredEvent } from "./event.ts";
+import type { Compacted, CostTotals, ListedCall } from "./cost-totals.ts";
+import type { StoredEvent } from "./event.ts";
 import { isSummary } from "./message.ts";
 import type { CallCost, CompactionCost, Cost, SessionCost } from "./operations/cost.ts";
 import { costOf, dollars, type FullPrice, type PriceTable, priceOf } from "./prices.ts";
@@ -26,11 +26,6 @@ class Sum {
   }
 }
 
-type Compacted = Extract<
-  DurableEvent,
-  { type: "compaction_completed" | "compaction_failed" | "tool_output_pruned" }
->;
-
 /** A compaction whose effect the calls after it show. Money is in billionths of a dollar. */
 interface OpenCompaction {
   readonly seq: number;
@@ -53,7 +48,7 @@ interface OpenTurn {
 }
 
 /**
- * What the newest turns of a session cost: a fold of the events since the turn before them.
+ * The costs of the newest turns of a session: a fold of the events since the turn before them.
  *
  *     run_started ─► turn_completed … compaction_completed … turn_completed ─► run_started …
  *     └ a turn       └ a call         └ a call for the summary; what the calls after it save
@@ -71,7 +66,7 @@ export class CostLedger {
   #model: string;
   /** The last change of the history. Each call saves what it took away. */
   #now: OpenCompaction | undefined;
-  /** What was in effect before each change of the history, and before each undo of one. */
+  /** The change in effect before each change of the history, and before each undo of one. */
   readonly #before = new Map<number, OpenCompaction | undefined>();
   /** Whether the last call read from the provider's cache. */
   #isCached = false;

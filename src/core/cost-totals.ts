@@ -17,7 +17,7 @@ interface Tokens {
   readonly unwritten: number;
 }
 
-/** What was spent on one model, and what compactions saved and cost there. */
+/** The tokens of one model: those of all calls, of summaries, and those that compactions saved and cost. */
 interface OfModel {
   readonly all: Tokens;
   readonly summaries: Tokens;
@@ -27,7 +27,7 @@ interface OfModel {
   readonly rewritten: { readonly input: number; readonly written: number };
 }
 
-/** What the next calls show. */
+/** The change of the history whose effect the next calls show, and the records that they carry. */
 interface InEffect {
   /** The last change of the history; null when there is none. Each call saves what it took away. */
   readonly compaction: {
@@ -52,7 +52,7 @@ interface Counts {
   readonly recalled_tokens: number;
 }
 
-/** What a snapshot has of it. Its size depends on the number of models. */
+/** The totals in a snapshot. Their size depends on the number of models. */
 export interface CostSnapshot {
   readonly models: Readonly<Record<string, OfModel>>;
   readonly counts: Counts;
@@ -61,7 +61,8 @@ export interface CostSnapshot {
   readonly cached: boolean;
 }
 
-type Compacted = Extract<
+/** A change of the history, or a try. */
+export type Compacted = Extract<
   DurableEvent,
   { type: "compaction_completed" | "compaction_failed" | "tool_output_pruned" }
 >;
@@ -75,7 +76,7 @@ export class CostTotals {
   readonly #models = new Map<string, OfModel>();
   #counts = NO_COUNTS;
   #now: InEffect = NOTHING;
-  /** What was in effect before each change of the history, and before each undo of one. An undo folds the log again. */
+  /** The effect before each change of the history, and before each undo of one. An undo folds the log again. */
   readonly #before = new Map<number, InEffect>();
   #isCached = false;
 
@@ -133,7 +134,7 @@ export class CostTotals {
     this.#isCached = cached;
   }
 
-  /** What a call shows of the compaction before it. */
+  /** Adds what a call saved, or paid again, because of the compaction before it. */
   #show(usage: Usage, model: string, cached: boolean): void {
     const { compaction } = this.#now;
     if (!compaction) return;

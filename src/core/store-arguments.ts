@@ -17,7 +17,6 @@ import {
   oneOf,
   record,
   recordOf,
-  requireArguments,
   signal,
   someText,
   text,
@@ -27,45 +26,10 @@ import {
 } from "./options.ts";
 
 /** The arguments of a method, in their order. A name that ends in `?` may be left out. */
-type Arguments = readonly (readonly [name: string, check: Check])[];
+export type Arguments = readonly (readonly [name: string, check: Check])[];
 
 /** The methods of a store that take arguments. */
-export type StoreMethods = Readonly<Record<string, Arguments>>;
-
-/** Methods that return something to read or a function instead of a promise: they throw at once. */
-const AT_ONCE: ReadonlySet<string> = new Set(["read of events", "watch of events"]);
-
-/** The method, which refuses arguments that are not what it takes before it does anything. */
-export function checkedMethod<Method extends (...args: never[]) => unknown>(
-  store: string,
-  name: string,
-  method: Method,
-): Method {
-  const named = STORE_METHODS[store]?.[name];
-  if (!named) return method;
-  const of = `${store}.${name}()`;
-  const throwsAtOnce = AT_ONCE.has(`${name} of ${store}`);
-  function checked(this: unknown, ...args: never[]) {
-    try {
-      requireArguments(of, named as Arguments, args);
-    } catch (error) {
-      if (throwsAtOnce) throw error;
-      return Promise.reject(error);
-    }
-    return method.apply(this, args);
-  }
-  return checked as Method;
-}
-
-/** Lets the methods of a class refuse arguments that are not what they take. */
-export function checkMethods(store: string, { prototype }: { readonly prototype: object }): void {
-  for (const name of Object.keys(STORE_METHODS[store] ?? {})) {
-    const method = Object.getOwnPropertyDescriptor(prototype, name)?.value;
-    if (typeof method !== "function") continue;
-    const value = checkedMethod(store, name, method);
-    Object.defineProperty(prototype, name, { value, configurable: true, writable: true });
-  }
-}
+type StoreMethods = Readonly<Record<string, Arguments>>;
 
 const texts = listOf(someText);
 const limit = whole(0);
@@ -326,24 +290,13 @@ const learned = {
   goal: someText,
   sources: texts,
 } as const;
+/** Those of them that are always there. */
+const LEARNED = ["id", "kind", "content", "tags", "origin", "time"] as const;
 const newKnowledge = listOf(
-  withFields({ ...learned, keys: texts, likeness }, [
-    "id",
-    "kind",
-    "content",
-    "tags",
-    "origin",
-    "time",
-    "keys",
-  ]),
+  withFields({ ...learned, keys: texts, likeness }, [...LEARNED, "keys"]),
 );
 const entry = withFields({ ...learned, lastTime: someText, edited: flag, usedAt: someText }, [
-  "id",
-  "kind",
-  "content",
-  "tags",
-  "origin",
-  "time",
+  ...LEARNED,
   "lastTime",
   "count",
   "pinned",
@@ -482,7 +435,7 @@ const IMPORTS: StoreMethods = {
 };
 
 /** What the methods of each store take, by the store's name among `Stores`. */
-const STORE_METHODS: Readonly<Record<string, StoreMethods>> = {
+export const STORE_METHODS: Readonly<Record<string, StoreMethods>> = {
   events: EVENTS,
   sessions: SESSIONS,
   memory: MEMORY,

@@ -62,7 +62,7 @@ export async function turnsAt(events: EventIndex, sessionId: string, seq: number
   return turns;
 }
 
-/** The event that begins a turn, from 0; undefined when the log ends before it. It asks for a few events between the first and the last. */
+/** The event that begins a turn, from 0; undefined when the log ends before it. It halves the log until it has found it. */
 export async function beginningOfTurn(
   events: EventIndex & Pick<EventStore, "lastSeq">,
   sessionId: string,

@@ -44,7 +44,11 @@ async function totalsOf(state: SessionState, read: ReadLog): Promise<CostTotals>
  */
 async function lastTurns(
   read: ReadLog,
-  { limit, totals, seq }: { readonly limit: number; readonly totals: CostTotals; seq: number },
+  {
+    limit,
+    totals,
+    seq,
+  }: { readonly limit: number; readonly totals: CostTotals; readonly seq: number },
 ): Promise<readonly StoredEvent[]> {
   if (totals.turns === 0) return [];
   const log: StoredEvent[] = [];

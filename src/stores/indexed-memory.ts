@@ -1,3 +1,4 @@
+import { checkMethods } from "../core/checked-methods.ts";
 import type { Embedder } from "../core/embedder.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type {
@@ -10,7 +11,6 @@ import type {
   MemoryStore,
   Watch,
 } from "../core/memory-store.ts";
-import { checkMethods } from "../core/store-arguments.ts";
 import { addEntries } from "../indexing/add.ts";
 import { type Deleted, deleteEntries, deleteSession } from "../indexing/delete.ts";
 import { listEntries, memoryStats, readEntries } from "../indexing/list.ts";

@@ -1,3 +1,4 @@
+import { checkMethods } from "../../core/checked-methods.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, NewEvent, StoredEvent } from "../../core/event.ts";
 import { jsonOf, plainEvent } from "../../core/event-shape.ts";
@@ -10,7 +11,6 @@ import type {
   PositionedEvent,
   Redaction,
 } from "../../core/event-store.ts";
-import { checkMethods } from "../../core/store-arguments.ts";
 import { beginsTurn } from "../../core/turn.ts";
 import { searchHistory } from "../history/search-history.ts";
 

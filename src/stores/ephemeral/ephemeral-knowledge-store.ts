@@ -1,3 +1,4 @@
+import { checkMethods } from "../../core/checked-methods.ts";
 import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "../../core/knowledge.ts";
 import type {
   KnowledgeChange,
@@ -8,7 +9,6 @@ import type {
   RecordedBatch,
   Unheard,
 } from "../../core/knowledge-store.ts";
-import { checkMethods } from "../../core/store-arguments.ts";
 import { KnowledgeMap } from "../knowledge/knowledge-map.ts";
 import {
   editKnowledge,

@@ -1,3 +1,4 @@
+import { checkMethods } from "../../core/checked-methods.ts";
 import {
   ifSureEnough,
   type MemoryCheck,
@@ -10,7 +11,6 @@ import {
   memoryFilter,
   type ScorePart,
 } from "../../core/memory-store.ts";
-import { checkMethods } from "../../core/store-arguments.ts";
 import { utf8Bytes } from "../../core/tokens.ts";
 import { hasOnlyStopWords, readQuestion } from "../../indexing/score/question.ts";
 import { reportedScore } from "../../indexing/score/score.ts";

@@ -238,7 +238,7 @@ function makeRoom(rows: KnowledgeRows, fresh: NewKnowledge, limits: KnowledgeLim
   return true;
 }
 
-/** Whether an entry is somebody else's word than the user's. */
+/** Whether an entry is not the user's own word. */
 export function isForeign({
   origin,
   edited = false,

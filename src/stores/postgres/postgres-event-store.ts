@@ -1,3 +1,4 @@
+import { checkMethods } from "../../core/checked-methods.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { NewEvent, StoredEvent } from "../../core/event.ts";
 import { jsonOf, mendedEvent } from "../../core/event-shape.ts";
@@ -13,7 +14,6 @@ import type {
 } from "../../core/event-store.ts";
 import { isTime } from "../../core/instant.ts";
 import type { HeldLease } from "../../core/session-store.ts";
-import { checkMethods } from "../../core/store-arguments.ts";
 import { HAS_KIND_MARK, KIND_MARK, kindMark } from "../history/event-kind.ts";
 import {
   type EventRow,

@@ -86,24 +86,13 @@ export function notThisCommand(sessions: Command, context: CliContext): void {
     sessions,
     "not-this",
     "never recall these records of memory by themselves in this session again",
-  )
-    .argument("[ids...]", "their ids in memory; without one, lists what came back last")
-    .option("--json", "for scripts")
-    .action((name: string, ids: string[], { json }: { json?: true }) =>
-      withSession(
-        context,
-        command,
-        name,
-        async (service, sessionId) => {
-          if (ids.length === 0 && !json) {
-            const records = await lastRecalled(service, sessionId);
-            return await stdout.write(renderRecords(records));
-          }
-          await printRefusals(context, await service.refuseRecall({ sessionId, ids }), json);
-        },
-        { includeArchived: false },
-      ),
-    );
+  ).argument("[ids...]", "their ids in memory; without one, lists what came back last");
+  changesRefusals(command, context, async (service, asked, { json }) => {
+    if (asked.ids.length > 0 || json) return await service.refuseRecall(asked);
+    const records = await lastRecalled(service, asked.sessionId);
+    await stdout.write(renderRecords(records));
+    return undefined;
+  });
 }
 
 /** `rkat sessions allow-recall`. */
@@ -112,27 +101,37 @@ export function allowRecallCommand(sessions: Command, context: CliContext): void
     sessions,
     "allow-recall",
     "let records of memory that were refused come back by themselves again",
-  )
-    .argument("<ids...>", "their ids in memory")
-    .option("--json", "for scripts")
-    .action((name: string, ids: string[], { json }: { json?: true }) =>
-      withSession(
-        context,
-        command,
-        name,
-        async (service, sessionId) => {
-          await printRefusals(context, await service.allowRecall({ sessionId, ids }), json);
-        },
-        { includeArchived: false },
-      ),
-    );
+  ).argument("<ids...>", "their ids in memory");
+  changesRefusals(command, context, (service, asked) => service.allowRecall(asked));
 }
 
-async function printRefusals(
-  { terminal: { stdout } }: CliContext,
-  refusals: RecallRefusals,
-  json: true | undefined,
-): Promise<void> {
-  if (json) return await printJson(stdout, toWire(recallRefusals, refusals));
-  await stdout.write(`${renderRefusals(refusals)}\n`);
+interface JsonFlag {
+  readonly json?: true;
+}
+
+/** Lets a command print the refusals that it changes; nothing for `undefined`. */
+function changesRefusals(
+  command: Command,
+  context: CliContext,
+  change: (
+    service: SessionService,
+    asked: { readonly sessionId: string; readonly ids: string[] },
+    flags: JsonFlag,
+  ) => Promise<RecallRefusals | undefined>,
+): void {
+  const { stdout } = context.terminal;
+  command.option("--json", "for scripts").action((name: string, ids: string[], flags: JsonFlag) =>
+    withSession(
+      context,
+      command,
+      name,
+      async (service, sessionId) => {
+        const refusals = await change(service, { sessionId, ids }, flags);
+        if (!refusals) return;
+        if (flags.json) return await printJson(stdout, toWire(recallRefusals, refusals));
+        await stdout.write(`${renderRefusals(refusals)}\n`);
+      },
+      { includeArchived: false },
+    ),
+  );
 }
