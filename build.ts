@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, normalize } from "node:path";
+import { basename, normalize } from "node:path";
 import { type BuildOptions, build } from "rolldown";
 import { minifySync, parseSync, Visitor } from "rolldown/utils";
 import config, { DRAWING, pageConfig } from "./rolldown.config.ts";
+import { keepReachableTypes } from "./scripts/reachable-types.ts";
 
 // Builds what users install into `dist`. It prints nothing: each `npm ci` runs it.
 
@@ -16,7 +17,7 @@ await build(pageConfig as BuildOptions);
 execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], {
   stdio: "inherit",
 });
-removeUnreachableTypes();
+keepReachableTypes("dist", doors());
 
 /**
  * Code that takes less room. What draws `rkat chat` is other packages' code, and is minified. Ours stays as it was
@@ -34,21 +35,12 @@ function small(name: string, code: string): string {
   return code.replaceAll(/\n[\t ]+/g, (space, at: number) => (inText.has(at) ? space : "\n"));
 }
 
-/** Removes the declarations in `dist` that no door reaches. They describe code that users cannot import. */
-function removeUnreachableTypes(): void {
+/** The declarations of what users import. */
+function doors(): readonly string[] {
   const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
     readonly exports: Readonly<Record<string, string>>;
   };
-  const doors = Object.values(exports).filter((path) => path.endsWith(".js"));
-  const needed = new Set(doors.map((path) => normalize(declarationOf(path))));
-  // The set grows while it is read.
-  for (const file of needed) {
-    const imports = readFileSync(file, "utf8").matchAll(/(?:from |import\()"(\.[^"]+)"/g);
-    for (const [, path = ""] of imports) needed.add(join(dirname(file), declarationOf(path)));
-  }
-  for (const file of globSync("dist/**/*.d.ts")) if (!needed.has(file)) rmSync(file);
-}
-
-function declarationOf(path: string): string {
-  return path.replace(/\.[jt]s$/, ".d.ts");
+  return Object.values(exports).flatMap((path) =>
+    path.endsWith(".js") ? [normalize(path.replace(/\.js$/, ".d.ts"))] : [],
+  );
 }
