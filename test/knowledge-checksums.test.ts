@@ -15,6 +15,7 @@ import {
   postgresPool,
   postgresUrl,
 } from "./support/postgres.ts";
+import { sampled } from "./support/trials.ts";
 
 /** What is told to a new session of a store with three changed rows, and what else there is. */
 async function withChangedRows(open: () => Stores, change: (sql: string) => Promise<unknown>) {
@@ -93,6 +94,85 @@ test.skipIf(!hasPostgres)("the same on a server", NEEDS_POSTGRES, async () => {
   const findings = await examinePostgres({ connectionString, schema }, "memory-of-all");
   expect(findings.filter(({ name }) => name === "knowledge")).toHaveLength(3);
 });
+
+/** A change of each column of a row, by a disk or a program, and what doctor says of it. */
+const CHANGES: readonly (readonly [change: string, told: string])[] = [
+  ["knowledge_entry set session_id = 'another'", "has changed"],
+  ["knowledge_entry set pinned = not pinned", "has changed"],
+  ["knowledge_entry set used = not used", "has changed"],
+  ["knowledge_entry set likeness = 'zzz'", "has changed"],
+  ["knowledge_entry set likeness = '{}'", "has changed"],
+  ["knowledge_entry set id = 'another'", "has changed"],
+  ["knowledge_entry set checksum = checksum + 1", "has changed"],
+  ["knowledge_entry set namespace = 'another'", "has lost 1 entry of what the project learned"],
+  ["knowledge_key set entry = 99999", "has lost 1 entry of what the project learned"],
+];
+
+/** What a store has, and what it can learn, after each change. */
+async function afterChange(
+  open: () => Promise<{ stores: Stores; change: (sql: string) => Promise<unknown> }>,
+  sql: string,
+): Promise<readonly string[]> {
+  const { stores, change } = await open();
+  const service = createSessionService({ model: scriptedModel([]), stores });
+  await service.addKnowledge({ kind: "rule", content: "Always use tabs." });
+  await change(`update ${sql}`);
+  await service.addKnowledge({ kind: "rule", content: "Be brief." });
+  const listed = (await service.listKnowledge({})).map(({ content }) => content);
+  await service.close();
+  await stores.close();
+  return listed;
+}
+
+test.each(CHANGES)(
+  "a row after %s is not used, doctor names it, and learning goes on",
+  async (sql, told) => {
+    const path = join(await temporaryFolder(), "rkat.db");
+    const change = async (statement: string) => {
+      const db = new DatabaseSync(path);
+      db.exec(statement);
+      db.close();
+    };
+    const open = async () => ({ stores: sqliteStores({ path }), change });
+    const listed = await afterChange(open, sql);
+    expect(listed).toContain("Be brief.");
+    if (!sql.includes("knowledge_key")) expect(listed).not.toContain("Always use tabs.");
+    expect((await examineStore(path)).join()).toContain(told);
+  },
+);
+
+test.skipIf(!hasPostgres)("each of these on a server", NEEDS_POSTGRES, async () => {
+  const connectionString = await postgresUrl();
+  const pool = await postgresPool();
+  for (const [sql, told] of sampled(CHANGES, { of: 4, at: 0 }, "cases")) {
+    const schema = await freshSchema();
+    const change = (statement: string) =>
+      pool.query(statement.replace("knowledge_", `"${schema}".knowledge_`));
+    const open = async () => ({ stores: postgresStores({ connectionString, schema }), change });
+    const listed = await afterChange(open, sql);
+    expect(listed).toContain("Be brief.");
+    if (!sql.includes("knowledge_key")) expect(listed).not.toContain("Always use tabs.");
+    const findings = await examinePostgres({ connectionString, schema }, "memory-of-all");
+    expect(findings.map(({ detail }) => detail).join()).toContain(told);
+  }
+});
+
+test.each(["position", "revision", "distilled"])(
+  "a %s that is no number of rkat's stops nothing: what was learned is used, and more is learned",
+  async (column) => {
+    for (const value of ["-1", "9007199254740993"]) {
+      const path = join(await temporaryFolder(), "rkat.db");
+      const change = async (statement: string) => {
+        const db = new DatabaseSync(path);
+        db.exec(statement);
+        db.close();
+      };
+      const open = async () => ({ stores: sqliteStores({ path }), change });
+      const listed = await afterChange(open, `knowledge_state set ${column} = ${value}`);
+      expect(listed).toEqual(["Be brief.", "Always use tabs."]);
+    }
+  },
+);
 
 test("a store of an earlier version opens, and its entries get their checksums", async () => {
   const path = join(await temporaryFolder(), "rkat.db");

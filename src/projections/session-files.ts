@@ -1,5 +1,6 @@
 import { readdirSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
+import { SessionError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
 import { isUnreadable } from "../core/event-shape.ts";
 import {
@@ -8,6 +9,7 @@ import {
   type PositionedEvent,
   type Projection,
 } from "../core/event-store.ts";
+import { warn } from "../core/warn.ts";
 import { WorkQueue } from "../core/work-queue.ts";
 import {
   lookAt,
@@ -50,8 +52,8 @@ export type OneWriter = (work: () => Promise<void>) => Promise<void>;
  * it is cut off and written again, so the same log always gives the same bytes. Of all processes
  * one writes at a time. No link is followed.
  *
- * A file that is newer than its checkpoint was changed by somebody else, and comes again from the log with the next
- * event of its session. One that is gone comes back when a process starts.
+ * A file that is gone, or newer than its checkpoint because somebody else changed it, comes again from the log when a
+ * process starts. A link is left as it is, and its session is left out with a warning.
  */
 export class SessionFiles implements Projection {
   readonly name = "session-files";
@@ -63,6 +65,8 @@ export class SessionFiles implements Projection {
   readonly #writes = new WorkQueue();
   /** Whether this process has looked for lost files. */
   #isWhole = false;
+  /** Sessions that were told to be left out. */
+  readonly #leftOut = new Set<string>();
 
   constructor(
     events: Pick<EventStore, "read" | "lastSeq">,
@@ -108,11 +112,14 @@ export class SessionFiles implements Projection {
   async startAgain(): Promise<void> {
     if (!lookAt(this.#root, this.#folder)) return;
     await this.#oneWriter(async () => {
-      const names = [...readdirSync(this.#folder)].filter(isPlainName);
-      const folders = names.filter((name) =>
-        lookAt(this.#root, join(this.#folder, name))?.isDirectory(),
-      );
-      for (const name of folders) remove(this.#root, join(this.#folder, name, "checkpoint"));
+      const found = readdirSync(this.#folder, { withFileTypes: true });
+      for (const { name } of found.filter((one) => one.isDirectory() && isPlainName(one.name))) {
+        try {
+          remove(this.#root, join(this.#folder, name, "checkpoint"));
+        } catch (error) {
+          this.#leaveOut(name, error);
+        }
+      }
       for (const name of ["checkpoint", "index.jsonl"])
         remove(this.#root, join(this.#folder, name));
     });
@@ -134,11 +141,12 @@ export class SessionFiles implements Projection {
     });
   }
 
-  /** Writes the files that were deleted. Without the checkpoint, all sessions are written again. */
+  /** Writes the files that were deleted or changed. Without the checkpoint, all sessions are written again. */
   async #restoreLost(): Promise<void> {
     if (!lookAt(this.#root, this.#folder)) return;
-    const lost = () => this.#known().filter((id) => !this.#look(join(id, "events.jsonl")));
-    const isIndexLost = () => this.#known().length > 0 && !this.#look("index.jsonl");
+    const lost = () => this.#known().filter((id) => !this.#isIntact(id));
+    const isIndexLost = () =>
+      this.#known().length > 0 && this.#isNewer("index.jsonl", "checkpoint");
     if (lost().length === 0 && !isIndexLost()) return;
     await this.#oneWriter(async () => {
       const isWithoutIndex = isIndexLost();
@@ -162,9 +170,7 @@ export class SessionFiles implements Projection {
     const place = new Map(this.#indexed().map(({ sessionId }, at) => [sessionId, at]));
     const files: SessionFile[] = [];
     for (const id of this.#known()) {
-      if (!this.#look(join(id, "checkpoint"))) continue;
-      if (!this.#written(id)) await this.#project(id, []);
-      const file = this.#written(id);
+      const file = await this.#fileOf(id);
       if (file) files.push(file);
     }
     const orderOf = ({ session_id }: SessionFile) => place.get(session_id) ?? place.size;
@@ -175,12 +181,47 @@ export class SessionFiles implements Projection {
     this.#replace("index.jsonl", linesOf(files.map(indexLine)));
   }
 
+  /** What the index says of a session; undefined when it has no files yet, or is left out. */
+  async #fileOf(sessionId: string): Promise<SessionFile | undefined> {
+    try {
+      if (!this.#look(join(sessionId, "checkpoint"))) return undefined;
+      if (!this.#written(sessionId)) await this.#projectIfReadable(sessionId, []);
+      return this.#written(sessionId);
+    } catch (error) {
+      this.#leaveOut(sessionId, error);
+      return undefined;
+    }
+  }
+
   #saveReached(position: number): void {
     this.#replace("checkpoint", `${position}\n`);
   }
 
   #written(sessionId: string): SessionFile | undefined {
     return readSessionFile(this.#read(join(sessionId, "session.json")), sessionId);
+  }
+
+  /** Whether nobody else has changed the files of a session. Those that are links cannot be written either. */
+  #isIntact(sessionId: string): boolean {
+    try {
+      return (
+        this.#look(join(sessionId, "checkpoint")) !== undefined &&
+        BEFORE_CHECKPOINT.every(
+          (name) => !this.#isNewer(join(sessionId, name), join(sessionId, "checkpoint")),
+        )
+      );
+    } catch (error) {
+      this.#leaveOut(sessionId, error);
+      return true;
+    }
+  }
+
+  /** Tells once that a session is left out, because one of its files is a link or belongs to another user. */
+  #leaveOut(sessionId: string, error: unknown): void {
+    if (!SessionError.is(error) || error.code !== "UNSAFE_FILE") throw error;
+    if (!this.#leftOut.has(sessionId))
+      warn(error, `The files of session ${sessionId} stay as they are.`);
+    this.#leftOut.add(sessionId);
   }
 
   /** Whether a file was changed after the one that is always written last. */
@@ -207,7 +248,7 @@ export class SessionFiles implements Projection {
     try {
       await this.#project(sessionId, added);
     } catch (error) {
-      if (!isUnreadable(error)) throw error;
+      if (!isUnreadable(error)) this.#leaveOut(sessionId, error);
     }
   }
 
@@ -261,7 +302,7 @@ export class SessionFiles implements Projection {
     const written = readCheckpoint(this.#read(join(sessionId, "checkpoint")));
     const log = join(sessionId, "events.jsonl");
     const size = this.#look(log)?.size ?? 0;
-    const isOurs = ["events.jsonl", "session.json"].every(
+    const isOurs = BEFORE_CHECKPOINT.every(
       (name) => !this.#isNewer(join(sessionId, name), join(sessionId, "checkpoint")),
     );
     const checkpoint = written && isOurs && size >= written.events_len ? written : START;
@@ -321,6 +362,8 @@ export class SessionFiles implements Projection {
   }
 
   #writeAt(name: string, text: string, offset: number): void {
+    // What has another name elsewhere would change there too.
+    if ((this.#look(name)?.nlink ?? 1) > 1) this.#replace(name, this.#read(name));
     writeAt(this.#root, join(this.#folder, name), text, offset);
   }
 }
@@ -331,6 +374,9 @@ const FILES: ReadonlySet<string> = new Set(["checkpoint"]);
 function indexLine({ session_id, created_at, model, labels }: SessionFile): string {
   return JSON.stringify({ session_id, created_at, model, labels });
 }
+
+/** The files of a session that are written before its checkpoint. */
+const BEFORE_CHECKPOINT: readonly string[] = ["events.jsonl", "session.json"];
 
 /** The files of a session that have its messages. */
 const OF_TEXTS: readonly string[] = ["checkpoint", "events.jsonl", "summary.txt"];

@@ -20,21 +20,34 @@ export function storedEntry(text: string): KnowledgeEntry {
 export interface CheckedEntry {
   readonly id: string;
   readonly kind: string;
+  readonly session_id: string | null;
+  readonly pinned: boolean | number;
+  readonly used: boolean | number;
+  readonly likeness: string | null;
   readonly entry: string;
   /** Of the text of the entry. */
   readonly checksum: number | null;
 }
 
 /** The columns of such a row. */
-export const CHECKED_COLUMNS = "id, kind, entry, checksum";
+export const CHECKED_COLUMNS = "id, kind, session_id, pinned, used, likeness, entry, checksum";
 
 /** Whether an entry is what was stored. One that is not goes into no prompt, and `rkat doctor` names it. */
-export function isIntact({ id, kind, entry, checksum }: CheckedEntry): boolean {
+export function isIntact(row: CheckedEntry): boolean {
+  const { entry, checksum, likeness } = row;
   // A server may answer with anything.
   if (typeof entry !== "string") return false;
   if (checksum === null || Number(checksum) !== checksumOf(entry)) return false;
   const stored = storedEntry(entry);
-  return stored.id === id && stored.kind === kind;
+  // What is deleted with a session and what is evicted is chosen by columns, so they say the same as the entry.
+  return (
+    stored.id === row.id &&
+    stored.kind === row.kind &&
+    (stored.sessionId ?? null) === row.session_id &&
+    Number(stored.pinned) === Number(row.pinned) &&
+    Number(stored.usedAt !== undefined) === Number(row.used) &&
+    (likeness === null || isSignature(parsed(likeness)))
+  );
 }
 
 /** The first 48 bits of the SHA-256 of a text. Both databases can make it. */
@@ -44,9 +57,26 @@ export function checksumOf(text: string): number {
   return createHash("sha256").update(text).digest().readUIntBE(0, 6);
 }
 
-/** Entries that have changed since they were stored, one sentence each. */
-export function changedEntries(rows: Iterable<CheckedEntry>, max: number): readonly string[] {
+/** Counts the hashes that lead to no entry of their namespace. `prefix` is the schema's. */
+export const lostEntries = (prefix = "") =>
+  `select count(distinct hashed.entry) as lost from ${prefix}knowledge_key as hashed
+    left join ${prefix}knowledge_entry as found
+      on found.key = hashed.entry and found.namespace = hashed.namespace
+    where hashed.entry is not null and found.key is null`;
+
+/** Entries that are gone or have changed since they were stored, one sentence each. */
+export function changedEntries(
+  rows: Iterable<CheckedEntry>,
+  lost: number,
+  max: number,
+): readonly string[] {
   const problems: string[] = [];
+  if (lost > 0) {
+    const what = lost === 1 ? "1 entry" : `${lost} entries`;
+    problems.push(
+      `The store has lost ${what} of what the project learned. Restore a backup, or add it again: \`rkat knowledge add\`.`,
+    );
+  }
   for (const row of rows) {
     if (isIntact(row)) continue;
     problems.push(
@@ -58,7 +88,7 @@ export function changedEntries(rows: Iterable<CheckedEntry>, max: number): reado
 }
 
 export function storedSignature(text: string): readonly number[] {
-  return storedJson(text, listOf(isNumber), "An entry of what the project has learned");
+  return storedJson(text, isSignature, "An entry of what the project has learned");
 }
 
 export function storedApproval(text: string): PendingApproval {
@@ -76,6 +106,8 @@ export function storedSource(text: string): LoggedSource {
 export function storedFile(text: string): ImportedFile {
   return storedJson(text, isFile, "The state of an imported file");
 }
+
+const isSignature = listOf(isNumber);
 
 const oneOf =
   (names: readonly string[]): Shape =>
@@ -129,17 +161,21 @@ const isFile = fields({
 });
 
 function storedJson<Value>(text: string, isValue: Shape, what: string): Value {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // It has changed, as said below.
-  }
+  const value = parsed(text);
   if (isValue(value)) return withinNesting(value as Value, WRAPPED_NESTING_MAX);
   throw new SessionError("SESSION_STORE_ERROR", {
     detail: `${what} has changed since it was stored.`,
     hint: "Restore the store from a backup. `rkat doctor` checks the store.",
   });
+}
+
+/** Undefined for a text that is no JSON: it has changed. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -6,7 +6,7 @@ import {
   type PositionedEventRow,
   storedEvent,
 } from "../history/stored-event.ts";
-import { CHECKED_COLUMNS, type CheckedEntry, changedEntries } from "../stored-json.ts";
+import { CHECKED_COLUMNS, type CheckedEntry, changedEntries, lostEntries } from "../stored-json.ts";
 import { PostgresDatabase } from "./postgres-database.ts";
 import type { PostgresAddress } from "./server-address.ts";
 
@@ -58,12 +58,13 @@ export async function examinePostgres(
     const tables = await database.row<Tables>(TABLES, database.schema, namespace, projection);
     if (!server || !tables) return [];
     const entries = await database.rows<CheckedEntry>(ENTRIES);
+    const counted = await database.row<{ lost: number }>(lostEntries("rkat."));
     return [
       { name: "store", state: "good", detail: `${database.address}, schema ${database.schema}` },
       ...serverFindings(server),
       layoutFinding(await database.partitions()),
       ...tableFindings(tables),
-      ...changedEntries(entries, PROBLEMS_MAX).map(
+      ...changedEntries(entries, Number(counted?.lost ?? 0), PROBLEMS_MAX).map(
         (detail): ServerFinding => ({ name: "knowledge", state: "wrong", detail }),
       ),
       ...(await eventFindings(database, namespace)),

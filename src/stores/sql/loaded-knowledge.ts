@@ -168,6 +168,11 @@ export class LoadedKnowledge extends KnowledgeMap {
         where entry ${isIn(all, "bigint")}`,
       ),
       ...some(
+        this.#damaged,
+        (all) => sql`delete from rkat.knowledge_key
+        where entry ${isIn(all, "bigint")}`,
+      ),
+      ...some(
         removed,
         (all) => sql`delete from rkat.knowledge_entry
         where key ${isIn(all, "bigint")}`,
@@ -209,7 +214,9 @@ export class LoadedKnowledge extends KnowledgeMap {
 
   #stateChange({ position, distilled }: StateChange): readonly Statement[] {
     const set = [
-      ...(this.revision === 0 ? [] : [sql`revision = revision + ${this.revision}`]),
+      ...(this.revision === 0
+        ? []
+        : [sql`revision = ${words(numberOf("revision"))} + ${this.revision}`]),
       ...(position === undefined ? [] : [sql`position = ${position}`]),
       ...(distilled === undefined ? [] : [sql`distilled = ${distilled}`]),
     ];
@@ -240,10 +247,20 @@ function some<Item>(
 
 export type State = Readonly<Record<"position" | "revision" | "distilled", number>>;
 
+/** What cannot be a number of rkat's has changed, and counts as 0: then the log is read again, or rules are made again. */
+const STATE = words(
+  ["position", "revision", "distilled"].map((name) => `${numberOf(name)} as ${name}`).join(", "),
+);
+
+function numberOf(name: string): string {
+  const column = `knowledge_state.${name}`;
+  return `case when ${column} between 0 and ${Number.MAX_SAFE_INTEGER} then ${column} else 0 end`;
+}
+
 const NOTHING: State = { position: 0, revision: 0, distilled: 0 };
 
 export function* stateOf(namespace: string): Sql<State> {
-  const found = yield* row<State>(sql`select position, revision, distilled
+  const found = yield* row<State>(sql`select ${STATE}
     from rkat.knowledge_state where namespace = ${namespace}`);
   return found ?? NOTHING;
 }
@@ -254,7 +271,7 @@ export function* lockKnowledge(namespace: string): Sql<State> {
     sql`insert into rkat.knowledge_state (namespace, position, revision, distilled)
       values (${namespace}, 0, 0, 0)
       on conflict (namespace) do update set namespace = excluded.namespace
-      returning position, revision, distilled`,
+      returning ${STATE}`,
   ]);
   return (found[0] ?? NOTHING) as State;
 }

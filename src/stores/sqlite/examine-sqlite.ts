@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { errorText, SessionError } from "../../core/errors.ts";
-import { CHECKED_COLUMNS, type CheckedEntry, changedEntries } from "../stored-json.ts";
+import { CHECKED_COLUMNS, type CheckedEntry, changedEntries, lostEntries } from "../stored-json.ts";
 import { changedEvents } from "./event-commands.ts";
 import { requireSqlite, sqliteVersion, versionOf } from "./open-connection.ts";
 import { knownFailure } from "./store-failure.ts";
@@ -47,5 +47,6 @@ function problemsOf(db: DatabaseSync, path: string): readonly string[] {
   const has = get("SELECT 1 FROM pragma_table_info('knowledge_entry') WHERE name = 'checksum'");
   if (!has) return changed;
   const entries = iterate<CheckedEntry>(`SELECT ${CHECKED_COLUMNS} FROM knowledge_entry`);
-  return [...changed, ...changedEntries(entries, PROBLEMS_MAX)];
+  const { lost = 0 } = get<{ lost: number }>(lostEntries()) ?? {};
+  return [...changed, ...changedEntries(entries, lost, PROBLEMS_MAX)];
 }
