@@ -3,6 +3,7 @@ import type { KnowledgeLimits } from "../../core/knowledge-store.ts";
 import { KnowledgeMap } from "../knowledge/knowledge-map.ts";
 import { FOREIGN_ORIGINS, type Hashes, type KnowledgeRow } from "../knowledge/merge-knowledge.ts";
 import {
+  CHECKED_COLUMNS,
   type CheckedEntry,
   checksumOf,
   isIntact,
@@ -83,7 +84,7 @@ export class LoadedKnowledge extends KnowledgeMap {
     const [keys] = keysOf(namespace, wanted, counts);
     const condition = wanted.all ? sql`namespace = ${namespace}` : keys && sql`key in (${keys})`;
     const found = condition
-      ? yield* rows<SqlRow>(sql`select key, id, kind, version, heard, likeness, entry, checksum
+      ? yield* rows<SqlRow>(sql`select key, version, heard, ${words(CHECKED_COLUMNS)}
           from rkat.knowledge_entry where ${condition} order by key`)
       : [];
     const hashes = yield* hashesOf(namespace, found, wanted);
