@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Operation as Described } from "../src/core/operations/operation.ts";
-import { OPERATIONS } from "../src/core/operations.ts";
+import { OPERATIONS, type OperationName } from "../src/core/operations.ts";
 import {
   type Capability,
   createSessionService,
@@ -12,6 +12,7 @@ import {
 import { sqliteStores } from "../src/sqlite.ts";
 import { SimpleMemoryStore } from "../src/stores/ephemeral/simple-memory-store.ts";
 import { BUILDS, scriptedModel } from "../src/testing.ts";
+import { requestsFor } from "./support/ask-everything.ts";
 import { temporaryFolder } from "./support/obey.ts";
 
 type Request = Readonly<Record<string, unknown>>;
@@ -51,27 +52,6 @@ const QUESTIONS: readonly (readonly [row: string, operation: string, request: Re
   ],
 ];
 
-const REQUESTS: Readonly<Record<string, Request>> = {
-  startTurn: { prompt: "hi" },
-  resume: { prompt: "hi" },
-  appendMessages: { messages: [{ role: "user", content: "hi" }] },
-  importTranscripts: { text: "{}" },
-  pin: { position: 1 },
-  unpin: { position: 1 },
-  readMessage: { message: 1 },
-  bringBack: { message: 1 },
-  refuseRecall: { ids: ["unknown"] },
-  allowRecall: { ids: ["unknown"] },
-  searchMemory: { query: "fox" },
-  addMemory: { content: "The fox." },
-  forgetMemory: { ids: ["unknown"] },
-  searchHistory: { query: "fox" },
-  answerApproval: { approvalId: "unknown", decision: "allow" },
-  revokeAllowed: { tool: "shell" },
-  addKnowledge: { content: "Always run the tests." },
-  editKnowledge: { content: "Always run the tests." },
-};
-
 test("docs/capabilities.md says what each build answers", async () => {
   const names = Object.keys(BUILDS);
   const answers = await Promise.all(
@@ -105,6 +85,15 @@ test("docs/capabilities.md says what each build answers", async () => {
   expect(await readFile("docs/capabilities.md", "utf8")).toContain(table);
 });
 
+/** Names of what is not there. */
+const KNOWN = {
+  message: 1,
+  approvalId: "unknown",
+  knowledgeId: "unknown",
+  memoryId: "unknown",
+  words: "fox",
+};
+
 interface Answers {
   /** Per question: the code of a missing capability, or nothing. */
   readonly codes: readonly (ErrorCode | undefined)[];
@@ -136,13 +125,8 @@ async function answersOf(capabilities: readonly Capability[]): Promise<Answers> 
   for (const [, operation, request] of QUESTIONS) {
     const { sessionId } = await service.createSession({ systemPrompt: "Be brief." });
     await service.startTurn({ sessionId, prompt: "hi" });
-    const { shape } = OPERATIONS[operation as keyof typeof OPERATIONS].request;
-    const asked = {
-      ...("sessionId" in shape && operation !== "forgetMemory" ? { sessionId } : {}),
-      ...("knowledgeId" in shape ? { knowledgeId: "unknown" } : {}),
-      ...REQUESTS[operation],
-      ...request,
-    };
+    const [usual] = requestsFor(operation as OperationName, { ...KNOWN, sessionId });
+    const asked = { ...usual, ...request };
     const ask = service[operation as keyof typeof service] as unknown as Operation;
     codes.push(await ask.call(service, asked).then(() => undefined, missing));
   }

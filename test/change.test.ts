@@ -17,6 +17,15 @@ function read(file: string): string {
   return readFileSync(file, "utf8");
 }
 
+/** The sources and supports of tests that have a text. */
+function filesWith(text: RegExp): readonly string[] {
+  const exclude = ["**/node_modules/**", "test/change.test.ts"];
+  const files = globSync(["src/**/*.{ts,tsx}", "test/*.ts", "test/{attack,support}/**/*.ts"], {
+    exclude,
+  });
+  return files.filter((file) => text.test(read(file)));
+}
+
 /** The files that the page names for a change. */
 function filesFor(change: string): readonly string[] {
   const [, section = ""] = PAGE.split(new RegExp(`^## ${change}$`, "m"));
@@ -35,8 +44,29 @@ test("the page has ten changes, and each file that it names is there", () => {
     const files = filesFor(change);
     expect(files.length, change).toBeGreaterThan(1);
     expect(files.filter((file) => !existsSync(file))).toEqual([]);
+    const again = files.filter((file, at) => files.indexOf(file) !== at);
+    expect(again, `${change} names a file twice`).toEqual([]);
   }
 });
+
+/** Tables of the code that have a row for every one of a kind. A table of this sort is on the page. */
+const WHOLE_TABLES = {
+  "An operation": /(?<!Partial<(?:Readonly<)?)Record<OperationName,|^ {2}"knowledge unpin": /m,
+  "A kind of event": /\[\w+ in DurableEvent\["type"\]\]|\[\w+ in Type\]/,
+  "A format of transcripts": /(?<!Partial<(?:Readonly<)?)Record<AgentName,|^export const AGENTS\b/m,
+  "A setting": /(?<!Partial<(?:Readonly<)?)Record<SettingKey,|^export const SETTINGS\b/m,
+  "A host": /^ {2}"openai-agents",\n {2}"json-rpc",$/m,
+  "A store": /^ {2}"openai-agents",\n {2}"json-rpc",$/m,
+};
+
+test.each(Object.entries(WHOLE_TABLES))(
+  "%s: each table that needs a row of it is named",
+  (change, table) => {
+    const files = filesWith(table);
+    expect(files.length).toBeGreaterThan(0);
+    expect(files.filter((file) => !filesFor(change).includes(file))).toEqual([]);
+  },
+);
 
 test("a store: the laws have a row for each store", () => {
   const laws = read("test/laws.test.ts") + read("test/memory-laws.test.ts");
@@ -47,15 +77,23 @@ test("a store: the laws have a row for each store", () => {
   }
 });
 
-test("an operation: the page names the places that test/operations.test.ts looks at", () => {
-  const folderOf = (file: string) => file.split("/").slice(0, 2).join("/");
-  const places = [
-    ...read("test/operations.test.ts").matchAll(/^ {2}"[^"]*?: ((?:src|docs)\/[^"<,]+)/gm),
-  ];
-  const folders = new Set(places.map(([, place = ""]) => folderOf(place)));
-  expect(new Set(filesFor("An operation").map(folderOf))).toEqual(
-    new Set([...folders, "docs/surfaces.md"]),
+test("an operation: the page names the places that test/operations.test.ts looks at, and no other source", () => {
+  const asked = read("test/operations.test.ts").matchAll(
+    /^ {2}"[^"]*?: ((?:src|docs|test)\/[\w./<>-]+)": /gm,
   );
+  const places = Array.from(
+    asked,
+    ([, place = ""]) => new RegExp(`^${place.replace("<area>", "[a-z-]+(?:/[a-z-]+)?")}`),
+  );
+  expect(places.length).toBeGreaterThan(10);
+  const named = filesFor("An operation");
+  const lacking = places.filter((place) => !named.some((file) => place.test(file)));
+  expect(lacking.map(String)).toEqual([]);
+  const sources = named.filter((file) => file.startsWith("src/"));
+  const others = sources.filter((file) => !places.some((place) => place.test(file)));
+  expect(others).toEqual([]);
+  // Five files, the row of a new area, a sentence for a new field, and a law.
+  expect(sources.length).toBe(5 + 3);
 });
 
 test("a format: each has a sample, and its agent is in docs/import.md", () => {
@@ -66,7 +104,7 @@ test("a format: each has a sample, and its agent is in docs/import.md", () => {
     const hasSample = sampled.has(format) || withOwnTests.includes(format.agent);
     expect(hasSample, format.agent).toBe(true);
     const [name = ""] = format.agent.split("-");
-    expect(docs.includes(name), format.agent).toBe(true);
+    expect(docs, format.agent).toMatch(new RegExp(`\\b${name}`));
   }
 });
 
@@ -101,12 +139,13 @@ test("a setting: each is read by its key where settings become options", () => {
 });
 
 test("a kind of event: each is in the tables that the page names", () => {
-  const [event = "", , ...others] = filesFor("A kind of event").map(read);
+  const event = read("src/core/event.ts");
+  const forgetting = read("src/forgetting/forget-event.ts");
+  const secrets = read("src/secrets/redact-message.ts");
   const [durable = ""] = /export type DurableEvent =[^;]*;/s.exec(event) ?? [];
   const kinds = [...event.matchAll(/readonly type: "([a-z_]+)"/g)].map(([, kind = ""]) => kind);
   expect(durable).not.toBe("");
   expect(kinds.length).toBeGreaterThan(30);
-  const [, , forgetting = "", secrets = ""] = others;
   const transient = /delta|truncated/;
   for (const kind of kinds.filter((each) => !transient.test(each))) {
     expect(forgetting, `${kind} in forget-event.ts`).toMatch(new RegExp(`\\b${kind}\\b`));
@@ -148,9 +187,17 @@ test("a prompt: no other source tells a model what it is", () => {
     // The laws and the template of settings have samples of a user's prompt.
     (file) =>
       !/\.test\.ts$|^src.testing.|config-template/.test(file) &&
-      /[`"](?:You are|Your job is|You turn) /.test(read(file)),
+      /[`"](?:You are|Your job is|You turn) |^Your context|\[Recalled from memory\]/m.test(
+        read(file),
+      ),
   );
   expect(told.filter((file) => !filesFor("A prompt").includes(file))).toEqual([]);
+});
+
+test("a prompt: the file of each built-in tool is named", () => {
+  const tools = globSync("src/tools/**/*.ts").filter((file) => /^ +description:/m.test(read(file)));
+  expect(tools.length).toBeGreaterThan(4);
+  expect(tools.filter((file) => !filesFor("A prompt").includes(file))).toEqual([]);
 });
 
 test.each(["docs/design.md", "CONTRIBUTING.md"])(

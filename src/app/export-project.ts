@@ -9,7 +9,7 @@ import { ownKey } from "../config/trust.ts";
 import { hasCapability, hasStore, makeStore, type Workspace } from "../config/workspace.ts";
 import { SessionError } from "../core/errors.ts";
 import { type BackupWork, copyOf, placesToBackUp } from "./back-up.ts";
-import { openService } from "./open-service.ts";
+import { openProjectService } from "./open-project-service.ts";
 import { moveStore, storeName } from "./open-stores.ts";
 import { useOpened } from "./opened.ts";
 
@@ -132,7 +132,7 @@ async function add(
 async function catchUp(workspace: Workspace, access: "existing" | "create"): Promise<void> {
   const { config } = workspace;
   if (!hasStore(workspace) || !hasCapability(config, "memory-store")) return;
-  await useOpened(await openService(workspace, access), async (service) => {
+  await useOpened(await openProjectService(workspace, access), async (service) => {
     await service.listMemory({ limit: 1 });
     if (config.get("knowledge.enabled")) await service.listKnowledge({ limit: 1 });
   });

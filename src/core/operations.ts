@@ -49,6 +49,8 @@ export const OPERATIONS = {
     rpc: "capabilities/get",
     http: { method: "GET", path: "/capabilities" },
     tool: "capabilities",
+    toolText:
+      "List the capabilities of this service: session-store, memory-store, session-compaction. Tools that need another one are not listed.",
     command: "capabilities",
     effect: "reads",
   },

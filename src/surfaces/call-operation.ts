@@ -44,25 +44,17 @@ export function actingFor(
   return { service: service.forUser(user as string), params: request };
 }
 
-/** Operations other than prompts that may teach the project something. */
-const TEACHES: readonly OperationName[] = [
-  "addKnowledge",
-  "editKnowledge",
-  "answerApproval",
-  "appendMessages",
-  "addMemory",
-];
-
 /**
- * A request that says who wrote its prompt. A program sends it, so it is no user's word unless the
- * request says so. An origin without an author belongs to a recording. `author` overrules the request.
+ * A request that says who wrote what is in it, for each operation whose request has an `origin`. A program sends a prompt
+ * and an entry of memory, so they are no user's words unless the request says so. An origin without an author belongs to
+ * a recording. `author` overrules the request, so that no model can teach the project in the user's name.
  */
 export function withAuthor(name: OperationName, request: unknown, author?: Author): unknown {
-  if (!isObject(request)) return request;
-  const isPrompt =
-    name === "addMemory" ||
-    ((name === "startTurn" || name === "resume") && request.prompt !== undefined);
-  if (!isPrompt && !(author && TEACHES.includes(name))) return request;
+  const { shape } = OPERATIONS[name].request;
+  if (!isObject(request) || !("origin" in shape)) return request;
+  if ("prompt" in shape) {
+    if (request.prompt === undefined) return request;
+  } else if (author === undefined && name !== "addMemory") return request;
   const { origin } = request;
   if (origin === undefined) return { ...request, origin: { author: author ?? "program" } };
   return author && isObject(origin) ? { ...request, origin: { ...origin, author } } : request;

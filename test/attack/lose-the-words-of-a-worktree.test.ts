@@ -10,7 +10,7 @@ import {
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { openService } from "../../src/app/open-service.ts";
+import { openProjectService } from "../../src/app/open-project-service.ts";
 import { openMemory } from "../../src/app/open-stores.ts";
 import { useOpened } from "../../src/app/opened.ts";
 import { checkoutAround } from "../../src/config/config-places.ts";
@@ -258,7 +258,7 @@ test("a session knows its branch, and `last` is one of this worktree", async () 
   const tree = one.add();
   const ids: Record<string, string> = {};
   for (const folder of [one.main, tree]) {
-    const opened = await openService(await one.open(folder), "create");
+    const opened = await openProjectService(await one.open(folder), "create");
     const created = await useOpened(opened, (service) =>
       service.createSession({
         model: "ollama/a",
@@ -267,7 +267,7 @@ test("a session knows its branch, and `last` is one of this worktree", async () 
     );
     ids[folder] = created.sessionId;
   }
-  const opened = await openService(await one.open(tree), "existing");
+  const opened = await openProjectService(await one.open(tree), "existing");
   await useOpened(opened, async (service) => {
     const found = async (filters: object) =>
       (await service.list(filters)).map(({ sessionId }) => sessionId);

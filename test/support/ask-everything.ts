@@ -108,19 +108,23 @@ export interface Answered {
   readonly code: string | undefined;
 }
 
+/** The requests of an operation, the plainest first. */
+export function requestsFor(operation: OperationName, known: Known): Asked {
+  return REQUESTS[operation](known);
+}
+
 /** Asks a service everything about what is known of another user, and returns each answer as text. */
 export async function askEverything(
   service: SessionService,
   known: Known,
 ): Promise<readonly Answered[]> {
   const answers: Answered[] = [];
-  for (const [operation, requestsFor] of Object.entries(REQUESTS)) {
-    for (const request of requestsFor(known)) {
+  for (const operation of Object.keys(REQUESTS) as OperationName[]) {
+    for (const request of requestsFor(operation, known)) {
       const events: EventEnvelope[] = [];
       const onEvent = (event: EventEnvelope) => void events.push(event);
-      const name = operation as OperationName;
-      const said = await told(() => service[name](request as never, { onEvent }));
-      answers.push({ operation: name, ...said, text: said.text + JSON.stringify(events) });
+      const said = await told(() => service[operation](request as never, { onEvent }));
+      answers.push({ operation, ...said, text: said.text + JSON.stringify(events) });
     }
   }
   const { sessionId } = known;

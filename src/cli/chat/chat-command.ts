@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { openService, requireModelOf } from "../../app/open-service.ts";
+import { openProjectService, requireModelOf } from "../../app/open-project-service.ts";
 import { useOpened } from "../../app/opened.ts";
 import { hasCapability } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
@@ -34,7 +34,7 @@ export function chatCommand(program: Command, context: CliContext): void {
       let chat: Chat | undefined;
       const approve: Approve = (call, options) => chat?.approve(call, options);
       const asking = { approve, ...toolsOf(flags, workspace.config) };
-      const opened = await openService(workspace, "create", asking);
+      const opened = await openProjectService(workspace, "create", asking);
       await useOpened(opened, async (service) => {
         // A session that does not exist ends the command before the screen opens.
         const sessionId = await begunWith(service, { resume, fork });

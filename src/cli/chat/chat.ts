@@ -1,4 +1,4 @@
-import { requireModelOf } from "../../app/open-service.ts";
+import { requireModelOf } from "../../app/open-project-service.ts";
 import { hasCapability, type Workspace } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
 import { causeTexts, SessionError } from "../../core/errors.ts";

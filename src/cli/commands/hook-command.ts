@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
-import { openService } from "../../app/open-service.ts";
+import { openProjectService } from "../../app/open-project-service.ts";
 import { type StoreAccess, useOpened } from "../../app/opened.ts";
 import { noteTask, readLatest, readRules } from "../../app/read-stored.ts";
 import { type HookInput, oneAtATime, readHookInput } from "../../coding-agents/hook-input.ts";
@@ -247,5 +247,5 @@ async function withServiceOf<Result>(
   access: StoreAccess,
   work: (service: SessionService) => Promise<Result>,
 ): Promise<Result> {
-  return await useOpened(await openService(workspace, access), work);
+  return await useOpened(await openProjectService(workspace, access), work);
 }

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import type { Command } from "commander";
-import { openReplay } from "../../app/open-service.ts";
+import { openReplay } from "../../app/open-project-service.ts";
 import { useOpened } from "../../app/opened.ts";
 import { text, wholeNumber } from "../../config/setting-kind.ts";
 import { ERRORS, SessionError } from "../../core/errors.ts";

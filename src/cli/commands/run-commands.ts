@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { openService } from "../../app/open-service.ts";
+import { openProjectService } from "../../app/open-project-service.ts";
 import { useOpened } from "../../app/opened.ts";
 import type { Config } from "../../config/config.ts";
 import { hasCapability } from "../../config/workspace.ts";
@@ -55,7 +55,7 @@ export function runCommand(program: Command, context: CliContext): void {
       const session = sessionOf(flags, workspace);
       const prompt = await readPrompt(words, promptSource(terminal, flags.onApproval));
       const asking = askingOf(terminal, flags, config);
-      const opened = await openService(workspace, "create", asking);
+      const opened = await openProjectService(workspace, "create", asking);
       await sayTools(terminal, opened);
       await useOpened(opened, async (service) => {
         const { sessionId } = await service.createSession(session);

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { Asking } from "../../app/open-service.ts";
+import type { Asking } from "../../app/open-project-service.ts";
 import type { Config } from "../../config/config.ts";
 import { untrustedNote } from "../../config/load-config.ts";
 import { duration, text, wholeNumber, wholeNumberOrNone } from "../../config/setting-kind.ts";

@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import {
   type Asking,
-  type OpenedService,
-  openService,
-  openServiceOf,
-} from "../../app/open-service.ts";
+  type OpenedProjectService,
+  openProjectService,
+  openServiceInScope,
+} from "../../app/open-project-service.ts";
 import { openMemory, openMemoryOf } from "../../app/open-stores.ts";
 import { type Opened, onlyReads, type StoreAccess, useOpened } from "../../app/opened.ts";
 import type { SearchScope } from "../../config/settings.ts";
@@ -61,12 +61,13 @@ export async function withService<Result>(
   requireFolder(workspace, access);
   if (scope !== undefined) {
     const which = typeof scope === "function" ? scope(workspace) : scope;
-    const open = (how: StoreAccess) => openServiceOf(which, workspace, how, asking?.(workspace));
+    const open = (how: StoreAccess) =>
+      openServiceInScope(which, workspace, how, asking?.(workspace));
     const isLazy = makesStore === "when changed" && !existsSync(workspace.storePlace.dataFolder);
     const opened = isLazy ? await storedWhenChanged(open) : await open(access);
     return await useOpened(opened, (value) => work(value, workspace));
   }
-  const opened = await openService(workspace, access, asking?.(workspace));
+  const opened = await openProjectService(workspace, access, asking?.(workspace));
   await sayTools(context.terminal, opened);
   return await useOpened(opened, (value) => work(value, workspace));
 }
@@ -87,7 +88,7 @@ export async function withMemory(
 /** Tells a person which tools the model has. */
 export async function sayTools(
   { stderr, env }: Pick<Terminal, "stderr" | "env">,
-  { toolsNote }: OpenedService,
+  { toolsNote }: OpenedProjectService,
 ): Promise<void> {
   if (toolsNote === undefined || !stderr.isTerminal) return;
   await printText(stderr, styleFor(stderr, env).dim(`${toolsNote}\n`));

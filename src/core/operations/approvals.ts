@@ -89,6 +89,8 @@ export const APPROVAL_OPERATIONS = {
     rpc: "approval/list",
     http: { method: "GET", path: "/approvals" },
     tool: "approval_list",
+    toolText:
+      "List the tool calls that wait for approval. Show them to the user. Do not decide for the user.",
     command: "approvals list",
     effect: "reads",
   },
@@ -100,6 +102,8 @@ export const APPROVAL_OPERATIONS = {
     rpc: "approval/answer",
     http: { method: "POST", path: "/sessions/{session_id}/approvals/{approval_id}" },
     tool: "approval_answer",
+    toolText:
+      "Allow or deny a waiting tool call, as the user decided. Give the reason for a denial: the session's model reads it. The project learns nothing from it, because it cannot know that the user said it. A running turn continues at once. Otherwise call session_resume without a prompt.",
     command: "approvals allow|deny",
     effect: "adds",
   },
@@ -110,6 +114,8 @@ export const APPROVAL_OPERATIONS = {
     rpc: "approval/allowed",
     http: { method: "GET", path: "/sessions/{session_id}/allowed" },
     tool: "approval_allowed",
+    toolText:
+      "List the tool calls that the user allowed for the rest of a session. They run without approval.",
     command: "approvals rules",
     effect: "reads",
   },
@@ -120,6 +126,8 @@ export const APPROVAL_OPERATIONS = {
     rpc: "approval/revoke",
     http: { method: "DELETE", path: "/sessions/{session_id}/allowed" },
     tool: "approval_revoke",
+    toolText:
+      "Take back what the user allowed for the rest of a session. Those calls need approval again.",
     command: "approvals revoke",
     effect: "adds",
   },

@@ -106,6 +106,8 @@ export const BRING_BACK_OPERATIONS = {
     rpc: "session/bring-back",
     http: { method: "POST", path: "/sessions/{session_id}/bring-back" },
     tool: "session_bring_back",
+    toolText:
+      "Show the model of a session a message again that left its window, or a tool output that was shortened, by `message`, or a whole `turn`: as a quote, until the next compaction, or with `pin` through all of them. Where there is no room, nothing changes, and the result says by how much.",
     command: "sessions bring-back",
     effect: "adds",
     needs: "session-store",
@@ -117,6 +119,8 @@ export const BRING_BACK_OPERATIONS = {
     rpc: "session/refuse-recall",
     http: { method: "POST", path: "/sessions/{session_id}/refuse-recall" },
     tool: "session_refuse_recall",
+    toolText:
+      "Keep records of memory, by their ids, from coming back by themselves in a session. A search still finds them.",
     command: "sessions not-this",
     effect: "adds",
     needs: "session-store",
@@ -128,6 +132,8 @@ export const BRING_BACK_OPERATIONS = {
     rpc: "session/allow-recall",
     http: { method: "POST", path: "/sessions/{session_id}/allow-recall" },
     tool: "session_allow_recall",
+    toolText:
+      "Take back what session_refuse_recall did to records of memory, by their ids: they may come back by themselves again. Returns those that are still refused.",
     command: "sessions allow-recall",
     effect: "adds",
     needs: "session-store",

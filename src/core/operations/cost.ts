@@ -171,6 +171,8 @@ export const COST_OPERATIONS = {
     rpc: "session/cost",
     http: { method: "GET", path: "/sessions/{session_id}/cost" },
     tool: "session_cost",
+    toolText:
+      "Show what a session cost: tokens and US dollars of its model calls, by turn, and what its compactions cost and saved. Models without a known price are named.",
     command: "sessions cost",
     effect: "reads",
   },

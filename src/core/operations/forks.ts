@@ -51,6 +51,8 @@ export const FORK_OPERATIONS = {
     rpc: "session/fork",
     http: { method: "POST", path: "/sessions/{session_id}/fork" },
     tool: "session_fork",
+    toolText:
+      "Create a session that goes on from a message of another one, which is not changed: it begins with the same history. `event` is the id of the last message that it knows of.",
     command: "sessions fork",
     effect: "adds",
     needs: "session-store",

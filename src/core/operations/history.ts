@@ -272,6 +272,8 @@ export const HISTORY_OPERATIONS = {
     rpc: "session/undo",
     http: { method: "POST", path: "/sessions/{session_id}/undo" },
     tool: "session_undo",
+    toolText:
+      "Undo the last compaction of a session, or all from the one at `event` on: what it took out of the history is there again, with what was said since. With `redo`, undo the last undo. Where the window has no room, nothing changes, and `leave_out` of the result names messages to leave out.",
     command: "sessions undo",
     effect: "adds",
     needs: "session-store",
@@ -283,6 +285,8 @@ export const HISTORY_OPERATIONS = {
     rpc: "session/compaction",
     http: { method: "GET", path: "/sessions/{session_id}/compaction" },
     tool: "session_diff",
+    toolText:
+      "Show what a compaction did to each message: kept word for word, shortened, quoted or named in the summary, only in memory, only in the log. `sources` are the parts of the log that the summary rests on.",
     command: "sessions diff",
     effect: "reads",
     needs: "session-store",
@@ -294,6 +298,8 @@ export const HISTORY_OPERATIONS = {
     rpc: "session/message",
     http: { method: "GET", path: "/sessions/{session_id}/message" },
     tool: "session_why",
+    toolText:
+      "Read a message by its id, also one that a compaction took out of the history, with what each compaction did to it and when it came back from memory.",
     command: "sessions why",
     effect: "reads",
     needs: "session-store",
@@ -305,6 +311,8 @@ export const HISTORY_OPERATIONS = {
     rpc: "session/log",
     http: { method: "GET", path: "/sessions/{session_id}/log" },
     tool: "session_log",
+    toolText:
+      "Read a page of a session's log: the last events, those before `before_seq`, or those after `after_seq`. To wait for new events, use session_events.",
     command: "sessions log",
     effect: "reads",
     needs: "session-store",

@@ -110,6 +110,8 @@ export const IMPORT_OPERATIONS = {
     rpc: "transcripts/import",
     http: { method: "POST", path: "/import" },
     tool: "transcripts_import",
+    toolText:
+      "Import the conversations of a transcript that another agent wrote (Claude Code, Codex, Gemini, ChatGPT and others), as text or Base64, at most 11 MB. Importing it again adds nothing. Credentials are replaced. For the transcripts on this machine, ask the user to run `rkat import`.",
     command: "import",
     effect: "adds",
     uploads: true,

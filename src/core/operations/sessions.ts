@@ -234,6 +234,8 @@ export const SESSION_OPERATIONS = {
     rpc: "session/create",
     http: { method: "POST", path: "/sessions" },
     tool: "session_create",
+    toolText:
+      "Create a session. You can give it a history to start with. It runs nothing: call turn_start with the session_id of the result.",
     command: "sessions create",
     effect: "adds",
   },
@@ -244,6 +246,8 @@ export const SESSION_OPERATIONS = {
     rpc: "session/read",
     http: { method: "GET", path: "/sessions/{session_id}" },
     tool: "session_read",
+    toolText:
+      "Read a session: its state and its history. A history can be long. To find one thing in it, search instead.",
     command: "sessions show",
     effect: "reads",
     needs: "session-store",
@@ -268,6 +272,8 @@ export const SESSION_OPERATIONS = {
     rpc: "session/archive",
     http: { method: "POST", path: "/sessions/{session_id}/archive" },
     tool: "session_archive",
+    toolText:
+      "Archive a session: it takes no more turns and leaves the list, but you can still read and search it.",
     command: "sessions archive",
     effect: "adds",
     needs: "session-store",
@@ -280,6 +286,8 @@ export const SESSION_OPERATIONS = {
     rpc: "session/unarchive",
     http: { method: "POST", path: "/sessions/{session_id}/unarchive" },
     tool: "session_unarchive",
+    toolText:
+      "Unarchive a session: it is listed again, and takes turns. Does nothing to a session that is not archived.",
     command: "sessions unarchive",
     effect: "adds",
     needs: "session-store",
@@ -293,6 +301,8 @@ export const SESSION_OPERATIONS = {
     rpc: "session/delete",
     http: { method: "DELETE", path: "/sessions/{session_id}" },
     tool: "session_delete",
+    toolText:
+      "Delete a session, its log and its memory. It can be restored for some days (session_restore), unless `now` is true.",
     command: "sessions delete",
     effect: "destroys",
     needs: "session-store",

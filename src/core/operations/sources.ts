@@ -86,6 +86,8 @@ export const SOURCE_OPERATIONS = {
     rpc: "memory/sources",
     http: { method: "POST", path: "/sources" },
     tool: "memory_sources",
+    toolText:
+      "Show the exact messages that something rests on: an entry of memory, a record, a fact, a correction, a preference or a rule by its `id`, or the summary of a compaction by `session_id` and `event`, over the summaries before it.",
     command: "memory sources",
     effect: "reads",
     needs: "memory-store",

@@ -205,6 +205,8 @@ export const TURN_OPERATIONS = {
     rpc: "turn/start",
     http: { method: "POST", path: "/sessions/{session_id}/messages" },
     tool: "turn_start",
+    toolText:
+      "Run a turn in a session: the prompt goes to the session's model, which may call tools, and you get its final answer. It may take minutes. A session runs one turn at a time; a second one fails with SESSION_BUSY.",
     command: "run",
     effect: "adds",
     streams: true,
@@ -217,6 +219,8 @@ export const TURN_OPERATIONS = {
     rpc: "session/resume",
     http: { method: "POST", path: "/sessions/{session_id}/resume" },
     tool: "session_resume",
+    toolText:
+      "Run a turn in a stored session. Without a prompt, continue a turn whose tool call waited for approval. Like turn_start, but it needs the capability session-store.",
     command: "resume",
     effect: "adds",
     streams: true,
@@ -230,6 +234,8 @@ export const TURN_OPERATIONS = {
     rpc: "session/append",
     http: { method: "POST", path: "/sessions/{session_id}/append" },
     tool: "session_append",
+    toolText:
+      "Append messages to a session without running a turn, to record a conversation that another program had. All are stored, or none. A tool call must come with its results. With a key, a retry adds nothing.",
     command: "sessions append",
     effect: "adds",
   },
@@ -241,6 +247,8 @@ export const TURN_OPERATIONS = {
     rpc: "turn/interrupt",
     http: { method: "POST", path: "/sessions/{session_id}/interrupt" },
     tool: "turn_interrupt",
+    toolText:
+      "Interrupt the running turn of a session. The session stays intact, and its next turn continues from there. Fails with SESSION_NOT_RUNNING when no turn is running.",
     command: "(Ctrl-C)",
     effect: "adds",
   },
@@ -251,6 +259,8 @@ export const TURN_OPERATIONS = {
     rpc: "session/compact",
     http: { method: "POST", path: "/sessions/{session_id}/compact" },
     tool: "session_compact",
+    toolText:
+      "Compact a session's history now: a summary replaces older turns, and memory_search finds what they said.",
     command: "sessions compact",
     effect: "adds",
     streams: true,

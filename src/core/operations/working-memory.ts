@@ -242,6 +242,8 @@ export const WORKING_MEMORY_OPERATIONS = {
     rpc: "session/task",
     http: { method: "POST", path: "/sessions/{session_id}/task" },
     tool: "session_task",
+    toolText:
+      "Change and return a session's task record: goal, sub-tasks, notes, active files. The session's model sees it, and no compaction changes it. With only a session_id it changes nothing.",
     command: "sessions task",
     effect: "adds",
   },
@@ -253,6 +255,8 @@ export const WORKING_MEMORY_OPERATIONS = {
     rpc: "session/pin",
     http: { method: "POST", path: "/sessions/{session_id}/pins" },
     tool: "session_pin",
+    toolText:
+      "Pin a message of a session's history, so that no compaction removes it. Name it by its position, counted from 0 as in session_read, or by its id. Fails with PIN_BUDGET_EXCEEDED when the pins would take too many tokens.",
     command: "sessions pin",
     effect: "adds",
   },
@@ -263,6 +267,7 @@ export const WORKING_MEMORY_OPERATIONS = {
     rpc: "session/unpin",
     http: { method: "POST", path: "/sessions/{session_id}/unpin" },
     tool: "session_unpin",
+    toolText: "Unpin a message of a session's history. The next compaction may remove it.",
     command: "sessions unpin",
     effect: "adds",
   },
@@ -273,6 +278,7 @@ export const WORKING_MEMORY_OPERATIONS = {
     rpc: "session/pins",
     http: { method: "GET", path: "/sessions/{session_id}/pins" },
     tool: "session_pins",
+    toolText: "List the pinned messages of a session, with their tokens and the limit.",
     command: "sessions pins",
     effect: "reads",
   },
@@ -283,6 +289,8 @@ export const WORKING_MEMORY_OPERATIONS = {
     rpc: "session/context",
     http: { method: "GET", path: "/sessions/{session_id}/context" },
     tool: "session_context",
+    toolText:
+      "Show what fills a session's context window (tool definitions, system prompt, summary, pins, turns, task record), and when the next compaction comes.",
     command: "sessions context",
     effect: "reads",
   },

@@ -8,7 +8,7 @@ import { withinTokens } from "../../core/tokens.ts";
 import { nearestName } from "../../text/nearest-name.ts";
 import { type ObjectSchema, resultSchema, wireSchema } from "../wire-schema.ts";
 import { SESSION_EVENTS } from "./session-events.ts";
-import { FIELD_DESCRIPTIONS, TOOL_DESCRIPTIONS } from "./tool-texts.ts";
+import { FIELD_DESCRIPTIONS } from "./tool-texts.ts";
 
 const LIMIT_DEFAULT = 5;
 const LIMIT_MAX = 20;
@@ -63,7 +63,15 @@ interface OfferedTool {
 
 type ToolOperation = Pick<
   Operation,
-  "tool" | "request" | "result" | "resultKey" | "effect" | "streams" | "needs"
+  | "description"
+  | "tool"
+  | "toolText"
+  | "request"
+  | "result"
+  | "resultKey"
+  | "effect"
+  | "streams"
+  | "needs"
 >;
 
 /** The operations, and the events of a session. */
@@ -166,7 +174,7 @@ function toolOf(operation: ToolOperation, name: OperationName | "sessionEvents")
   const isSearch = name === "searchMemory" || name === "searchHistory";
   return {
     name: operation.tool,
-    description: TOOL_DESCRIPTIONS[name],
+    description: operation.toolText ?? operation.description,
     inputSchema: described(wireSchema(operation.request, "input"), isSearch) as Tool["inputSchema"],
     outputSchema: orFailure(
       isSearch ? searchOutput(resultSchema(operation)) : resultSchema(operation),

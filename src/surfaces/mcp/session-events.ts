@@ -30,6 +30,8 @@ const envelope = z.looseObject({
 
 /** The tool for `SessionService.subscribe`. A tool call has one result, so this one returns pages. */
 export const SESSION_EVENTS = {
+  description:
+    "Read the events of a session's log after a place in it, and optionally wait for new ones. Pass the seq of the result as after_seq of the next call. Then every event comes exactly once, in order. It needs the capability session-store.",
   tool: "session_events",
   request,
   result: z.object({

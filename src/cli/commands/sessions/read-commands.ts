@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { openService } from "../../../app/open-service.ts";
+import { openProjectService } from "../../../app/open-project-service.ts";
 import { useOpened } from "../../../app/opened.ts";
 import type { SearchScope } from "../../../config/settings.ts";
 import { isTransient } from "../../../core/event.ts";
@@ -101,7 +101,7 @@ export function contextCommand(sessions: Command, context: CliContext): void {
       const workspace = await workspaceOf(context, command, scope);
       // With the tools of a chat, because their definitions take room.
       const tools = toolsOf({}, workspace.config);
-      const opened = await openService(workspace, "existing", tools);
+      const opened = await openProjectService(workspace, "existing", tools);
       await useOpened(opened, async (service) => {
         const sessionId = await findSession(service, name, { includeArchived: true });
         const view = await service.context({ sessionId });

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { openService } from "../../../app/open-service.ts";
+import { openProjectService } from "../../../app/open-project-service.ts";
 import { useOpened } from "../../../app/opened.ts";
 import { hasCapability } from "../../../config/workspace.ts";
 import { SessionError } from "../../../core/errors.ts";
@@ -107,7 +107,7 @@ function createCommand(sessions: Command, context: CliContext): void {
       const session = sessionOf(flags, workspace);
       const messages =
         flags.messages === undefined ? undefined : await readMessages(flags.messages, context);
-      const opened = await openService(workspace, "create");
+      const opened = await openProjectService(workspace, "create");
       await useOpened(opened, async (service) => {
         const created = await service.createSession({ ...session, ...given({ messages, source }) });
         if (flags.json) await printJson(terminal.stdout, toWire(sessionCreated, created));

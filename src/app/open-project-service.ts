@@ -41,7 +41,7 @@ export interface Asking {
   readonly allow?: readonly string[];
 }
 
-export interface OpenedService extends Opened<SessionService> {
+export interface OpenedProjectService extends Opened<SessionService> {
   /** Which tools for the project's folder there are, for the user; undefined where none were asked for. */
   readonly toolsNote: string | undefined;
 }
@@ -50,11 +50,11 @@ export interface OpenedService extends Opened<SessionService> {
  * Opens the service that a project's settings describe. Without `asking`, the settings say
  * how long calls wait for approval.
  */
-export async function openService(
+export async function openProjectService(
   workspace: Workspace,
   access: StoreAccess,
   { tools: which, allow = [], ...asking }: Asking = {},
-): Promise<OpenedService> {
+): Promise<OpenedProjectService> {
   const { config } = workspace;
   // A command that only reads does not depend on them.
   if (!onlyReads(access)) for (const text of switchedOffSettings(config)) warn(text);
@@ -98,14 +98,14 @@ function surroundingsOf(folder: string): string {
   return `You work in the folder ${JSON.stringify(folder)}. This session began on ${day} (${timeZone}).`;
 }
 
-/** Like `openService`, for searches and lists within a scope. */
-export function openServiceOf(
+/** Like `openProjectService`, for searches and lists within a scope. */
+export function openServiceInScope(
   scope: SearchScope,
   workspace: Workspace,
   access: StoreAccess,
   asking?: Asking,
 ): Promise<Opened<SessionService>> {
-  return openScope(scope, workspace, (one) => openService(one, access, asking), withLibrary);
+  return openScope(scope, workspace, (one) => openProjectService(one, access, asking), withLibrary);
 }
 
 /** A service over stores, with the settings of the project. */
