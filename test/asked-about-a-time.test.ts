@@ -74,6 +74,25 @@ describe.each(Object.entries(OPEN))("on %s", (_, open) => {
     ]);
   });
 
+  test("a day of the week is a word too, when no word says which week", async () => {
+    const store = await open();
+    onTestFinished(() => store.close());
+    const time = "2026-11-25T09:00:00Z";
+    const said = ["Sunday", "Friday", "Monday"].map((day, turn): MemoryEntry => {
+      const content = `Never deploy on a ${day}, said Grace.`;
+      return { id: day, content, time, turn, sessionId: `s${turn}`, kind: "message", role: "user" };
+    });
+    await store.add([...ENTRIES, ...said]);
+    const ask = async (query: string) =>
+      (await store.search({ query, limit: 10, at: AT })).map(({ id }) => id);
+    expect((await ask("deploy Friday Grace"))[0]).toBe("Friday");
+    expect((await ask("may I deploy on a Monday?"))[0]).toBe("Monday");
+    expect(await ask("Friday")).toEqual(["Friday"]);
+    expect(await ask("Monday")).toEqual(["Monday", "monday"]);
+    expect(await ask("what did I say on Monday")).toEqual(["monday", "Monday"]);
+    expect(await ask("what did I say last Monday")).toEqual(["monday"]);
+  });
+
   test("the zone of who asks decides which day it was", async () => {
     const ask = await asking();
     expect(await ask("yesterday", { at: "2026-11-26T10:00:00Z" })).toEqual(["wednesday"]);

@@ -23,7 +23,7 @@ export interface SaidTime {
   /** Where the words that say it begin and end in the text. */
   readonly start: number;
   readonly end: number;
-  /** It is said without a month or a year. */
+  /** It is said by its distance from now: "last Tuesday", and not "Tuesday" or "May". */
   readonly isRelative: boolean;
 }
 
@@ -219,7 +219,9 @@ class TimeReader {
 
   #weekday(at: number): Found | undefined {
     const weekday = WEEKDAYS.get(this.#word(at));
-    return weekday === undefined ? undefined : this.#weekdayBack(weekday, false, at + 1);
+    if (weekday === undefined) return undefined;
+    // It may be the day of each week: "never on a Friday".
+    return { ...this.#weekdayBack(weekday, false, at + 1), isRelative: false };
   }
 
   /** "Q3", "third quarter", "im dritten Quartal 2025". */

@@ -98,7 +98,25 @@ function findWith(
   weights: RankingWeights,
 ): readonly FoundEntry[] {
   const question = readQuestion(text, query.at);
-  if (question.listsTime) return entriesOfTime(index, question, query, weights);
+  const { listsTime } = question;
+  if (listsTime === undefined) return entriesWithWords(arrays, index, question, query, weights);
+  const ofTime = entriesOfTime(index, question, query, weights);
+  if (question.words.length === 0) return ofTime;
+  const withWords = entriesWithWords(arrays, index, question, query, weights);
+  if (listsTime === "last" || ofTime.length === 0) return [...withWords, ...ofTime];
+  const isOfTime = new Set(ofTime.map(({ slot }) => slot));
+  const after = ({ slot, score }: FoundEntry) =>
+    isOfTime.has(slot) ? score : Math.min(score, AFTER_LISTED);
+  return [...ofTime, ...withWords.map((entry) => ({ ...entry, score: after(entry) }))];
+}
+
+function entriesWithWords(
+  arrays: ScratchArrays,
+  index: PassageIndex,
+  question: Question,
+  query: EntryQuery,
+  weights: RankingWeights,
+): readonly FoundEntry[] {
   const within = blocksOfSession(index, query);
   const evidence = questionEvidence(index, question, weights, arrays, within, query.standIns);
   const bounds = new QuestionBounds(index, question, evidence, weights, arrays);
@@ -133,6 +151,8 @@ const RARE_SHARE = { english: 0.3, other: 0.25 } as const;
 const LISTED_SCORE = 0.5;
 /** The factor of an entry of the less likely time: "last Tuesday" may be that of the week before. */
 const LESS_LIKELY = 0.9;
+/** What an entry scores at most that only names the time, where those of that time come first. */
+const AFTER_LISTED = 0.2;
 
 /** The entries of the time that a question asks for, what people said first. */
 function entriesOfTime(

@@ -37,8 +37,15 @@ export interface Question {
   readonly time: NamedTime | undefined;
   /** The same, where it is known when the question was asked; the likelier one first. */
   readonly spans: readonly Span[];
-  /** It has a time and asks for nothing more than what was said then: "what did I say last Tuesday". */
-  readonly listsTime: boolean;
+  /**
+   * It has a time and asks for nothing more than what was said then. Entries that have its words are results too: after
+   * those of that time, and before them when the name of a time is the whole query:
+   *
+   *     what did I say last Tuesday    "first"   no words
+   *     what did I say on Tuesday      "first"   tuesday
+   *     Friday                         "last"    friday
+   */
+  readonly listsTime: "first" | "last" | undefined;
 }
 
 /** More words make a search slower, and no better. */
@@ -71,11 +78,15 @@ function read(query: string, at: string | undefined): Question {
     if (meaningful.push(word) === WORDS_MAX) break;
   }
   const names = askedWords(query, capitalised(query));
-  const listsTime =
+  const isOnlyTime =
     said !== undefined &&
     meaningful.every((word) => timeWords.has(word) || SAYING_WORDS.has(stem(word)));
   const isSaid = meaningful.length > 0 || all.length === 0;
-  const words = listsTime ? [] : isSaid ? meaningful : named(query, names);
+  const words = isOnlyTime
+    ? meaningful.filter((word) => timeWords.has(word))
+    : isSaid
+      ? meaningful
+      : named(query, names);
   return {
     words,
     forms: new Map(words.map((word) => [formOf(word), word])),
@@ -90,7 +101,11 @@ function read(query: string, at: string | undefined): Question {
     asksForAnswers: ANSWERS.test(query),
     time: clock ? said && isIn(said.spans) : namedTime(query, month),
     spans: said?.spans ?? [],
-    listsTime,
+    listsTime: isOnlyTime
+      ? all.every((word) => words.includes(word))
+        ? "last"
+        : "first"
+      : undefined,
   };
 }
 
