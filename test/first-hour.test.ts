@@ -1,9 +1,18 @@
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import {
+  type AddressInfo,
+  createServer as createPlainServer,
+  type Server,
+  type Socket,
+} from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { aiSdkModels } from "../src/ai-sdk.ts";
+import { proxyNote } from "../src/core/bypass-proxy.ts";
+import { SessionError } from "../src/core/errors.ts";
+import { contactOf } from "../src/models/find-provider.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
 
@@ -81,8 +90,94 @@ test("`doctor` asks a server of this machine, and no other before --online", asy
     OPENAI_COMPATIBLE_BASE_URL: "https://models.example.invalid/v1",
   });
   expect(away.stdout).toMatch(
-    /^✓ model .*https:\/\/models\.example\.invalid\/v1 was not contacted: `rkat doctor --online`/m,
+    /^· model .*https:\/\/models\.example\.invalid\/v1 was not contacted: `rkat doctor --online`/m,
   );
+});
+
+/** What listens on a port, and what is said of it. */
+const STRANGE: Readonly<Record<string, readonly [serve: () => Server, said: readonly string[]]>> = {
+  "says nothing": [() => createPlainServer(() => {}), ["did not answer in time"]],
+  "is another protocol's": [
+    () => createPlainServer((socket) => socket.end("SSH-2.0-OpenSSH_9.6\r\n")),
+    ["does not match the HTTP/1.1 protocol", "No web server listens there"],
+  ],
+  "has web pages": [
+    () =>
+      createServer((_, response) => {
+        response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end("<html>");
+      }),
+    ["answers with a web page, so it is no server of models", "Check the base URL"],
+  ],
+  fails: [
+    () => createServer((_, response) => response.writeHead(503).end("{}")),
+    ["HTTP 503", "is from base_url under [providers.openai-compatible]"],
+  ],
+};
+
+test.each(Object.entries(STRANGE))(
+  "a port that %s is named, with what to check, by doctor's look and by a turn",
+  async (_, [serve, said]) => {
+    const server = serve().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const sockets = new Set<Socket>();
+    server.on("connection", (socket: Socket) => sockets.add(socket));
+    onTestFinished(() => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    });
+    const { port } = server.address() as AddressInfo;
+    const baseUrls = { "openai-compatible": `http://127.0.0.1:${port}/v1` };
+    const looked = contactOf("openai-compatible/x", { baseUrls }).ask(AbortSignal.timeout(200));
+    const error = await looked.then(() => expect.fail(), SessionError.from);
+    expect(error.code).toBe("PROVIDER_ERROR");
+    const told = [`${error.message} ${error.hint}`];
+    if (said[0] !== "did not answer in time") {
+      const model = await aiSdkModels({ baseUrls })("openai-compatible/x");
+      const request = {
+        messages: [{ role: "user" as const, content: "Hi." }],
+        tools: [],
+        signal: AbortSignal.timeout(9000),
+      };
+      const failed = await Array.fromAsync(model.stream(request)).then(
+        () => expect.fail(),
+        SessionError.from,
+      );
+      told.push(`${failed.message} ${failed.hint}`);
+    }
+    for (const text of told) {
+      for (const part of said) expect(text).toContain(part);
+      expect(text).toContain(`127.0.0.1:${port}`);
+    }
+  },
+);
+
+test("what OpenSSL says of its own sources is left out where a server does not speak TLS", async () => {
+  const { url } = await modelServer();
+  const baseUrls = { "openai-compatible": url.replace("http:", "https:") };
+  const looked = contactOf("openai-compatible/x", { baseUrls }).ask(AbortSignal.timeout(9000));
+  const error = await looked.then(() => expect.fail(), SessionError.from);
+  expect(error.message).toMatch(
+    /no connection to https:.+: the server does not speak TLS as it should \(ERR_SSL_\w+\)\.$/,
+  );
+  expect(error.hint).toContain("whether it is http or https");
+});
+
+test("doctor gives no good mark to a server that it did not ask", async () => {
+  const project = await Project.open();
+  const given = { RKAT_MODEL: "openai/gpt-test", OPENAI_API_KEY: "test" };
+  const { stdout } = await project.rkat(["doctor"], "", given);
+  expect(stdout).toMatch(/^· model .*https:\/\/api\.openai\.com\/v1 was not contacted/m);
+  expect(stdout).toMatch(/^· openai .*can be used/m);
+  expect(stdout).toMatch(/^· ollama .*can be used/m);
+});
+
+test("a proxy of the environment is named where a server cannot be reached", () => {
+  const env = { HTTPS_PROXY: "http://proxy:3128" };
+  expect(proxyNote("https://api.example.com/v1", env)).toContain("only with NODE_USE_ENV_PROXY=1");
+  const used = { ...env, NODE_USE_ENV_PROXY: "1" };
+  expect(proxyNote("https://api.example.com/v1", used)).toContain("the proxy in HTTPS_PROXY");
+  for (const address of ["http://api.example.com/v1", "https://localhost/v1"])
+    expect(proxyNote(address, used)).toBe("");
 });
 
 test("a provider that is not known names its section, and the variable of its key", async () => {

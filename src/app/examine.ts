@@ -89,7 +89,7 @@ export async function examineModel({ config }: Workspace, { online }: Online): P
     const contact = contactOf(model, providerSettings(config, process.env));
     const address = shownAddress(contact.address);
     if (!online && !contact.isLocal) {
-      return { name: "model", state: "good", detail: `${model}. ${notContacted(address)}` };
+      return { name: "model", state: "note", detail: `${model}. ${notContacted(address)}` };
     }
     const said = await contact.ask(AbortSignal.timeout(CONTACT_TIMEOUT_MS));
     return { name: "model", state: "good", detail: `${model} at ${address}: ${said}` };
@@ -130,14 +130,16 @@ export async function examineMemory({
 export async function examineEmbedder(
   { config }: Workspace,
   { online }: Online,
-): Promise<{ readonly id: string } | { readonly problem: string } | undefined> {
+): Promise<
+  { readonly id: string; readonly asked: boolean } | { readonly problem: string } | undefined
+> {
   try {
     const remote = online ? undefined : await remoteEmbedder(config);
     if (remote !== undefined) return remote;
     const embedder = await openEmbedderOf(config, { maxRetries: 0 });
     // A wrong key, address or model shows only when the embedder is used.
     await embedder?.embed(["Hello."], { signal: AbortSignal.timeout(EMBEDDER_TIMEOUT_MS) });
-    return embedder && { id: embedder.id };
+    return embedder && { id: embedder.id, asked: true };
   } catch (error) {
     const { message, hint } = SessionError.from(error);
     return { problem: `${message} ${hint}` };
@@ -145,7 +147,9 @@ export async function examineEmbedder(
 }
 
 /** The embedder, if its server is another machine's. */
-async function remoteEmbedder(config: Config): Promise<{ readonly id: string } | undefined> {
+async function remoteEmbedder(
+  config: Config,
+): Promise<{ readonly id: string; readonly asked: boolean } | undefined> {
   const settings = embedderSettings(config, process.env);
   const { provider, baseUrl, apiKey } = settings ?? {};
   if (provider !== "openai" && provider !== "ollama") return undefined;
@@ -156,7 +160,7 @@ async function remoteEmbedder(config: Config): Promise<{ readonly id: string } |
   });
   if (isLocal) return undefined;
   const id = (await openEmbedderOf(config))?.id ?? provider;
-  return { id: `${id}. ${notContacted(shownAddress(address))}` };
+  return { id: `${id}. ${notContacted(shownAddress(address))}`, asked: false };
 }
 
 const CONTACT_TIMEOUT_MS = 5_000;

@@ -19,3 +19,16 @@ export function bypassProxy(address: string | URL, env: Environment = process.en
     if (!names.includes(name) && !names.includes("*")) env[variable] = [...names, name].join(",");
   }
 }
+
+/** What the environment's proxy means for requests to another machine; empty without a proxy. */
+export function proxyNote(address: string, env: Environment = process.env): string {
+  const url = URL.parse(address);
+  if (!url || LOOPBACK_NAME.test(url.hostname)) return "";
+  const variable = PROXIES.find(
+    (name) => name.toLowerCase().startsWith(`${url.protocol.slice(0, -1)}_`) && env[name],
+  );
+  if (variable === undefined) return "";
+  return env.NODE_USE_ENV_PROXY
+    ? ` Requests go through the proxy in ${variable}: check that too.`
+    : ` ${variable} is set, and Node uses it only with NODE_USE_ENV_PROXY=1.`;
+}

@@ -1,7 +1,7 @@
 import { bypassProxy, LOOPBACK_NAME } from "../core/bypass-proxy.ts";
 import { SessionError, shownAddress } from "../core/errors.ts";
 import { nearestName } from "../text/nearest-name.ts";
-import { providerFailure } from "./provider-failure.ts";
+import { notOfModels, providerFailure } from "./provider-failure.ts";
 import {
   type AiSdkProvider,
   openAiCompatible,
@@ -83,6 +83,7 @@ export function contactOf(id: string, options: FindProviderOptions): Contact {
     address,
     isLocal: LOOPBACK_NAME.test(URL.parse(address)?.hostname ?? ""),
     async ask(signal) {
+      const context = { id, address, ...found, ...(key ? { secrets: [key] } : {}) } as const;
       try {
         const request = { signal, headers: key === undefined ? {} : headers(key) };
         const answer = await send(`${address}/models`, request);
@@ -91,8 +92,8 @@ export function contactOf(id: string, options: FindProviderOptions): Contact {
         if (statusCode !== 401 && statusCode !== 403 && statusCode < 500) return "it answers";
         throw Object.assign(new Error(answer.statusText || "refused"), { statusCode });
       } catch (error) {
-        signal.throwIfAborted();
-        throw providerFailure(error, { id, address, ...found, ...(key ? { secrets: [key] } : {}) });
+        if (signal.reason?.name !== "TimeoutError") signal.throwIfAborted();
+        throw providerFailure(error, context);
       }
     },
   };
@@ -219,16 +220,18 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
  * A `fetch` that never follows a redirect: the key would go along, because `fetch` takes headers
- * such as `x-api-key` to another origin.
+ * such as `x-api-key` to another origin. A web page is no answer either.
  *
  * It throws `PROVIDER_ERROR`. A retry would get the same answer, so there is none.
  */
 function withoutRedirects(send: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await send(input, { ...init, redirect: "manual" });
-    if (!REDIRECTS.has(response.status)) return response;
-    await response.body?.cancel();
     const asked = input instanceof Request ? input.url : String(input);
+    const isPage = response.ok && /^text\/html\b/i.test(response.headers.get("content-type") ?? "");
+    if (!isPage && !REDIRECTS.has(response.status)) return response;
+    await response.body?.cancel();
+    if (isPage) throw notOfModels(asked, "a web page");
     const target = URL.parse(response.headers.get("location") ?? "", asked);
     throw new SessionError("PROVIDER_ERROR", {
       detail: `${new URL(asked).origin} redirects to ${target?.origin ?? "another address"} (HTTP ${response.status}). Redirects are not followed, because your key would go there.`,

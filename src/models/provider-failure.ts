@@ -1,4 +1,5 @@
-import { errorText, SessionError, shownAddress } from "../core/errors.ts";
+import { proxyNote } from "../core/bypass-proxy.ts";
+import { ERRORS, errorText, SessionError, shownAddress } from "../core/errors.ts";
 
 /** The names in the message of a failure, and the secrets that it must not contain. */
 export interface FailureContext {
@@ -17,6 +18,7 @@ export interface FailureContext {
 /** A provider's failure as a `SessionError`, with the provider's own message. */
 export function providerFailure(error: unknown, context: FailureContext): SessionError {
   if (SessionError.is(error)) return error;
+  if (error instanceof Error && error.name === "TimeoutError") return noAnswer(context);
   const broken = connectionFailure(error, context);
   if (broken) return broken;
   const facts = failureFacts(error);
@@ -30,7 +32,7 @@ export function providerFailure(error: unknown, context: FailureContext): Sessio
   const afterMs = retryAfterMs(facts);
   return new SessionError("PROVIDER_ERROR", {
     ...options,
-    ...hintOf(facts, context),
+    hint: `${hintOf(facts, context)}${placeOf(context)}`,
     ...(mayRetry(facts) ? { retry: afterMs === undefined ? {} : { afterMs } } : {}),
   });
 }
@@ -39,6 +41,7 @@ export function providerFailure(error: unknown, context: FailureContext): Sessio
 const CONNECTION: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED/, "Check that the server runs and listens on this port"],
   [/ENOTFOUND|EAI_AGAIN/, "Check the name in the address, and your network"],
+  [/does not match the HTTP/, "No web server listens there: check the port"],
   [/bad port/, "Browsers and `fetch` refuse this port: check it, or let the server use another"],
   [
     /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO/,
@@ -65,14 +68,22 @@ function connectionFailure(error: unknown, context: FailureContext): SessionErro
   if (!isNetwork) return undefined;
   const reason =
     chain
-      .map(({ message, code }) => (message.includes(code) ? message : `${message} (${code})`))
+      .map(({ message, code }) =>
+        // What OpenSSL says has several lines of its own sources.
+        /:error:|SSL routines/.test(message)
+          ? `the server does not speak TLS as it should (${code})`
+          : message.includes(code)
+            ? message
+            : `${message} (${code})`,
+      )
       .findLast((text) => text !== "") ?? "";
   const said = chain.map(({ message, code }) => `${code} ${message}`).join(" ");
   const check = CONNECTION.find(([pattern]) => pattern.test(said))?.[1] ?? "Check your network";
   const place = addressFrom === undefined ? "" : ` The address is from ${addressFrom}.`;
+  const proxy = proxyNote(address);
   return new SessionError("PROVIDER_ERROR", {
     detail: `${context.id}: no connection to ${shownAddress(address)}: ${bounded(redacted(reason, context))}.`,
-    hint: `${check}.${place}`,
+    hint: `${check}.${place}${proxy}`,
     ...(/bad port/.test(said) ? {} : { retry: {} }),
     ...causeOf(error, context),
   });
@@ -103,16 +114,39 @@ function mayRetry({ status, code, name }: FailureFacts): boolean {
   return isBadAnswer || !FINAL.test(`${code} ${name}`);
 }
 
-function hintOf(
-  { status }: FailureFacts,
-  { id, keyVariable }: FailureContext,
-): { readonly hint?: string } {
+function hintOf({ status }: FailureFacts, { id, keyVariable }: FailureContext): string {
   if (status === 404) {
-    return { hint: `Check the name of the model and the base URL: ${id} was not found.` };
+    return `Check the name of the model and the base URL: ${id} was not found.`;
   }
-  if (status !== 401 && status !== 403) return {};
+  if (status !== 401 && status !== 403) return ERRORS.PROVIDER_ERROR.hint;
   const key = keyVariable ? `the key in ${keyVariable}` : "the provider's key";
-  return { hint: `Check ${key}: it was refused, or it has no access to this model.` };
+  return `Check ${key}: it was refused, or it has no access to this model.`;
+}
+
+/** The address that was asked, where it is not the provider's own. */
+function placeOf({ address, addressFrom }: FailureContext): string {
+  if (address === undefined || addressFrom === undefined) return "";
+  return ` The address ${shownAddress(address)} is from ${addressFrom}.`;
+}
+
+/** A request that was given up, because no answer came in time. */
+function noAnswer(context: FailureContext): SessionError {
+  const { id, address } = context;
+  const server = address === undefined ? "the server" : shownAddress(address);
+  const proxy = address === undefined ? "" : proxyNote(address);
+  return new SessionError("PROVIDER_ERROR", {
+    detail: `${id}: ${server} did not answer in time.`,
+    hint: `Check that a server of models listens there, and your network.${placeOf(context)}${proxy}`,
+    retry: {},
+  });
+}
+
+/** An answer that no server of models gives. */
+export function notOfModels(address: string, what: string): SessionError {
+  return new SessionError("PROVIDER_ERROR", {
+    detail: `${shownAddress(address)} answers with ${what}, so it is no server of models.`,
+    hint: "Check the base URL: its host, its port, and its path, which is often /v1.",
+  });
 }
 
 /** Errors of the AI SDK contain the whole request, so only their cause is kept. */

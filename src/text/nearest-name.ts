@@ -1,19 +1,17 @@
 /**
  * The name that was probably meant: the one with the fewest edits, if it is close
- * enough. The part after the last dot also matches alone or in a wrong section.
+ * enough. Capitals do not matter. The part after the last dot also matches alone or in a wrong section.
  */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
   if (name.length > NAME_MAX) return undefined;
   const most = Math.max(1, name.length / 4);
-  const last = lastPart(name);
+  const given = name.toLowerCase();
+  const edits = (one: string, other: string) => editsBetween(one, other.toLowerCase(), most);
   const ranked = names
-    .map((candidate) => ({ candidate, edits: editsBetween(name, candidate, most) }))
-    .concat(
-      names.map((candidate) => ({
-        candidate,
-        edits: 0.5 + editsBetween(last, lastPart(candidate), most),
-      })),
-    )
+    .flatMap((candidate) => [
+      { candidate, edits: edits(given, candidate) },
+      { candidate, edits: 0.5 + edits(lastPart(given), lastPart(candidate)) },
+    ])
     .sort((a, b) => a.edits - b.edits);
   const best = ranked[0];
   return best && best.edits <= most ? best.candidate : undefined;

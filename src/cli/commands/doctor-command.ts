@@ -193,7 +193,8 @@ async function providerFindings(workspace: Workspace): Promise<Finding[]> {
       return { name, state, detail: `to use it: ${lacks.join(", ")}` };
     }
     const key = keyVariable === undefined ? "needs no key" : `${keyVariable} is set`;
-    return { name, state: "good", detail: `${packageName}, ${key}` };
+    // Nothing was asked of it, so nothing is known of its server.
+    return { name, state: "note", detail: `can be used: ${packageName}, ${key}` };
   });
 }
 
@@ -209,7 +210,7 @@ async function embedderFindings(workspace: Workspace, online: boolean): Promise<
   const found = await examineEmbedder(workspace, { online });
   if (!found) return [];
   return "id" in found
-    ? [{ name: "embeddings", state: "good", detail: found.id }]
+    ? [{ name: "embeddings", state: found.asked ? "good" : "note", detail: found.id }]
     : [{ name: "embeddings", state: "wrong", detail: found.problem }];
 }
 
