@@ -372,7 +372,6 @@ interface SqlRow extends CheckedEntry {
   readonly key: number;
   readonly version: number;
   readonly heard: number;
-  readonly likeness: string | null;
 }
 
 function rowOf({ key, version, heard, likeness: signature, entry }: SqlRow): KnowledgeRow {
