@@ -10,19 +10,63 @@ const BASE64 = /[\w+/-]{12,}/g;
 /** Longer ones are tried from their first character only. */
 const SHIFTED_MAX = 4096;
 /** A line of this length goes on in the next. */
-const WRAPPED_MIN = 60;
-const HEX = /(?:(?:\\x|0x|[ :,-])?[\dA-Fa-f]{2}){6,}/g;
-const DIGITS = /(?:\\x|0x|[ :,-])?([\dA-Fa-f]{2})/g;
+const WRAPPED_MIN = 16;
+const HEX = /(?:[ :,-]{0,2}(?:\\x|0x)?[\dA-Fa-f]{2}){6,}/g;
+const BYTE = /(?:\\x|0x)?([\dA-Fa-f]{2})/g;
 
-/** The parts of a text that may be Base64 or hexadecimal digits, as the texts that they stand for. */
+/** Other ways to write bytes, and the bytes of a part that is written so. */
+const WRITINGS: readonly (readonly [form: RegExp, bytesOf: (found: string) => Buffer])[] = [
+  // Lines with a place, sixteen bytes and the characters that they are.
+  [
+    /(?:(?<!\w)[\dA-Fa-f]{6,8}:?[ \t]{1,3}(?:[\dA-Fa-f]{2,4}[ \t]{1,2}){4,}[^\n]*\n?)+/g,
+    (found) => {
+      const lines = found.matchAll(
+        /(?<!\w)[\dA-Fa-f]{6,8}:?[ \t]{1,3}((?:[\dA-Fa-f]{2,4}[ \t]{1,2}){4,})/g,
+      );
+      const digits = Array.from(lines, ([, line = ""]) => line.replace(/\s/g, "").slice(0, 32));
+      return Buffer.from(digits.join(""), "hex");
+    },
+  ],
+  // A list of numbers, as a buffer is in JSON.
+  [
+    /\b\d{1,3}(?:[,\s]{1,10}\d{1,3}){11,}\b/g,
+    (found) => Buffer.from(found.split(/[,\s]+/).map(Number)),
+  ],
+  [
+    /\b[01]{8}(?:[ ,]?[01]{8}){5,}\b/g,
+    (found) => Buffer.from(found.match(/[01]{8}/g)?.map((bits) => Number.parseInt(bits, 2)) ?? []),
+  ],
+  [/\b[A-Z2-7]{20,}/g, bytesOfBase32],
+];
+
+function bytesOfBase32(letters: string): Buffer {
+  const bytes: number[] = [];
+  let [bits, count] = [0, 0];
+  for (const letter of letters) {
+    bits = ((bits << 5) | "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter)) & 0xfff;
+    count += 5;
+    if (count < 8) continue;
+    count -= 8;
+    bytes.push((bits >> count) & 255);
+  }
+  return Buffer.from(bytes);
+}
+
+/** The parts of a text that may be bytes in another writing, as the texts that they stand for. */
 export function* encodedParts(text: string): Generator<EncodedPart> {
   yield* base64Parts(text);
   for (const { 0: found, index: start } of text.matchAll(HEX)) {
-    const bytes = found.replace(DIGITS, "$1").replace(/[^\dA-Fa-f]/g, "");
+    const digits = found.replace(BYTE, "$1").replace(/[^\dA-Fa-f]/g, "");
     const end = start + found.length;
-    for (const digits of [bytes, bytes.slice(1)]) {
-      const said = textOf(Buffer.from(digits.slice(0, digits.length & ~1), "hex"));
+    for (const some of [digits, digits.slice(1)]) {
+      const said = textOf(Buffer.from(some.slice(0, some.length & ~1), "hex"));
       if (said !== undefined) yield { start, end, text: said };
+    }
+  }
+  for (const [form, bytesOf] of WRITINGS) {
+    for (const { 0: found, index: start } of text.matchAll(form)) {
+      const said = textOf(bytesOf(found));
+      if (said !== undefined) yield { start, end: start + found.length, text: said };
     }
   }
 }
@@ -62,13 +106,14 @@ function joinedLines(text: string, first: string, firstEnd: number) {
   return { letters: lines.join(""), end };
 }
 
-const NEXT_LINE = /\r?\n([\w+/-]+=*)/y;
+const NEXT_LINE = /\r?\n[ \t>]*([\w+/-]+=*)/y;
 
 /** The first bytes, by which data is told from text. */
 const SAMPLE = 12;
 
 /** Bytes as text; `undefined` when a short part of them shows that they are none. */
 function textOf(bytes: Buffer): string | undefined {
+  if (bytes.length > SAMPLE && bytes[1] === 0 && bytes[3] === 0) return bytes.toString("utf16le");
   const isShort = bytes.length <= 64;
   if (isShort && bytes.subarray(0, SAMPLE).some((byte) => byte < 9 || (byte > 13 && byte < 32))) {
     return undefined;
@@ -77,7 +122,26 @@ function textOf(bytes: Buffer): string | undefined {
   return isShort && text.includes("\ufffd") ? undefined : text;
 }
 
-const ESCAPED = /(?:%[\dA-Fa-f]{2})+|\\u[\dA-Fa-f]{4}/g;
+/** What programs write for a character, and what can stand between characters without being seen. */
+const ESCAPED = new RegExp(
+  [
+    "(?:%[\\dA-Fa-f]{2})+",
+    "\\\\{1,4}u(?:[\\dA-Fa-f]{4}|\\{[\\dA-Fa-f]{1,6}\\})",
+    "(?:\\\\x[\\dA-Fa-f]{2})+",
+    "(?:\\\\[0-3][0-7]{2})+",
+    "(?:=[\\dA-F]{2}){2,}",
+    "=\\r?\\n",
+    "&(?:#\\d{1,7}|#[xX][\\dA-Fa-f]{1,6}|nbsp|amp|quot|apos|shy);",
+    "[\\u00ad\\u200b-\\u200f\\u2060-\\u2064\\ufeff]+",
+    // Wide letters, and letters with their accents apart.
+    "[\\uff01-\\uff5e]+",
+    "(?:\\p{L}\\p{M}+)+",
+    // The signs between the digits of a long number, and the spaces of a word that is s p a c e d.
+    "(?<=\\d)[,.'’_ \\u00a0\\u202f](?=\\d{3}(?!\\d))",
+    "(?<=(?<![\\p{L}\\p{N}])[\\p{L}\\p{N}]) (?=[\\p{L}\\p{N}](?![\\p{L}\\p{N}]))",
+  ].join("|"),
+  "gu",
+);
 
 /** A text with the escapes of addresses and of JSON written out, and where each part of it stands. */
 export interface Unescaped {
@@ -86,9 +150,8 @@ export interface Unescaped {
   place(at: number, side: "start" | "end"): number;
 }
 
-/** The text without escapes such as `%20` and `\u00e9`; `undefined` when it has none. */
+/** The text without escapes such as `%20`, `\u00e9` and `&#233;`; `undefined` when it has none. */
 export function unescaped(text: string): Unescaped | undefined {
-  if (!text.includes("%") && !text.includes("\\u")) return undefined;
   const pieces: { readonly at: number; readonly length: number; from: number; to: number }[] = [];
   let plain = "";
   let done = 0;
@@ -126,8 +189,39 @@ function lastBefore<Piece extends { readonly at: number }>(
 }
 
 function written(escaped: string): string {
-  if (escaped.startsWith("%")) {
-    return Buffer.from(escaped.replaceAll("%", ""), "hex").toString("utf8");
+  const digits = escaped.replace(/[^\dA-Fa-f]/g, "");
+  switch (escaped[0]) {
+    case "%":
+      return Buffer.from(digits, "hex").toString("utf8");
+    case "=":
+      return escaped[1] === "\n" || escaped[1] === "\r"
+        ? ""
+        : Buffer.from(digits, "hex").toString("utf8");
+    case "&":
+      return ofEntity(escaped);
+    case "\\": {
+      if (/^\\+u/.test(escaped)) return character(Number.parseInt(digits, 16));
+      const bytes = escaped[1] === "x" ? Buffer.from(digits, "hex") : ofOctal(escaped);
+      return bytes.toString("utf8");
+    }
+    default:
+      return /^[\p{L}\uff01-\uff5e]/u.test(escaped) ? escaped.normalize("NFKC") : "";
   }
-  return String.fromCharCode(Number.parseInt(escaped.slice(2), 16));
+}
+
+function ofOctal(escaped: string): Buffer {
+  return Buffer.from(escaped.match(/[0-7]{3}/g)?.map((digits) => Number.parseInt(digits, 8)) ?? []);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { nbsp: " ", amp: "&", quot: '"', apos: "'" };
+
+function ofEntity(entity: string): string {
+  const name = entity.slice(1, -1);
+  if (!name.startsWith("#")) return ENTITIES[name] ?? "";
+  const isHex = /^#x/i.test(name);
+  return character(Number.parseInt(name.slice(isHex ? 2 : 1), isHex ? 16 : 10));
+}
+
+function character(code: number): string {
+  return code <= 0x10ffff ? String.fromCodePoint(code) : "";
 }

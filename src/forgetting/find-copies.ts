@@ -79,10 +79,14 @@ export async function findCopies(
 }
 
 /** The text, and what its encoded parts say. */
-function withDecoded(text: string): string {
-  const plain = unescaped(text);
-  const parts = [...encodedParts(text)].map((part) => part.text);
-  return plain || parts.length > 0 ? [text, plain?.text ?? "", ...parts].join("\n") : text;
+function withDecoded(text: string, levels = 2): string {
+  const plain = levels > 0 ? unescaped(text)?.text : undefined;
+  const inside = plain === undefined ? [] : [withDecoded(plain, levels - 1)];
+  const parts = Array.from(encodedParts(text), (part) => part.text);
+  // `adaLovelace` has two words.
+  const words = text.replace(/(?<=\p{Ll})(?=\p{Lu})/gu, " ");
+  const others = words === text ? [] : [words];
+  return [text, ...others, ...inside, ...parts].join("\n");
 }
 
 const NO_MENTIONS = (): Mentions => ({
@@ -135,9 +139,31 @@ function derivedText(event: DurableEvent): string {
   }
 }
 
-/** A name at the beginning of a sentence may be a word that is written small elsewhere. */
-function spellings({ text, begins }: IdentifyingName): readonly string[] {
-  return begins ? [text, text.toLowerCase()] : [text];
+/** A name at the beginning of a sentence may be a word that is written small elsewhere. In a file's name, a name may be small. */
+function spellings({ text }: IdentifyingName): readonly string[] {
+  return [...new Set([text, text.toLowerCase()])];
+}
+
+/** What more messages have in small letters is a word, and no name. */
+const SMALL_MAX = 5;
+
+/** Where a name is, also in small letters. */
+function mentionsOf(
+  { text, begins, isReported }: IdentifyingName,
+  mentions: ReadonlyMap<string, Mentions>,
+): Mentions & { readonly spelled: readonly string[]; readonly isOnlySmall?: boolean } {
+  const found = mentions.get(text) ?? NO_MENTIONS();
+  const small = text.toLowerCase();
+  const inSmall = mentions.get(small);
+  const isWord = begins || !isReported || small === text || !inSmall || inSmall.isKnown;
+  if (isWord || inSmall.messages.size > SMALL_MAX) return { ...found, spelled: [text] };
+  return {
+    messages: new Set([...found.messages, ...inSmall.messages]),
+    sessions: new Set([...found.sessions, ...inSmall.sessions]),
+    isKnown: found.isKnown,
+    spelled: [text, small],
+    isOnlySmall: found.messages.size === 0,
+  };
 }
 
 /** The names of forgotten texts, by the action for each. */
@@ -161,19 +187,19 @@ export function namesFound(
   const sessions = new Set<string>();
   const entries = new Set<string>();
   const reported: (readonly string[])[] = [];
-  for (const { text, isReported, begins } of names) {
+  for (const name of names) {
+    const { text, isReported, begins } = name;
     if (begins && mentions.has(text.toLowerCase())) continue;
-    const found = mentions.get(text) ?? NO_MENTIONS();
+    const found = mentionsOf(name, mentions);
     if (found.isKnown) continue;
     const ids = [...found.messages, ...(elsewhere.get(text) ?? [])].filter(
       (id) => !deleted.has(id),
     );
-    if (ids.length === 0) {
-      lone.push(text);
+    if (ids.length === 0 || found.isOnlySmall) {
+      lone.push(...found.spelled);
       for (const sessionId of found.sessions) sessions.add(sessionId);
-    } else if (isReported) {
-      reported.push(ids);
     }
+    if (ids.length > 0 && isReported) reported.push(ids);
   }
   for (const ids of reported.sort((one, other) => one.length - other.length)) {
     for (const id of ids) entries.add(id);

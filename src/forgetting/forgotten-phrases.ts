@@ -10,8 +10,8 @@ const PART_WORDS = 8;
 const ENCODINGS_MAX = 2;
 
 /**
- * Finds and removes forgotten texts in other texts. Line breaks, punctuation and JSON escapes make
- * no difference. A copy in Base64, in hexadecimal digits, or with the escapes of addresses or JSON is a copy.
+ * Finds and removes forgotten texts in other texts. Line breaks, punctuation, capitals and JSON escapes make
+ * no difference. A copy in Base64, as numbers of bytes, or with the escapes of addresses, JSON or HTML is a copy.
  *
  * A text that many people say ("yes", "go on") counts only where it stands alone.
  */
@@ -34,7 +34,11 @@ export class ForgottenPhrases {
 
   /** `names` count wherever they stand, however short they are. */
   constructor(texts: readonly string[], names: readonly string[] = []) {
-    for (const text of texts) this.#add(text, isDistinctive);
+    for (const text of texts) {
+      this.#add(text, isDistinctive);
+      const small = text.toLowerCase();
+      if (small !== text && wordsOf(text).length >= 3) this.#add(small, isDistinctive);
+    }
     for (const name of names) this.#add(name, () => true);
     const starts = [...this.#wordsFrom.keys()];
     const byLength = Map.groupBy(starts, (start) =>
@@ -85,8 +89,13 @@ export class ForgottenPhrases {
   /** Their ranges, in order, also where they are written as Base64, hexadecimal digits, or with escapes. */
   #ranges(text: string, of: "whole" | "part", levels = ENCODINGS_MAX): readonly Range[] {
     const ranges = [...this.#plainRanges(text, of)];
+    const small = text.toLowerCase();
+    // A few letters have more characters when they are small.
+    if (small !== text && small.length === text.length)
+      ranges.push(...this.#plainRanges(small, of));
     const plain = unescaped(text);
-    for (const { start, end } of plain ? this.#plainRanges(plain.text, of) : []) {
+    const inside = plain && levels > 0 ? this.#ranges(plain.text, of, levels - 1) : [];
+    for (const { start, end } of inside) {
       ranges.push({ start: plain?.place(start, "start") ?? 0, end: plain?.place(end, "end") ?? 0 });
     }
     if (levels > 0) {

@@ -336,6 +336,37 @@ const WRITINGS: Readonly<Record<string, string>> = {
   "a part of an address": encodeURIComponent(CODED),
   "bytes of an address": eachByte("%$&"),
   "a form": `${new URLSearchParams({ q: CODED })}`,
+  "Base64 in short lines": base64.replace(/.{20}/g, "$&\n"),
+  "Base64 of two bytes for each character": Buffer.from(CODED, "utf16le").toString("base64"),
+  "an address in an address": encodeURIComponent(encodeURIComponent(CODED)),
+  "HTML with entities": [...CODED]
+    .map((letter) => `&#x${letter.charCodeAt(0).toString(16)};`)
+    .join(""),
+  "bytes of a program": eachByte("0x$&, "),
+  "a dump of bytes": (bytes.toString("hex").match(/.{1,32}/g) ?? [])
+    .map(
+      (line, at) =>
+        `${String(at * 10).padStart(8, "0")}  ${line.replace(/../g, "$& ")} |${".".repeat(16)}|`,
+    )
+    .join("\n"),
+  "octal escapes": [...bytes].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join(""),
+  "a list of numbers": JSON.stringify([...bytes]),
+  bits: [...bytes].map((byte) => byte.toString(2).padStart(8, "0")).join(" "),
+  "quoted printable": eachByte("=$&").toUpperCase(),
+  Base32: Array.from(
+    [...bytes]
+      .map((byte) => byte.toString(2).padStart(8, "0"))
+      .join("")
+      .match(/.{5}/g) ?? [],
+    (bits) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[Number.parseInt(bits, 2)],
+  ).join(""),
+  "code points": [...CODED].map((letter) => `\\u{${letter.charCodeAt(0).toString(16)}}`).join(""),
+  "wide letters": CODED.replace(/[!-~]/g, (letter) =>
+    String.fromCharCode(letter.charCodeAt(0) + 0xfee0),
+  ),
+  "hidden characters between its letters": [...CODED].join("\u200b"),
+  "spaced letters": [...CODED].join(" "),
+  "other case": CODED.toUpperCase(),
   "JSON with escapes": CODED.replace(
     /[^ ]/g,
     (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
@@ -363,6 +394,45 @@ test.each(Object.entries(WRITINGS))(
     expect(await inLog()).toBe(0);
   },
 );
+
+const NAMED: Readonly<Record<string, string>> = {
+  "a file name": "notes/ottilie-vanderhoof.txt",
+  "an identifier": "ottilieVanderhoof",
+  "its number in groups": "941,703,625",
+  "one name in small letters": "what does vanderhoof say",
+  "letters with their accents apart": "José".normalize("NFD"),
+};
+
+test.each(Object.entries(NAMED))(
+  "what has a name of it as %s is named in the receipt, and cut where it was derived",
+  async (_, written) => {
+    const said = "I told Ottilie Vanderhoof and José that the code is 941703625 today.";
+    const { stores, service } = await open(["ok", { reasoning: `So: ${written}.`, text: "fine" }]);
+    const { sessionId } = await service.createSession({ memory: true });
+    await service.startTurn({ sessionId, prompt: said });
+    await service.startTurn({ sessionId, prompt: `Look at ${written} for me` });
+    const inLog = async () =>
+      JSON.stringify(await stores.events.readAll(0, 100)).split(written).length - 1;
+    const [hit] = await service.searchMemory({ query: "told Ottilie code" });
+    const receipt = await service.forgetMemory({ ids: [hit?.id ?? ""] });
+    expect(receipt.remainingCount).toBe(1);
+    await service.forgetMemory({ ids: [...receipt.remaining] });
+    expect(await inLog()).toBe(0);
+  },
+);
+
+test("a word that many write small is no name, although the forgotten text has it with a capital", async () => {
+  const { service } = await open(() => "Noted.");
+  const { sessionId } = await service.createSession({ memory: true });
+  await service.startTurn({ sessionId, prompt: "We told the Harbour about the vault." });
+  const messages = Array.from({ length: 9 }, (_, at) => ({
+    role: "user" as const,
+    content: `Ship ${at} is in the harbour.`,
+  }));
+  await service.appendMessages({ sessionId, messages });
+  const [hit] = await service.searchMemory({ query: "told vault", limit: 1 });
+  expect(await service.forgetMemory({ ids: [hit?.id ?? ""] })).toMatchObject({ remaining: [] });
+});
 
 test("the receipt counts all messages with a name of the forgotten one, however frequent it is", async () => {
   const { service } = await open(() => "Noted.");
