@@ -86,6 +86,7 @@ export type {
 } from "./core/operations/knowledge.ts";
 export type {
   AddMemory,
+  EditMemory,
   ForgetMemory,
   ListMemory,
   MemoryAdded,
@@ -327,6 +328,8 @@ export type {
   Unheard,
 } from "./core/knowledge-store.ts";
 export type {
+  EarlierText,
+  EntryMarks,
   MemoryCheck,
   MemoryEntry,
   MemoryFilter,

@@ -156,6 +156,7 @@ function flooredMemory(memory: MemoryStore, minScore: number): MemoryStore {
     read: (ids) => memory.read(ids),
     list: (page) => memory.list(page),
     stats: (of) => memory.stats(of),
+    mark: async (id, marks) => (await memory.mark?.(id, marks)) ?? false,
     delete: (which) => memory.delete(which),
     verify: (watch) => memory.verify(watch),
     reindex: (watch) => memory.reindex(watch),

@@ -21,6 +21,7 @@ import type { SourceView } from "./session-source.ts";
  * - Any text can be stored and asked for: every script, operators, quotes, nothing but punctuation.
  * - `list` gives every entry once, in the order in which they were stored.
  * - A rebuilt index finds what the old one found.
+ * - A pin and earlier texts stay with an entry, and only entries that have one are listed as marked.
  */
 export interface MemoryStore {
   /**
@@ -38,6 +39,11 @@ export interface MemoryStore {
   list(page: MemoryPage): Promise<readonly MemoryEntry[]>;
   /** Of the whole store, or of one session. */
   stats(of?: { readonly sessionId: string }): Promise<MemoryStats>;
+  /**
+   * Gives an entry these marks in the place of those that it has. Returns false when there is no such entry. Without
+   * this method, what was added by hand can be neither edited nor pinned.
+   */
+  mark?(id: string, marks: EntryMarks): Promise<boolean>;
   /** Deletes by id or by session. Returns the number of deleted entries. */
   delete(
     which: { readonly ids: readonly string[] } | { readonly sessionId: string },
@@ -62,7 +68,24 @@ export const MEMORY_KINDS = ["message", "fact", "correction", "preference", "rul
 
 export type MemoryKind = (typeof MEMORY_KINDS)[number];
 
-export interface MemoryEntry {
+/** What a person did with an entry that was added by hand. */
+export interface EntryMarks {
+  /** It comes back at the beginning of each session. */
+  readonly pinned?: true;
+  /** What it said before it was edited, oldest first. */
+  readonly earlier?: readonly EarlierText[];
+}
+
+/** A text that a person replaced. */
+export interface EarlierText {
+  /** The id that it had. */
+  readonly id: string;
+  readonly content: string;
+  /** When it was replaced, ISO 8601. */
+  readonly until: string;
+}
+
+export interface MemoryEntry extends EntryMarks {
   /** Up to 200 characters, unique in the store. */
   readonly id: string;
   readonly content: string;
@@ -112,6 +135,8 @@ export interface MemoryQuery extends MemoryFilter {
 }
 
 export interface MemoryPage extends MemoryFilter {
+  /** Only entries that are pinned or were edited. */
+  readonly marked?: true;
   readonly limit: number;
   /** Id of the last entry of the previous page. */
   readonly after?: string;
@@ -123,14 +148,15 @@ export interface ShownEntry extends MemoryEntry {
   readonly store?: "user";
 }
 
-export interface MemoryHit extends ShownEntry {
+/** An entry that a search found. What it said before it was edited is not part of it. */
+export interface MemoryHit extends Omit<ShownEntry, "earlier"> {
   readonly score: number;
   /** Where its session came from, if another agent held it. A store does not know that: the service adds it. */
   readonly from?: SourceView;
   /** The entries around it, in order, if the query asked for them. */
   readonly neighbours?: {
-    readonly before: readonly MemoryEntry[];
-    readonly after: readonly MemoryEntry[];
+    readonly before: readonly Omit<MemoryEntry, "earlier">[];
+    readonly after: readonly Omit<MemoryEntry, "earlier">[];
   };
   readonly explanation?: ScoreExplanation;
   /** The question with words that entries have, in place of those that none has and that are spelled almost so. */

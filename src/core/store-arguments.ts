@@ -193,6 +193,12 @@ const memoryFilter = {
 } as const;
 const questions: Check = (value) => (Array.isArray(value) ? texts(value) : someText(value));
 const watch = group({ signal, onProgress: callback });
+const marks = {
+  pinned: oneOf(true),
+  earlier: listOf(
+    withFields({ id: text, content: someText, until: someText }, ["id", "content", "until"]),
+  ),
+};
 const MEMORY: StoreMethods = {
   add: [
     [
@@ -209,6 +215,7 @@ const MEMORY: StoreMethods = {
             role: someText,
             speaker: someText,
             source: span,
+            ...marks,
           },
           ["id", "content", "sessionId", "turn", "kind"],
         ),
@@ -235,7 +242,13 @@ const MEMORY: StoreMethods = {
     ],
   ],
   read: [["ids", texts]],
-  list: [["page", group({ ...memoryFilter, limit, after: someText }, ["limit"])]],
+  list: [
+    ["page", group({ ...memoryFilter, limit, after: someText, marked: oneOf(true) }, ["limit"])],
+  ],
+  mark: [
+    ["id", text],
+    ["marks", group(marks)],
+  ],
   stats: [["of?", group({ sessionId: someText }, ["sessionId"])]],
   delete: [["which", eitherOf({ ids: texts }, { sessionId: someText })]],
   verify: [["watch?", watch]],

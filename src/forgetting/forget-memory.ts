@@ -2,9 +2,10 @@ import type { ApprovalStore } from "../core/approval.ts";
 import { type Cleaned, sumCleaned } from "../core/event.ts";
 import { isUnreadable } from "../core/event-shape.ts";
 import type { EventStore } from "../core/event-store.ts";
+import { given } from "../core/fields.ts";
 import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
-import type { MemoryStore } from "../core/memory-store.ts";
+import type { EarlierText, MemoryStore } from "../core/memory-store.ts";
 import type { MemoryForgotten } from "../core/operations/memory.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { SessionStore } from "../core/session-store.ts";
@@ -82,7 +83,7 @@ export async function forgetMemory(
   const learned = [...new Set([...knows, ...learnedFrom(sources, all)])];
   const rules = rulesMadeOf(learned, all);
   const texts = [
-    ...entries.map(({ content }) => content),
+    ...entries.flatMap(({ content, earlier = [] }) => [content, ...earlier.map(earlierText)]),
     ...[...learned, ...all.filter(({ id }) => rules.has(id))].flatMap(saidBy),
     ...[...sources.values()].flatMap((source) => source.texts),
   ];
@@ -110,6 +111,7 @@ export async function forgetMemory(
   const goes = { phrases: new ForgottenPhrases(texts, lone), rules };
   await knowledge?.forget(alike.map(({ id }) => id));
   await cutGoals(others, goes.phrases, knowledge);
+  await cutEarlier(goes.phrases, memory);
   const elsewhere = [...copies.sessions, ...sessions].filter((id) => !sources.has(id));
   const cleaned: Cleaned[] = [];
   const unreadable: string[] = [];
@@ -241,6 +243,26 @@ async function cutGoals(
     await knowledge?.store.edit(id, { content: content.replace(goal, rest), goal: rest });
   }
   await knowledge?.settle();
+}
+
+/** An entry that was edited says what it said before. When that is forgotten, the entry stays without it. */
+async function cutEarlier(
+  phrases: ForgottenPhrases,
+  memory: MemoryStore | undefined,
+): Promise<void> {
+  for (let after: string | undefined; memory?.mark; ) {
+    const page = await memory.list({ marked: true, limit: BATCH, ...given({ after }) });
+    for (const { id, pinned, earlier = [] } of page) {
+      const kept = earlier.filter(({ content }) => !phrases.isIn(content));
+      if (kept.length < earlier.length) await memory.mark(id, given({ pinned, earlier: kept }));
+    }
+    after = page.at(-1)?.id;
+    if (page.length < BATCH) return;
+  }
+}
+
+function earlierText({ content }: EarlierText): string {
+  return content;
 }
 
 /** Ids of memory entries that still have forgotten text. */

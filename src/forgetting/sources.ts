@@ -14,7 +14,7 @@ import { ForgottenPhrases } from "./forgotten-phrases.ts";
 export type ForgetTarget = { readonly ids: readonly string[] } | { readonly sessionId: string };
 
 /** A memory entry, or a message that has none yet and is named by the id that its entry would have. */
-export type Forgettable = Pick<MemoryEntry, "id" | "content" | "sessionId" | "source">;
+export type Forgettable = Pick<MemoryEntry, "id" | "content" | "sessionId" | "source" | "earlier">;
 
 /** The events and extents to forget in one session's log. */
 export interface Source {

@@ -14,7 +14,7 @@ import {
 } from "./port/asking.ts";
 import type { FreeRun, LastNumbers, SessionRow } from "./port/index-store.ts";
 import { recordsOf } from "./segments/columns.ts";
-import { LabelUses, storedTime, wordsOf } from "./segments/entries.ts";
+import { LabelUses, storedMarks, storedTime, wordsOf } from "./segments/entries.ts";
 import { GrowingSession, takeRuns } from "./segments/runs.ts";
 import { isMergeDue, writeSegment } from "./segments/segments.ts";
 
@@ -94,6 +94,7 @@ function* insert(all: readonly Prepared[], checkedAt: number): Asking<Added> {
       sourceFrom: entry.source?.from ?? null,
       sourceTo: entry.source?.to ?? null,
       content: entry.content,
+      marks: storedMarks(entry),
       ...columns,
       time: storedTime(entry.time),
     });

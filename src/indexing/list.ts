@@ -1,4 +1,5 @@
 import {
+  type EntryMarks,
   type MemoryEntry,
   type MemoryPage,
   type MemoryStats,
@@ -8,13 +9,14 @@ import {
   type Asking,
   ask,
   checked,
+  Draft,
   openHead,
   question,
   together,
   transaction,
 } from "./port/asking.ts";
 import type { EntryRow } from "./port/index-store.ts";
-import { entryOf } from "./segments/entries.ts";
+import { entryOf, storedMarks } from "./segments/entries.ts";
 
 /** The entries with these ids, in the order of the ids. */
 export function* readEntries(ids: readonly string[]): Asking<readonly MemoryEntry[]> {
@@ -32,9 +34,11 @@ export function listEntries(page: MemoryPage): Asking<readonly MemoryEntry[]> {
     const after = page.after === undefined ? -1 : yield* keyOf(page.after);
     // The place of a deleted entry is not known.
     if (after === undefined) return [];
-    const { sessionId, limit, after: _, ...rest } = page;
-    const isWanted = memoryFilter(rest);
-    const isFiltered = Object.values(rest).some((value) => value !== undefined);
+    const { sessionId: of, limit, after: _, marked, ...rest } = page;
+    // There are few of them, so they are not looked for session by session.
+    const sessionId = marked ? undefined : of;
+    const isWanted = memoryFilter(marked && of !== undefined ? { ...rest, sessionId: of } : rest);
+    const isFiltered = marked || Object.values(rest).some((value) => value !== undefined);
     const pages = sessionId === undefined ? [ALL] : yield* rangesOf(sessionId);
     const found: MemoryEntry[] = [];
     for (const range of pages) {
@@ -43,7 +47,7 @@ export function listEntries(page: MemoryPage): Asking<readonly MemoryEntry[]> {
         const rows: readonly EntryRow[] = yield* ask(
           "entries",
           range === ALL
-            ? { after: last, limit: size }
+            ? { after: last, limit: size, ...(marked && { marked }) }
             : { first, last: range.last, after, limit: size },
         );
         const wanted = rows.map(entryOf).filter(isWanted);
@@ -64,6 +68,20 @@ const ALL = { first: 0, last: Number.MAX_SAFE_INTEGER };
 export function* rangesOf(sessionId: string): Asking<readonly { first: number; last: number }[]> {
   const [session] = yield* ask("sessions", { ids: [sessionId] });
   return (session?.runs ?? []).map(({ first, used }) => ({ first, last: first + used - 1 }));
+}
+
+/** Gives an entry marks. Nothing is searched by them, so its words stay as they are. */
+export function markEntry(id: string, marks: EntryMarks): Asking<boolean> {
+  return transaction("write", function* () {
+    const head = yield* openHead();
+    const [row] = head ? yield* ask("entries", { ids: [id] }) : [];
+    if (!head || !row) return false;
+    const { sessionId: _, roleText: __, speakerText: ___, ...entry } = row;
+    const draft = new Draft(head);
+    draft.put("entries", { ...entry, marks: storedMarks(marks) });
+    yield* draft.save();
+    return true;
+  });
 }
 
 function* keyOf(id: string): Asking<number | undefined> {

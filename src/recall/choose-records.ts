@@ -100,6 +100,16 @@ function recordOf(
   };
 }
 
+/** Records of texts that a person pinned, as many as have room. They are sure without a score. */
+export function pinnedRecords(
+  pinned: readonly MemoryEntry[],
+  { tokensMax, sessionId }: Pick<RecordChoice, "tokensMax" | "sessionId">,
+): Pick<MemoryRecalled, "records" | "tokens"> {
+  const asRecord = (entry: MemoryEntry) =>
+    recordOf(entry, { score: 1, words: new Set(), sessionId });
+  return recordsWithin(tokensMax, pinned, asRecord);
+}
+
 function rounded(score: number): number {
   return Math.round(score * 1000) / 1000;
 }

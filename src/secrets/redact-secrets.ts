@@ -46,13 +46,20 @@ function redactOnce(text: string, onRedacted: OnRedacted | undefined): string {
 }
 
 /** The entries of memory with a note in the place of each credential. */
-export function redactEntries<Entry extends { readonly content: string }>(
+export function redactEntries<Entry extends RedactedEntry>(
   entries: readonly Entry[],
 ): readonly Entry[] {
   return entries.map((entry) => {
     const content = redactSecrets(entry.content);
-    return content === entry.content ? entry : { ...entry, content };
+    const redacted = content === entry.content ? entry : { ...entry, content };
+    const { earlier } = entry;
+    return earlier ? { ...redacted, earlier: redactEntries(earlier) } : redacted;
   });
+}
+
+interface RedactedEntry {
+  readonly content: string;
+  readonly earlier?: readonly RedactedEntry[];
 }
 
 /** How many credentials of each kind are in the texts. */

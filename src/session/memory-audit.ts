@@ -26,7 +26,7 @@ interface Audited {
  * Compares memory with the log: every message that the log has for memory is there, as it was said, and no message
  * of a session is there that its log does not have. It can make both alike again.
  *
- * Entries that were added by hand are left alone, and so are those of sessions that have no log here: they may come
+ * Entries that were added by hand are left alone, unless an edit was cut off between its two steps, and so are those of sessions that have no log here: they may come
  * from another store.
  */
 export class MemoryAudit {
@@ -74,6 +74,7 @@ export class MemoryAudit {
       position = batch.at(-1)?.position ?? end;
     }
     await this.#compareBack(signal);
+    await this.#compareEdits(signal);
     return { entries: this.#count, problems: this.#problems.slice(0, PROBLEMS_MAX) };
   }
 
@@ -135,6 +136,29 @@ export class MemoryAudit {
     }
     for (let at = 0; this.#mends && at < extra.length; at += PAGE) {
       await memory.delete({ ids: extra.slice(at, at + PAGE) });
+    }
+  }
+
+  /** Whether what was edited is there beside what replaced it: the process that edited it was killed. */
+  async #compareEdits(signal: AbortSignal | undefined): Promise<void> {
+    const { memory } = this.#stores;
+    for (let after: string | undefined; ; ) {
+      signal?.throwIfAborted();
+      const page = await memory.list({ marked: true, limit: PAGE, ...given({ after }) });
+      for (const { id, earlier = [] } of page) {
+        const replaced = new Map(earlier.map((text) => [text.id, text.until]));
+        // The same text may have been added again since.
+        const left = (await memory.read([...replaced.keys()])).filter(
+          (entry) => entry.id !== id && (entry.time ?? "") <= (replaced.get(entry.id) ?? ""),
+        );
+        for (const entry of left) this.#note(`Memory has ${entry.id}, which ${id} replaced.`);
+        if (this.#mends && left.length > 0) {
+          await memory.delete({ ids: left.map((entry) => entry.id) });
+        }
+      }
+      const last = page.at(-1);
+      if (!last || page.length < PAGE) return;
+      after = last.id;
     }
   }
 

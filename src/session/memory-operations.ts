@@ -99,7 +99,7 @@ export function memoryOperations(
       await outages.attempt(markUsed, async () => await knowledge?.markUsed(learned, now));
     }
     const kept = maxTokens === undefined ? hits : withinTokens(hits, maxTokens);
-    return await withSources(kept, sessions, options);
+    return await withSources(kept.map(asItIsNow), sessions, options);
   }
 
   return {
@@ -148,6 +148,11 @@ export function memoryOperations(
       const entry = addedEntry(request);
       return { id: entry.id, added: (await store.add([entry])) > 0 };
     },
+    async editMemory(request) {
+      const memory = await upToDate();
+      const { editNote } = await import("./edit-note.ts");
+      return await editNote(request, memory);
+    },
     async verify(watch) {
       const memory = await upToDate();
       const { entries, problems } = await memory.verify(watch);
@@ -161,6 +166,18 @@ export function memoryOperations(
       return { mended: compared?.problems ?? [] };
     },
   };
+}
+
+/** A hit without what it and its neighbours said before they were edited. */
+function asItIsNow(hit: MemoryHit): MemoryHit {
+  const now = ({ earlier: _, ...entry }: MemoryEntry) => entry;
+  const { neighbours, ...found } = hit;
+  const around = neighbours && {
+    before: neighbours.before.map(now),
+    after: neighbours.after.map(now),
+  };
+  const { earlier: _, ...own }: MemoryHit & MemoryEntry = found;
+  return around ? { ...own, neighbours: around } : own;
 }
 
 /** Compares memory with the log, where there is one. */

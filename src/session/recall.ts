@@ -1,19 +1,32 @@
 import type { Recall } from "../agent/run-turn.ts";
 import type { MemoryRecalled } from "../core/event.ts";
-import type { MemoryEntry, MemoryFilter, MemoryStore } from "../core/memory-store.ts";
+import {
+  type MemoryEntry,
+  type MemoryFilter,
+  type MemoryStore,
+  NO_SESSION,
+} from "../core/memory-store.ts";
 import { contentText, isSummary } from "../core/message.ts";
 import type { MeasuredBar } from "../core/recalled.ts";
 import { OWN_AGENT } from "../core/session-source.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { NO_TRACES } from "../core/traces.ts";
 import { startsTurn } from "../core/turn.ts";
-import { chooseRecords, RECALL_SEARCH, type RecordChoice } from "../recall/choose-records.ts";
+import {
+  chooseRecords,
+  pinnedRecords,
+  RECALL_SEARCH,
+  type RecordChoice,
+} from "../recall/choose-records.ts";
 import { BAR_LEAST, isStillTrue, measureBar } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
 import { shownBy } from "../recall/shown-entries.ts";
 import { memoryBar } from "./memory-bar.ts";
 import type { ServiceCore } from "./service-core.ts";
 import { memoryOf, recallTokensOf } from "./service-options.ts";
+
+/** Marked entries that are looked at for those that are pinned. They have to fit a window, so there are few. */
+const PINNED_MAX = 200;
 
 /** The compactions of each session after which memory was known to have all that left. */
 const CAUGHT_UP = new WeakMap<SessionState, number>();
@@ -22,6 +35,7 @@ const CAUGHT_UP = new WeakMap<SessionState, number>();
  * Finds what memory has about a prompt, and only if it is sure of the best of it. `undefined` in a session that has no
  * memory, and in a service that recalls nothing.
  *
+ *     pinned           what a person wants each session to begin with, asked for or not
  *     this session     what a compaction took out of the window
  *     its origin       if it is a fork: what had left the window of the other session before
  *     other sessions   if the service recalls from the project, and this one has nothing sure
@@ -39,23 +53,58 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
       ...originOf(core, state, memory),
       ...(core.options.recallFrom === "project" ? [otherSessions(core, state, memory)] : []),
     ];
-    if (tokensMax <= 0 || places.length === 0) return undefined;
-    const query = queryOf(state, prompt);
-    if (query === "") return undefined;
+    if (tokensMax <= 0) return undefined;
+    const pinned = await pinnedOf(core, state, memory, tokensMax);
+    const query = places.length === 0 ? "" : queryOf(state, prompt);
+    if (query === "") return pinned;
     await catchUp(core, state);
     // A turn goes on without memory.
     const found = await tracer.span(
       { operation: "rkat.recall", sessionId: state.id },
       async (span) => {
-        const records = await core.outages.attempt(memory, () =>
-          recall(places, { query, tokensMax, sessionId: state.id }, memory),
-        );
+        const left = tokensMax - (pinned?.tokens ?? 0);
+        const asked = { query, tokensMax: left, sessionId: state.id };
+        const sure = await core.outages.attempt(memory, () => recall(places, asked, memory));
+        const records = together(pinned, sure);
         const fields = { "rkat.recall.records": records?.records.length ?? 0 };
         span.set({ ...fields, "rkat.recall.tokens": records?.tokens ?? 0 });
         return records;
       },
     );
     return found && found.tokens > beside ? { ...found, replaces: true } : found;
+  };
+}
+
+/** What a person pinned, while the window has no records: at the beginning, and after a compaction. */
+async function pinnedOf(
+  { outages }: ServiceCore,
+  state: SessionState,
+  memory: MemoryStore,
+  tokensMax: number,
+): Promise<MemoryRecalled | undefined> {
+  if (state.recalled.shown.length > 0) return undefined;
+  const marked = await outages.attempt(memory, () =>
+    memory.list({ marked: true, sessionId: NO_SESSION.added, limit: PINNED_MAX }),
+  );
+  const pinned = marked?.filter(({ id, pinned }) => pinned && !state.recalled.has(id)) ?? [];
+  if (pinned.length === 0) return undefined;
+  const isShown = shownBy(state.messages);
+  const unseen = pinned.filter((entry) => !isShown(entry));
+  const chosen = pinnedRecords(unseen, { tokensMax, sessionId: state.id });
+  return chosen.records.length > 0 ? { type: "memory_recalled", ...chosen } : undefined;
+}
+
+function together(
+  pinned: MemoryRecalled | undefined,
+  found: MemoryRecalled | undefined,
+): MemoryRecalled | undefined {
+  if (!pinned || !found) return found ?? pinned;
+  const ids = new Set(pinned.records.map(({ id }) => id));
+  const others = found.records.filter(({ id }) => !ids.has(id));
+  return {
+    ...found,
+    records: [...pinned.records, ...others],
+    tokens: pinned.tokens + found.tokens,
   };
 }
 

@@ -41,6 +41,7 @@ const LIST_LIMIT_MAX = 1000;
  *     readCompaction, readSources,
  *     sessionCost, allowedCalls,
  *     subscribe              a session of either
+ *     editMemory             an entry of either
  *     forgetMemory           in both
  *
  * Everything else works with the first one's sessions only. What is the library's says `store: "user"`.
@@ -107,6 +108,14 @@ export function withLibrary(
         const isElsewhere = isNotFound(error) || isUnknown(error);
         if (!isElsewhere || !(await isShown(session, library, options))) throw error;
         return await library.readSources(request);
+      }
+    },
+    async editMemory(request) {
+      try {
+        return await own.editMemory(request);
+      } catch (error) {
+        if (!isUnknown(error)) throw error;
+        return { ...(await library.editMemory(request)), store: "user" };
       }
     },
     async readLog(request) {

@@ -2,6 +2,7 @@ import { checkMethods } from "../core/checked-methods.ts";
 import type { Embedder } from "../core/embedder.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type {
+  EntryMarks,
   MemoryCheck,
   MemoryEntry,
   MemoryHit,
@@ -13,7 +14,7 @@ import type {
 } from "../core/memory-store.ts";
 import { addEntries } from "../indexing/add.ts";
 import { type Deleted, deleteEntries, deleteSession } from "../indexing/delete.ts";
-import { listEntries, memoryStats, readEntries } from "../indexing/list.ts";
+import { listEntries, markEntry, memoryStats, readEntries } from "../indexing/list.ts";
 import type { Asking } from "../indexing/port/asking.ts";
 import { mergeSegments } from "../indexing/upkeep/merge.ts";
 import { prepareIndex, type RebuildStep, reindex } from "../indexing/upkeep/reindex.ts";
@@ -164,6 +165,16 @@ export class IndexedMemoryStore implements IndexedMemory {
     return this.#database.run("listMemories", page);
   }
 
+  async mark(id: string, marks: EntryMarks): Promise<boolean> {
+    this.#redact ??= (await import("../secrets/redact-secrets.ts")).redactEntries;
+    await this.#prepare();
+    const [redacted = marks] = this.#redact([{ content: "", ...marks }]);
+    const isThere = await this.#database.run("markMemory", id, redacted);
+    // An earlier text may be gone.
+    await this.#database.wipe();
+    return isThere;
+  }
+
   async stats(of?: { readonly sessionId: string }): Promise<MemoryStats> {
     await this.#prepare();
     const stats = await this.#database.run("memoryStats", of?.sessionId ?? null);
@@ -273,6 +284,7 @@ export const MEMORY_TASKS = {
   readMemories: readEntries,
   listMemories: listEntries,
   memoryStats,
+  markMemory: markEntry,
   deleteMemories: deleteEntries,
   deleteSessionMemories: deleteSession,
   mergeMemories: mergeSegments,

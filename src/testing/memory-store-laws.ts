@@ -267,6 +267,35 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
     },
   },
   {
+    name: "a pin and earlier texts stay with an entry, and only entries that have one are listed as marked",
+    async holds(open) {
+      const store = await open();
+      assert.ok(store.mark);
+      const token = `ghp_${"aB3dE5gH7jK9mN2pQ4sT6vW8xY1zC0fLkJ7h"}`;
+      const until = "2025-02-03T04:05:06.000Z";
+      const earlier = [{ id: "0", content: `The key was ${token}.`, until }];
+      const entries = Array.from({ length: 12 }, (_, index) => entry(`${index}`, `otter ${index}`));
+      await store.add([...entries, entry("edited", "The otter swims.", { earlier })]);
+      assert.equal(await store.mark("7", { pinned: true }), true);
+      assert.equal(await store.mark("unknown", { pinned: true }), false);
+      const marked = () => store.list({ limit: 10, marked: true });
+      const [pinned, edited] = await marked();
+      assert.deepEqual(pinned, { ...entry("7", "otter 7"), pinned: true });
+      assert.equal(edited?.earlier?.[0]?.until, until);
+      expects(!JSON.stringify(edited).includes(token), "no credential in an earlier text", edited);
+      assert.deepEqual(await ids(store, { query: "otter 7", limit: 1 }), ["7"]);
+      assert.deepEqual(await store.list({ limit: 10, marked: true, sessionId: "other" }), []);
+      assert.deepEqual((await store.list({ limit: 1, marked: true, after: "7" }))[0]?.id, "edited");
+      await store.reindex();
+      assert.deepEqual(await marked(), [pinned, edited]);
+      assert.deepEqual((await store.verify()).problems, []);
+      await store.mark("7", {});
+      await store.mark("edited", {});
+      assert.deepEqual(await marked(), []);
+      assert.deepEqual(await store.read(["7"]), [entry("7", "otter 7")]);
+    },
+  },
+  {
     name: "no more results than the limit, and none below minScore",
     async holds(open) {
       const store = await open();

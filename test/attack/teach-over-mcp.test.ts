@@ -59,6 +59,32 @@ test("a model cannot change what the user said, and is told the way out", async 
   expect(await model.editKnowledge(edit)).toMatchObject({ content: edit.content });
 });
 
+test("a model corrects its own notes only, and pins none", async () => {
+  const { service, model } = await victim();
+  const users = await service.addMemory({ content: "The owner of staging is Mara." });
+  const own = await model.addMemory({ content: "The build takes a minute." });
+  const origin = { author: "user" } as const;
+  for (const change of [
+    { id: users.id, content: EVIL, origin },
+    { id: users.id, pinned: true, origin },
+    { id: own.id, pinned: true, origin },
+    { id: own.id, content: EVIL, pinned: true },
+  ]) {
+    await expect(model.editMemory(change)).rejects.toMatchObject({ code: "NOT_POSSIBLE" });
+  }
+  expect(await service.listMemory({ marked: true })).toEqual([]);
+  const content = "The build takes two minutes.";
+  expect(await model.editMemory({ id: own.id, content })).toMatchObject({
+    content,
+    role: "assistant",
+  });
+  const [edited] = await service.listMemory({ marked: true });
+  expect(await service.editMemory({ id: edited?.id ?? "", pinned: true })).toMatchObject({
+    pinned: true,
+    role: "assistant",
+  });
+});
+
 test("a model adds no system message to a session, and is told the way out", async () => {
   const { service, model } = await victim({ replies: ["Done.", "Done."] });
   const { sessionId } = await service.createSession({});

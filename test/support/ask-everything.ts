@@ -68,6 +68,10 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
     { query: words, kind: "preference", minScore: 0 },
   ],
   addMemory: () => [{ content: "A note of mine." }],
+  editMemory: ({ memoryId }) => [
+    { id: memoryId, content: "Another note." },
+    { id: memoryId, pinned: true },
+  ],
   listMemory: ({ sessionId, memoryId }) => [
     { limit: 1000 },
     { sessionId },

@@ -298,6 +298,17 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return this.#ask({ command: ["memory", "add", "--json"], fields, words: wordsOf(content) });
   }
 
+  async editMemory({ id, content, pinned, ...fields }: Params) {
+    const words = wordsOf(id);
+    if (pinned !== undefined) {
+      const command = ["memory", pinned === true ? "pin" : "unpin", "--json"];
+      const entry = await this.#ask({ command, fields, words });
+      if (content === undefined) return entry;
+    }
+    const command = ["memory", "edit", "--json"];
+    return await this.#ask({ command, fields, words: [...words, ...wordsOf(content)] });
+  }
+
   async listMemory(fields: Params) {
     return { entries: await this.#ask({ command: ["memory", "list", "--json"], fields }) };
   }

@@ -38,8 +38,19 @@ export function renderNumberedHits(
 /** Entries, each with its source and its text. */
 export function renderMemoryEntries(entries: readonly ShownEntry[], style: Style): string {
   return entries
-    .map((entry) => renderPassage({ place: placeOf(entry), content: entry.content }, style))
+    .map((entry) => {
+      const place = [entry.pinned ? "pinned" : undefined, ...placeOf(entry)];
+      return renderPassage({ place, content: entry.content }, style) + renderEarlier(entry, style);
+    })
     .join("\n");
+}
+
+/** What an entry said before it was edited, newest first. */
+function renderEarlier({ earlier = [] }: ShownEntry, style: Style): string {
+  return earlier
+    .toReversed()
+    .map(({ content, until }) => `${style.dim(`  until ${until}:`)} ${oneLine(content, 200)}\n`)
+    .join("");
 }
 
 export function renderMemoryStats(stats: MemoryStats, style: Style): string {

@@ -59,12 +59,24 @@ export const addMemory = z.strictObject({
   origin: origin.optional(),
 });
 
+export const editMemory = z.strictObject({
+  /** The entry. It was added by hand: what a message of a session said stays as it was said. */
+  id: memoryId,
+  content: z.string().max(20_000).regex(/\S/, "must not be empty").optional(),
+  /** Whether it comes back at the beginning of each session. */
+  pinned: z.boolean().optional(),
+  /** The author of the change. Default: the user. Others cannot change what the user added. */
+  origin: origin.optional(),
+});
+
 export const listMemory = z.strictObject({
   limit: z.int().min(0).max(1000).optional(),
   /** The id of the last entry of the page before. */
   after: memoryId.optional(),
   /** Only the entry with this id, or those with these ids, in the order of the ids. */
   id: z.union([memoryId, z.array(memoryId).min(1).max(1000)]).optional(),
+  /** Only entries that are pinned or were edited. */
+  marked: z.literal(true).optional(),
   ...memoryFilters,
 });
 
@@ -96,6 +108,8 @@ export const searchHistory = z.strictObject({
 export type SearchMemory = z.infer<typeof searchMemory>;
 
 export type AddMemory = z.infer<typeof addMemory>;
+
+export type EditMemory = z.infer<typeof editMemory>;
 
 export type ListMemory = z.infer<typeof listMemory>;
 
@@ -134,11 +148,16 @@ const memoryEntryFields = {
   role: z.string().optional(),
   speaker: z.string().optional(),
   source: z.object({ from: count, to: count }).optional(),
+  pinned: z.literal(true).optional(),
 };
 
-const neighbour = shape<MemoryEntry>()(memoryEntryFields);
+const neighbour = shape<Omit<MemoryEntry, "earlier">>()(memoryEntryFields);
 
-const memoryEntry = shape<ShownEntry>()({ ...memoryEntryFields, store });
+const memoryEntry = shape<ShownEntry>()({
+  ...memoryEntryFields,
+  earlier: z.array(z.object({ id: z.string(), content: z.string(), until: z.string() })).optional(),
+  store,
+});
 
 export const memoryHit = shape<MemoryHit>()({
   ...memoryEntryFields,
@@ -202,6 +221,11 @@ export interface MemoryOperations {
   searchMemory(request: SearchMemory): Promise<readonly MemoryHit[]>;
   /** Adds a text to memory. Searches find it; it makes no rule. The same text is added once. */
   addMemory(request: AddMemory): Promise<MemoryAdded>;
+  /**
+   * Changes a text that was added by hand, or pins it. A changed text is a new entry with a new id, and says what it
+   * replaced; the one before it is deleted.
+   */
+  editMemory(request: EditMemory): Promise<ShownEntry>;
   /** Memory entries page by page, in the order in which they were stored. */
   listMemory(request: ListMemory): Promise<readonly ShownEntry[]>;
   memoryStats(request: MemoryStatsRequest): Promise<MemoryStats>;
@@ -239,6 +263,20 @@ export const MEMORY_OPERATIONS = {
     toolText:
       "Add a statement to memory, so that later sessions find it. Add decisions and their reasons, corrections, preferences, and facts that the code does not show. It is kept as your words and makes no rule. The same text is added once.",
     command: "memory add",
+    effect: "adds",
+    needs: "memory-store",
+  },
+  editMemory: {
+    description:
+      "Correct a text that was added to memory by hand, or pin it: then each session begins with it.",
+    request: editMemory,
+    result: memoryEntry,
+    rpc: "memory/edit",
+    http: { method: "POST", path: "/memory/edit" },
+    tool: "memory_edit",
+    toolText:
+      "Correct a statement that you added to memory. It gets a new id, and says what it replaced. What the user added, only the user can change, and only the user pins. What was said in a session stays as it was said.",
+    command: "memory edit|pin|unpin",
     effect: "adds",
     needs: "memory-store",
   },
@@ -306,6 +344,7 @@ export const MEMORY_OPERATIONS = {
 export interface OpenMemory {
   searchMemory(request: Given<SearchMemory>): Promise<readonly MemoryHit[]>;
   addMemory(request: Given<AddMemory>): Promise<MemoryAdded>;
+  editMemory(request: Given<EditMemory>): Promise<ShownEntry>;
   listMemory(request: Given<ListMemory>): Promise<readonly ShownEntry[]>;
   memoryStats(request: Given<MemoryStatsRequest>): Promise<MemoryStats>;
   /** Credentials in the texts are replaced. Returns how many entries were new, and what was replaced. */

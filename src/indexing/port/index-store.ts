@@ -174,6 +174,8 @@ export interface NewEntry {
   readonly sourceFrom: number | null;
   readonly sourceTo: number | null;
   readonly content: string;
+  /** `EntryMarks` as JSON. */
+  readonly marks: string | null;
 }
 
 export interface EntryRow extends NewEntry {
@@ -187,8 +189,8 @@ export type WantedEntries =
   | { readonly slots: readonly number[] }
   /** In the order of the ids. */
   | { readonly ids: readonly string[] }
-  /** In the order of storing, behind a key. */
-  | { readonly after: number; readonly limit: number }
+  /** In the order of storing, behind a key: all, or those with marks. */
+  | { readonly after: number; readonly limit: number; readonly marked?: true }
   /** In the order of slots, from `first` to `last` inclusive, stored after `after`. */
   | {
       readonly first: number;

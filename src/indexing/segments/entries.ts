@@ -1,7 +1,7 @@
 import { SessionError } from "../../core/errors.ts";
-import { fields, isNumber, isText, orNull } from "../../core/fields.ts";
+import { fields, isNumber, isText, listOf, maybe, orNull } from "../../core/fields.ts";
 import { instant, isTime } from "../../core/instant.ts";
-import { MEMORY_KINDS, type MemoryEntry } from "../../core/memory-store.ts";
+import { type EntryMarks, MEMORY_KINDS, type MemoryEntry } from "../../core/memory-store.ts";
 import {
   fittedPassages,
   HITS,
@@ -31,6 +31,11 @@ const isRow = fields({
   sourceFrom: isCount,
   sourceTo: isCount,
   time: orNull((time) => isText(time) || isTime(time)),
+  marks: (marks) => marks === null || marksIn(marks) !== undefined,
+});
+const areMarks = fields({
+  pinned: maybe((value) => value === true),
+  earlier: maybe(listOf(fields({ id: isText, content: isText, until: isText }))),
 });
 
 /** @throws SessionError `SESSION_STORE_ERROR` when the row is none that rkat wrote */
@@ -54,7 +59,23 @@ export function entryOf(row: EntryRow): MemoryEntry {
     ...(row.sourceFrom === null || row.sourceTo === null
       ? {}
       : { source: { from: row.sourceFrom, to: row.sourceTo } }),
+    ...(row.marks === null ? {} : marksIn(row.marks)),
   };
+}
+
+/** The marks of an entry as its row has them. */
+export function storedMarks({ pinned, earlier = [] }: EntryMarks): string | null {
+  const marks = { ...(pinned && { pinned }), ...(earlier.length > 0 && { earlier }) };
+  return Object.keys(marks).length > 0 ? JSON.stringify(marks) : null;
+}
+
+function marksIn(stored: unknown): EntryMarks | undefined {
+  try {
+    const marks: unknown = JSON.parse(String(stored));
+    return areMarks(marks) ? (marks as EntryMarks) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A time that JavaScript writes as the same text is stored as its milliseconds. */

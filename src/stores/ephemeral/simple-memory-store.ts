@@ -1,5 +1,6 @@
 import { checkMethods } from "../../core/checked-methods.ts";
 import {
+  type EntryMarks,
   ifSureEnough,
   type MemoryCheck,
   type MemoryEntry,
@@ -71,7 +72,15 @@ export class SimpleMemoryStore implements MemoryStore {
   async list(page: MemoryPage): Promise<readonly MemoryEntry[]> {
     const all = this.#all();
     const start = page.after === undefined ? 0 : all.findIndex(({ id }) => id === page.after) + 1;
-    return all.slice(start).filter(memoryFilter(page)).slice(0, page.limit);
+    const isMarked = ({ pinned, earlier }: MemoryEntry) => !page.marked || pinned || earlier;
+    return all.slice(start).filter(memoryFilter(page)).filter(isMarked).slice(0, page.limit);
+  }
+
+  async mark(id: string, marks: EntryMarks): Promise<boolean> {
+    const { pinned: _, earlier: __, ...entry } = this.#entries.get(id) ?? {};
+    if (!("content" in entry)) return false;
+    for (const marked of redactEntries([{ ...entry, ...marks }])) this.#entries.set(id, marked);
+    return true;
   }
 
   async stats(of?: { readonly sessionId: string }): Promise<MemoryStats> {

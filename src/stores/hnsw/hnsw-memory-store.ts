@@ -5,6 +5,7 @@ import { checkMethods } from "../../core/checked-methods.ts";
 import type { Embedder } from "../../core/embedder.ts";
 import { joinSignals } from "../../core/join-signals.ts";
 import {
+  type EntryMarks,
   ifSureEnough,
   type MemoryCheck,
   type MemoryEntry,
@@ -158,6 +159,10 @@ export class HnswMemoryStore implements MemoryStore {
 
   list(page: MemoryPage): Promise<readonly MemoryEntry[]> {
     return this.#entries.list(page);
+  }
+
+  async mark(id: string, marks: EntryMarks): Promise<boolean> {
+    return (await this.#entries.mark?.(id, marks)) ?? false;
   }
 
   async stats(of?: { readonly sessionId: string }): Promise<MemoryStats> {

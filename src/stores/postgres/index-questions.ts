@@ -118,7 +118,7 @@ export function columnBlockOf(generation: number): ReadRow<ColumnBlockRow> {
 
 // Look-ups in the list of fields are done for the rows found only, whatever the planner expects.
 const ENTRY = `e.key, e.id, e.session, e.slot, e.passages, e.turn, e.kind, e.time, e.role, e.speaker,
-  e.source_from, e.source_to, e.content,
+  e.source_from, e.source_to, e.content, e.marks,
   (select s.id from rkat.memory_session s where s.namespace = e.namespace and s.number = e.session),
   (select l.text from rkat.memory_label l where l.namespace = e.namespace and l.number = e.role),
   (select l.text from rkat.memory_label l where l.namespace = e.namespace and l.number = e.speaker)`;
@@ -140,6 +140,7 @@ const storedEntry = reader<EntryRow>(
   "sourceFrom",
   "sourceTo",
   "content",
+  "marks",
   "sessionId",
   "roleText",
   "speakerText",

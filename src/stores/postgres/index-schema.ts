@@ -1,3 +1,9 @@
+/** The addition of version 5: what a person did with an entry. */
+export const MARKS_OF_ENTRIES: readonly string[] = [
+  "alter table rkat.memory_entry add column marks text",
+  "create index memory_entry_marked on rkat.memory_entry (namespace, key) where marks is not null",
+];
+
 /**
  * Tables of the index (`indexing/index-store.ts` says what their rows mean).
  *

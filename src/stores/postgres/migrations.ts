@@ -1,6 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
 import { followServer } from "./event-positions.ts";
-import { indexSchema } from "./index-schema.ts";
+import { indexSchema, MARKS_OF_ENTRIES } from "./index-schema.ts";
 import { COUNT_PARTITIONS, withPartitions } from "./partitions.ts";
 import {
   CHECKSUM_OF_EVENTS,
@@ -33,6 +33,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 2, usableFrom: 2, statements: CHECKSUM_OF_KNOWLEDGE },
   { version: 3, usableFrom: 3, statements: CHECKSUM_OF_EVENTS },
   { version: 4, usableFrom: 3, statements: FOUND_BY_KIND },
+  { version: 5, usableFrom: 3, statements: MARKS_OF_ENTRIES },
 ];
 
 /** The version of the tables that this rkat makes. */

@@ -215,7 +215,8 @@ export class PostgresIndexStore implements AsyncIndexStore {
     return this.#entries((batch) => {
       const after = `e.key > ${batch.bind(which.after, "bigint")}`;
       const limit = `limit ${batch.bind(which.limit, "bigint")}`;
-      if (!("first" in which)) return `${after} order by e.key ${limit}`;
+      const marked = "marked" in which ? "e.marks is not null and " : "";
+      if (!("first" in which)) return `${marked}${after} order by e.key ${limit}`;
       const slots = `e.slot between ${batch.bind(which.first, "bigint")} and ${batch.bind(which.last, "bigint")}`;
       return `${slots} and ${after} order by e.slot ${limit}`;
     });

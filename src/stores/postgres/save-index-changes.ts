@@ -200,6 +200,7 @@ const WRITTEN: { readonly [Name in TableName]: Written<Name> } = {
       sourceFrom: "bigint",
       sourceTo: "bigint",
       content: "text",
+      marks: "text",
     },
   },
   segments: {

@@ -76,7 +76,7 @@ export const COLUMN_BLOCKS = `SELECT key, changed, data FROM memory_column_block
   WHERE key BETWEEN ? AND ? AND changed > ?`;
 
 const ENTRY = `SELECT key, entry.session, session.id, slot, passages, entry.id, turn, kind, time, role,
-    speaker, source_from, source_to, content
+    speaker, source_from, source_to, content, marks
   FROM memory_entry AS entry
   JOIN memory_session AS session
     ON session.namespace = entry.namespace AND session.number = entry.session
@@ -96,6 +96,7 @@ const storedEntry = reader<Omit<EntryRow, "roleText" | "speakerText">>(
   "sourceFrom",
   "sourceTo",
   "content",
+  "marks",
 );
 
 /** `first` is the key before those of the namespace, and `labelText` gives the text of a label. */
@@ -120,6 +121,8 @@ export function entryOf(
 export const ENTRIES_AT = `${ENTRY} entry.namespace = ? AND slot IN (SELECT value FROM json_each(?))`;
 export const ENTRY_OF_ID = `${ENTRY} entry.namespace = ? AND entry.id = ?`;
 export const ENTRIES_AFTER = `${ENTRY} key > ? AND key <= ? ORDER BY key LIMIT ?`;
+export const ENTRIES_MARKED = `${ENTRY} entry.namespace = ? AND marks IS NOT NULL AND key > ?
+  ORDER BY key LIMIT ?`;
 export const ENTRIES_BETWEEN = `${ENTRY} entry.namespace = ? AND slot BETWEEN ? AND ? AND key > ?
   ORDER BY slot LIMIT ?`;
 export const LABEL_TEXT = "SELECT text FROM memory_label WHERE namespace = ? AND number = ?";

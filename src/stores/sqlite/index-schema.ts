@@ -3,6 +3,12 @@ export const KEYS = 2 ** 32;
 /** Column blocks of an odd generation come behind those of an even one. */
 export const GENERATION_KEYS = KEYS / 2;
 
+/** The addition of schema 14: what a person did with an entry. */
+export const MARKS_OF_ENTRIES = `
+  ALTER TABLE memory_entry ADD COLUMN marks TEXT;
+  CREATE INDEX memory_entry_marked ON memory_entry (namespace) WHERE marks IS NOT NULL;
+`;
+
 /**
  * Tables of the index (`indexing/index-store.ts` says what their rows mean).
  */
@@ -69,6 +75,7 @@ export const indexSchema = `
     UNIQUE (namespace, id)
   ) STRICT;
   CREATE UNIQUE INDEX memory_entry_by_slot ON memory_entry (namespace, slot);
+  ${MARKS_OF_ENTRIES}
 
   CREATE TABLE memory_segment (
     key INTEGER PRIMARY KEY,

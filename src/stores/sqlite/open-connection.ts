@@ -6,7 +6,7 @@ import { is, requireArgument } from "../../core/options.ts";
 import { makeFolders } from "../../files/make-folders.ts";
 import { checksumOf } from "../stored-json.ts";
 import { Connection, OpenFiles } from "./connection.ts";
-import { indexSchema } from "./index-schema.ts";
+import { indexSchema, MARKS_OF_ENTRIES } from "./index-schema.ts";
 import {
   CHECKSUM_OF_KNOWLEDGE,
   FOUND_BY_KIND,
@@ -98,6 +98,7 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
   10: STOP_OF_LEASE,
   11: CHECKSUM_OF_KNOWLEDGE,
   12: FOUND_BY_KIND,
+  13: MARKS_OF_ENTRIES,
 };
 
 function migrate(db: Connection): void {
@@ -131,7 +132,7 @@ function refusal(db: Pick<Connection, "path">, what: string, hint: string): Sess
 }
 
 /** Written to the file. Raise it with every change of a table, and add the migration from the version before. */
-export const SCHEMA_VERSION = 13;
+export const SCHEMA_VERSION = 14;
 
 /** All tables of a new store. */
 const SCHEMA = [sessionSchema, importSchema, indexSchema, knowledgeSchema, forgottenSchema].join(

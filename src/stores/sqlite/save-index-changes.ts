@@ -70,8 +70,9 @@ const WRITTEN: { readonly [Name in TableName]: Written<Name> } = {
   },
   entries: {
     put: `INSERT INTO memory_entry (key, namespace, id, session, slot, passages, turn, kind, time, role,
-        speaker, source_from, source_to, content)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        speaker, source_from, source_to, content, marks)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (key) DO UPDATE SET marks = excluded.marks`,
     remove: "DELETE FROM memory_entry WHERE key = ?",
     values: (row, namespace) => [
       namespace * KEYS + row.key,
@@ -88,6 +89,7 @@ const WRITTEN: { readonly [Name in TableName]: Written<Name> } = {
       row.sourceFrom,
       row.sourceTo,
       row.content,
+      row.marks,
     ],
     key: ({ key }, namespace) => [namespace * KEYS + key],
   },

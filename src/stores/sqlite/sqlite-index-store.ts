@@ -204,6 +204,7 @@ export class SqliteIndexStore implements SyncIndexStore {
     if ("ids" in which)
       return which.ids.flatMap((id) => this.#entries(sql.ENTRY_OF_ID, number, id));
     const after = this.#key(which.after);
+    if ("marked" in which) return this.#entries(sql.ENTRIES_MARKED, number, after, which.limit);
     return "first" in which
       ? this.#entries(sql.ENTRIES_BETWEEN, number, which.first, which.last, after, which.limit)
       : this.#entries(sql.ENTRIES_AFTER, after, this.#keys()[1], which.limit);

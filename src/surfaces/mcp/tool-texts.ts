@@ -100,6 +100,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   explain: "Include how each score was computed.",
   ids: "Ids of entries, as in search results and memory_list.",
   id: "Only the entry with this id, or a list of ids.",
+  marked: "Only entries that are pinned or were edited.",
   after: "Id of the last entry of the page before.",
   from_turn: "Only this turn and later ones. The first turn is 0.",
   to_turn: "Only this turn and earlier ones.",

@@ -3,6 +3,7 @@ import type { SearchMemory } from "../../core/operations/memory.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { expects, type Law } from "../law.ts";
 import {
+  assertCode,
   assertCompacts,
   EVERYTHING,
   LONG,
@@ -105,6 +106,43 @@ export const memoryLaws: readonly Law<OpenService>[] = [
       assert.doesNotMatch(await systemPrompt(service, sessionId), /barge/);
       assert.equal((await service.forgetMemory({ ids: [first.id] })).forgotten, 1);
       assert.deepEqual(await service.searchMemory({ query: "deploy the barge" }), []);
+    },
+  },
+  {
+    name: "a text that was added is corrected and pinned, says what it said before, and is forgotten with that",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING });
+      const { id } = await service.addMemory({ content: "The barge is called Otter." });
+      const { sessionId } = await service.createSession({});
+      const content = "The barge is called Otter.";
+      await service.appendMessages({ sessionId, messages: [{ role: "user", content }] });
+      const pinned = await service.editMemory({ id, pinned: true });
+      assert.deepEqual([pinned.id, pinned.pinned, pinned.earlier], [id, true, undefined]);
+      const edited = await service.editMemory({ id, content: "The barge is called Heron." });
+      assert.deepEqual(
+        edited.earlier?.map((text) => [text.id, text.content]),
+        [[id, "The barge is called Otter."]],
+      );
+      assert.equal(edited.pinned, true);
+      assert.deepEqual(await service.listMemory({ id }), []);
+      assert.deepEqual(await service.listMemory({ marked: true }), [edited]);
+      const found = await service.searchMemory({ query: "barge called Heron", limit: 1 });
+      assert.deepEqual(
+        found.map((hit) => [hit.id, hit.pinned]),
+        [[edited.id, true]],
+      );
+      assert.doesNotMatch(JSON.stringify(found), /Otter/);
+      await assertCode(service.editMemory({ id, pinned: true }), "KNOWLEDGE_NOT_FOUND");
+      // What was said stays as it was said.
+      const [said] = await service.listMemory({ sessionId });
+      assert.ok(said);
+      await assertCode(service.editMemory({ id: said.id, content: "No." }), "NOT_POSSIBLE");
+      // Forgetting what says the same takes an earlier text too, and forgetting the entry all of it.
+      await service.forgetMemory({ ids: [said.id] });
+      const [left] = await service.listMemory({ marked: true });
+      assert.deepEqual([left?.content, left?.earlier], ["The barge is called Heron.", undefined]);
+      assert.equal((await service.forgetMemory({ ids: [edited.id] })).forgotten, 1);
+      assert.deepEqual(await service.listMemory({}), []);
     },
   },
   {

@@ -10,6 +10,9 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   list: async () => (await import("./read-commands.ts")).listCommand,
   stats: async () => (await import("./read-commands.ts")).statsCommand,
   add: async () => (await import("./add-command.ts")).addCommand,
+  edit: async () => (await import("./edit-commands.ts")).editCommand,
+  pin: async () => (await import("./edit-commands.ts")).pinCommand,
+  unpin: async () => (await import("./edit-commands.ts")).unpinCommand,
   sources: async () => (await import("./sources-command.ts")).sourcesCommand,
   export: async () => (await import("./read-commands.ts")).exportCommand,
   forget: async () => (await import("./forget-command.ts")).forgetCommand,
@@ -27,7 +30,7 @@ export async function loadMemoryCommand(
   return (program, context) => {
     const memory = program
       .command("memory")
-      .description("search, list, add and forget what the project remembers")
+      .description("search, list, add, correct and forget what the project remembers")
       .helpCommand(false);
     for (const register of registers) register(memory, context);
   };

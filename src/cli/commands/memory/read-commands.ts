@@ -29,6 +29,7 @@ interface ListFlags extends FilterFlags {
   readonly scope: SearchScope;
   readonly limit: number;
   readonly after?: string;
+  readonly marked?: true;
   readonly json?: true;
 }
 
@@ -41,11 +42,12 @@ export function listCommand(memory: Command, context: CliContext): void {
     .option("-n, --limit <n>", "limit of entries", countFlag(1000, 1), 20)
     .option("--after <id>", "continue the list after this entry")
     .option("--id <id>", "only this entry (repeatable)", listFlag)
+    .option("--marked", "only entries that are pinned or were edited")
     .addOption(scopeFlag("list this project, the user-wide store ~/.rkat, or both").default("all"))
     .option("--json", "for scripts");
-  addFilterFlags(list).action(async ({ limit, after, id, json, ...flags }: ListFlags) => {
+  addFilterFlags(list).action(async ({ limit, after, id, marked, json, ...flags }: ListFlags) => {
     await withFilteredMemory(context, list, flags, async (operations, filters) => {
-      const which = given({ after, id: id && [...id] });
+      const which = given({ after, marked, id: id && [...id] });
       const entries = await operations.listMemory({ limit, ...filters, ...which });
       if (json) return await printJson(stdout, memoryJson(entries));
       if (entries.length === 0) return await stderr.write("No matching entries.\n");

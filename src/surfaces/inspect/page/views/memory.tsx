@@ -23,6 +23,8 @@ import { Sources } from "./sources.tsx";
 type Entry = Wire<ShownEntry>;
 
 const PAGE = 100;
+/** The session that stands for what was added by hand. */
+const NOTES = "added";
 
 /** What memory has, page by page, and forgetting it. */
 export function MemoryView({
@@ -41,8 +43,7 @@ export function MemoryView({
     () =>
       source.get<{ entries: readonly Entry[] }>("memory", {
         limit: PAGE,
-        kind,
-        session_id: session.trim(),
+        ...(kind === NOTES ? { session_id: NOTES } : { kind, session_id: session.trim() }),
         after,
         id: only,
       }),
@@ -66,7 +67,7 @@ export function MemoryView({
           label="Kind"
           value={kind}
           onChange={(next) => filter(() => setKind(next))}
-          options={KINDS}
+          options={[...KINDS, [NOTES, "added by hand"]]}
         />
         <Field
           label="Session"

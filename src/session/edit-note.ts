@@ -1,0 +1,116 @@
+import { SessionError } from "../core/errors.ts";
+import { isUsersWord } from "../core/event.ts";
+import { given } from "../core/fields.ts";
+import {
+  type EarlierText,
+  type EntryMarks,
+  type MemoryEntry,
+  type MemoryStore,
+  NO_SESSION,
+} from "../core/memory-store.ts";
+import type { EditMemory } from "../core/operations/memory.ts";
+import type { Given } from "../core/operations/parse-request.ts";
+import { addedEntry } from "./added-entry.ts";
+
+/** Texts that an entry remembers, so that one that is edited each day stays small. */
+const EARLIER_MAX = 20;
+
+/**
+ * Changes an entry that was added by hand.
+ *
+ *     pinned     the same entry, with other marks
+ *     content    a new entry, since an id is made of its text; then the old one is deleted
+ *
+ * A kill in between leaves both. The new one names the old one, so the same edit, or `reindex`, ends it.
+ *
+ * @throws SessionError `KNOWLEDGE_NOT_FOUND`; `NOT_POSSIBLE` for what was said in a session, what was learned, and, when
+ *   a model asks, for the user's words and for a pin
+ */
+export async function editNote(
+  { id, content, pinned, origin }: Given<EditMemory>,
+  memory: MemoryStore,
+): Promise<MemoryEntry> {
+  const [before] = await memory.read([id]);
+  if (!before) throw unknown(id);
+  requireNote(before);
+  if (!isUsersWord(origin) && (pinned !== undefined || before.role !== "assistant")) {
+    throw notYours(before, pinned);
+  }
+  const now = new Date().toISOString();
+  const isTexts = content !== undefined && content.trim() !== before.content;
+  const marks = marksOf(before.earlier, pinned ?? before.pinned);
+  if (!isTexts) {
+    await mark(before.id, marks, memory);
+    return withMarks(before, marks);
+  }
+  const after = addedEntry({ content, ...given({ origin: origin && { ...origin, time: now } }) });
+  const earlier = [...(before.earlier ?? []), { id, content: before.content, until: now }];
+  const changed = withMarks(after, marksOf(earlier, marks.pinned));
+  if ((await memory.add([changed])) === 0) await joinInto(changed, memory);
+  await memory.delete({ ids: [id] });
+  const [stored = changed] = await memory.read([changed.id]);
+  return stored;
+}
+
+/** The text is there already: it also says what it replaced. */
+async function joinInto({ id, earlier = [], pinned }: MemoryEntry, memory: MemoryStore) {
+  const [there] = await memory.read([id]);
+  const known = there?.earlier ?? [];
+  const isNew = (text: EarlierText) => !known.some((one) => one.id === text.id);
+  await mark(id, marksOf([...known, ...earlier.filter(isNew)], pinned ?? there?.pinned), memory);
+}
+
+async function mark(id: string, marks: EntryMarks, memory: MemoryStore): Promise<void> {
+  if (!memory.mark) {
+    throw new SessionError("NOT_POSSIBLE", {
+      message: "This memory store cannot pin or edit entries.",
+      hint: "Give it the method `mark`, as the stores of rkat have it.",
+    });
+  }
+  if (!(await memory.mark(id, marks))) throw unknown(id);
+}
+
+function marksOf(
+  earlier: readonly EarlierText[] = [],
+  pinned: boolean | undefined = false,
+): EntryMarks {
+  return {
+    ...(pinned ? { pinned } : {}),
+    ...(earlier.length > 0 ? { earlier: earlier.slice(-EARLIER_MAX) } : {}),
+  };
+}
+
+function withMarks({ pinned: _, earlier: __, ...entry }: MemoryEntry, marks: EntryMarks) {
+  return { ...entry, ...marks };
+}
+
+function requireNote({ id, sessionId, kind }: MemoryEntry): void {
+  if (sessionId === NO_SESSION.added && kind === "message") return;
+  const isSaid = kind === "message";
+  throw new SessionError("NOT_POSSIBLE", {
+    message: isSaid
+      ? "What was said in a session stays as it was said: an edited log would be a false one."
+      : `This ${kind} is what the project learned.`,
+    hint: isSaid
+      ? "`rkat sessions bring-back --pin` keeps it in the window, `rkat memory forget` deletes it, and `rkat memory add` says what holds now."
+      : `Change it with \`rkat knowledge edit ${id}\`, or pin it with \`rkat knowledge pin ${id}\`.`,
+  });
+}
+
+function notYours({ id }: MemoryEntry, pinned: boolean | undefined): SessionError {
+  const change = pinned ? `pin ${id}` : `edit ${id} "the new text"`;
+  return new SessionError("NOT_POSSIBLE", {
+    message:
+      pinned === undefined
+        ? "Only the user may change this: it is what the user added."
+        : "Only the user decides what each session begins with.",
+    hint: `Ask the user to run: rkat memory ${change}`,
+  });
+}
+
+function unknown(id: string): SessionError {
+  return new SessionError("KNOWLEDGE_NOT_FOUND", {
+    message: `Memory has no entry with the id "${id}".`,
+    hint: "`rkat memory list` shows the ids.",
+  });
+}
