@@ -37,6 +37,8 @@ const CANNOT = {
   "a denial tells the model why, and changes the system prompt of the next session": A_MODEL,
   "a statement that a newer one contradicts names that one, until it is forgotten": A_MODEL,
   "appended messages teach the project only when a user wrote them": A_MODEL,
+  "a text that was added is corrected and pinned, says what it said before, and is forgotten with that":
+    A_MODEL,
   "the knowledge of a project is taught, listed, read, edited, pinned, made rules of, and forgotten":
     A_MODEL,
 };

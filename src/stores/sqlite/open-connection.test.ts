@@ -94,6 +94,8 @@ test("a store of schema 7 becomes one of today, by whatever process opens it fir
     DROP TABLE imported_message;
     DROP TABLE imported_file;
     ALTER TABLE lease DROP COLUMN stop;
+    DROP INDEX memory_entry_marked;
+    ALTER TABLE memory_entry DROP COLUMN marks;
     DROP INDEX event_by_kind;
     DROP INDEX snapshot_by_archived;
     DROP INDEX snapshot_by_source;
