@@ -84,6 +84,9 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "rkat memory export > memory.jsonl",
     "rkat memory export --session last --jsonl session.jsonl",
   ],
+  "memory edit": ['rkat memory edit added:Zk2v "Staging listens on port 7444."'],
+  "memory pin": ["rkat memory pin added:Zk2v"],
+  "memory unpin": ["rkat memory unpin added:Zk2v"],
   "memory forget": [
     "rkat memory forget 019b2c4e-8d31:12",
     'rkat memory forget --query "the port of staging"',
