@@ -16,7 +16,7 @@ import { scriptedModel } from "../../src/testing.ts";
  */
 
 const ENTRIES = Number(process.argv[2] ?? 100_000);
-const ROUNDS = 60;
+const ROUNDS = 150;
 const WARM_UP = 10;
 const SYLLABLES = "ba de fi go hu ka le mi no pu ra se ti vo wu za".split(" ");
 
@@ -75,9 +75,15 @@ async function opened(recallTokens: number) {
   await service.compact({ sessionId });
   let recalls = 0;
   const turn = async (round: number) => {
-    const about = left[round % 20]?.split(" ").slice(0, 8).join(" ") ?? "";
+    const from = (8 * round) % 290;
+    const about =
+      left[round % 20]
+        ?.split(" ")
+        .slice(from, from + 8)
+        .join(" ") ?? "";
     const prompt = round % 2 === 0 ? `What was it about ${about}?` : `Tell me of ${sentence(6)}.`;
-    const from = performance.now();
+    const recallsBefore = recalls;
+    const start = performance.now();
     const before = process.cpuUsage();
     await service.startTurn(
       { sessionId, prompt },
@@ -88,9 +94,13 @@ async function opened(recallTokens: number) {
       },
     );
     const { user, system } = process.cpuUsage(before);
-    return { ms: performance.now() - from, processorMs: (user + system) / 1_000 };
+    return {
+      ms: performance.now() - start,
+      processorMs: (user + system) / 1_000,
+      isRecalling: recalls > recallsBefore,
+    };
   };
-  return { service, turn, recalls: () => recalls };
+  return { service, turn };
 }
 
 function median(numbers: readonly number[]): number {
@@ -110,13 +120,23 @@ for (const [unit, of] of [
   ["ms", ({ ms }: Taken) => ms],
   ["ms of processor time", ({ processorMs }: Taken) => processorMs],
 ] as const) {
-  const [without, recalling] = [median(taken.without.map(of)), median(taken.with.map(of))];
-  console.log(
-    `${ENTRIES} entries: a turn takes ${without.toFixed(1)} ${unit} without recall, ${recalling.toFixed(1)} with it: ${(recalling / without).toFixed(2)} ×`,
+  const without = median(taken.without.map(of));
+  const say = (what: string, some: readonly Taken[]) => {
+    const ms = median(some.map(of));
+    console.log(`  ${what} (${some.length}): ${ms.toFixed(1)}, ${(ms / without).toFixed(2)} ×`);
+  };
+  console.log(`${ENTRIES} entries, ${unit}: a turn without recall takes ${without.toFixed(1)}`);
+  say("with recall", taken.with);
+  say(
+    "of these, memory was sure",
+    taken.with.filter(({ isRecalling }) => isRecalling),
+  );
+  say(
+    "of these, it was not",
+    taken.with.filter(({ isRecalling }) => !isRecalling),
   );
 }
-console.log(`${ways.with.recalls()} of ${WARM_UP + ROUNDS} prompts recalled.`);
-await ways.without.service.close();
 await ways.with.service.close();
+await ways.without.service.close();
 await stores.close();
 rmSync(folder, { recursive: true });

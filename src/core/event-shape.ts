@@ -16,6 +16,7 @@ import {
   text,
 } from "./fields.ts";
 import { isTime } from "./instant.ts";
+import { isPlainJson } from "./json-values.ts";
 
 const block = byField("type", {
   text: fields({ text: isText }),
@@ -270,7 +271,8 @@ export function jsonOf(event: DurableEvent): string {
   } catch (error) {
     throw unwritable(event, errorText(error));
   }
-  if (text === undefined || !isStoredEvent(JSON.parse(text))) throw unwritable(event);
+  const read = () => (isPlainJson(event) ? event : JSON.parse(text ?? "null"));
+  if (text === undefined || !isStoredEvent(read())) throw unwritable(event);
   return text;
 }
 

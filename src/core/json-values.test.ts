@@ -6,6 +6,7 @@ import {
   canonicalJson,
   changedJson,
   isDeeperThan,
+  isPlainJson,
   jsonText,
   leavesOf,
   textsIn,
@@ -77,4 +78,40 @@ test("names that a prototype has are fields like others", () => {
   const value = JSON.parse('{"__proto__": {"a": "x"}, "constructor": 1}');
   const changed = changedJson(value, { leaf: (leaf) => leaf });
   expect(jsonText(changed)).toBe('{"__proto__":{"a":"x"},"constructor":1}');
+});
+
+test("a value that is plain JSON is what JSON gives back", () => {
+  const anything = fc.anything({
+    withBigInt: true,
+    withDate: true,
+    withMap: true,
+    withNullPrototype: true,
+    withSparseArray: true,
+    withTypedArray: true,
+  });
+  let plain = 0;
+  fc.assert(
+    fc.property(fc.oneof(anything, fc.jsonValue()), (value) => {
+      if (!isPlainJson(value)) return;
+      plain += 1;
+      expect(canonicalJson(JSON.parse(JSON.stringify(value)))).toBe(canonicalJson(value));
+      expect(JSON.parse(JSON.stringify(value))).toEqual(value);
+    }),
+    { numRuns: trials(200, 2_000) },
+  );
+  expect(plain).toBeGreaterThan(20);
+  const itself: unknown[] = [];
+  itself.push(itself);
+  for (const value of [
+    itself,
+    undefined,
+    [undefined],
+    { a: undefined },
+    -0,
+    Number.NaN,
+    1n,
+    new Date(0),
+  ]) {
+    expect(isPlainJson(value)).toBe(false);
+  }
 });

@@ -41,6 +41,35 @@ export function withinNesting<Value>(value: Value, max = NESTING_MAX): Value {
   }) as Value;
 }
 
+/** Whether JSON gives the same value back: nothing in it is left out, replaced or written by code of its own. */
+export function isPlainJson(value: unknown): boolean {
+  const open: { readonly value: unknown; readonly level: number }[] = [{ value, level: 1 }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    if (!isBranch(next.value)) {
+      if (!isPlainLeaf(next.value)) return false;
+      continue;
+    }
+    const prototype = Object.getPrototypeOf(next.value);
+    const isPlain =
+      prototype === Object.prototype || prototype === Array.prototype || prototype === null;
+    if (!isPlain || next.level > WRAPPED_NESTING_MAX) return false;
+    for (const inner of Array.isArray(next.value) ? next.value : Object.values(next.value)) {
+      if (isBranch(inner)) open.push({ value: inner, level: next.level + 1 });
+      else if (!isPlainLeaf(inner)) return false;
+    }
+  }
+  return true;
+}
+
+function isPlainLeaf(value: unknown): boolean {
+  return (
+    value === null ||
+    typeof value === "string" ||
+    typeof value === "boolean" ||
+    (Number.isFinite(value) && !Object.is(value, -0))
+  );
+}
+
 /** A list or an object. Bytes are none: they have no fields. */
 function isBranch(value: unknown): value is object {
   return typeof value === "object" && value !== null && !ArrayBuffer.isView(value);

@@ -1,6 +1,7 @@
 import { isSnapshot } from "./event-shape.ts";
 import { INDEXED_KINDS } from "./event-store.ts";
 import { instant } from "./instant.ts";
+import { isPlainJson } from "./json-values.ts";
 import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS } from "./knowledge.ts";
 import { MEMORY_KINDS } from "./memory-store.ts";
 import {
@@ -140,8 +141,9 @@ const EVENTS: StoreMethods = {
 /** What is saved has to be what a list reads again: one wrong snapshot would refuse the whole list. */
 const snapshot = is("the snapshot of a session", (value) => isSnapshot(plain(value)));
 
-/** The value as JSON gives it back. */
+/** The value as JSON gives it back. A snapshot is saved in each turn, and mostly is that value. */
 function plain(value: unknown): unknown {
+  if (isPlainJson(value)) return value;
   try {
     return JSON.parse(JSON.stringify(value));
   } catch {

@@ -183,6 +183,10 @@ export class OpenIndex implements PassageIndex {
     return this.#sessions.last;
   }
 
+  blocksOfSession(number: number): Uint32Array {
+    return this.#room.blocksOf(number);
+  }
+
   postings(word: string): Postings {
     const postings = this.#postings.get(word);
     if (!postings) throw new Error(`The search did not say that it looks for "${word}".`);

@@ -55,22 +55,27 @@ function* search(
   const questions = texts.map((text) => ({ text, question: readQuestion(text, query.at) }));
   const forms = questions.flatMap(({ question }) => formsOf(question));
   const words = [...forms, ...marks.map(({ word }) => word)];
-  const { minScore } = query;
+  const { minScore, bestScore, ...rest } = query;
   const floor = minScore === undefined ? {} : { minScore: unreportedScore(minScore) };
-  const findNow = (standIns: StandIns = new Map()): Found => ({
-    finding: find(index, { ...query, ...floor, texts, standIns }, embedded),
-    marked: texts.map((text, at): MarkedText => {
+  const bar = bestScore === undefined ? {} : { bestScore: unreportedScore(bestScore) };
+  const findNow = (standIns: StandIns = new Map()): Found => {
+    const marked = texts.map((text, at): MarkedText => {
       const mark = marks[at] as TextMark;
       return { key: textKey(text), slots: slotsWith(mark, index.postings(mark.word)) };
-    }),
-  });
+    });
+    // The same text is sure enough, and may be among these. Likeness can raise what the words find.
+    const canEndEarly = !isHybrid(embedded) && marked.every(({ slots }) => slots.length === 0);
+    const needed = canEndEarly ? bar : {};
+    const asked = { ...rest, ...floor, ...needed, texts, standIns };
+    return { finding: find(index, asked, embedded), marked };
+  };
   const canGuess =
     isByWords(query, embedded) && index.recall(words) && !hasUnknown(index, questions);
   const guess = canGuess ? findNow() : undefined;
   const wanted = {
     words,
     sessionId: query.sessionId,
-    embedder: embedded && "vectors" in embedded ? embedded.embedder : undefined,
+    embedder: isHybrid(embedded) ? embedded.embedder : undefined,
   };
   const caughtUp = yield* index.catchUp(wanted, guess ? slotsOf(guess) : []);
   if (!caughtUp) return [];
@@ -102,7 +107,7 @@ function* search(
 
 /** Finds entries by their words, and by their meaning if the questions have vectors. */
 function find(index: OpenIndex, query: EntryQuery, embedded: EmbeddedSearch | undefined): Finding {
-  if (embedded && "vectors" in embedded) return findByMeaning(index, query, embedded.vectors);
+  if (isHybrid(embedded)) return findByMeaning(index, query, embedded.vectors);
   const found = findEntries(index, query);
   const isExplained = embedded && query.explain;
   const all = isExplained ? found.map((entry) => withoutVectors(entry, embedded.problem)) : found;
@@ -119,8 +124,16 @@ function isByWords(
   { sessionId, sessions, neighbours = 0 }: MemoryQuery,
   embedded: EmbeddedSearch | undefined,
 ): boolean {
-  const isHybrid = embedded !== undefined && "vectors" in embedded;
-  return !isHybrid && neighbours === 0 && sessionId === undefined && sessions === undefined;
+  return (
+    !isHybrid(embedded) && neighbours === 0 && sessionId === undefined && sessions === undefined
+  );
+}
+
+/** Whether entries are found by their meaning too. */
+function isHybrid(
+  embedded: EmbeddedSearch | undefined,
+): embedded is Extract<EmbeddedSearch, { readonly vectors: unknown }> {
+  return embedded !== undefined && "vectors" in embedded;
 }
 
 interface Found {

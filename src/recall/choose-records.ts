@@ -46,14 +46,19 @@ export function chooseRecords(
   const words = new Set(contentWords(query));
   // Most have no room, so each is looked at when it is its turn.
   const found = withNeighbours(hits, isUnseen, isNew);
-  const asRecord = ([entry, score]: Found) => recordOf(entry, { score, words, sessionId });
+  const asRecord = (one: Found) => recordOf(one, { words, sessionId });
   const { records, tokens } = recordsWithin(tokensMax, found, asRecord);
   if (records.length === 0) return undefined;
   return { type: "memory_recalled", records: inOrder(records), tokens, bar: rounded(bar) };
 }
 
-/** An entry, and the score of the hit that it is or stands beside. */
-type Found = readonly [entry: MemoryEntry, score: number];
+interface Found {
+  readonly entry: MemoryEntry;
+  /** What it says, as one line. */
+  readonly text: string;
+  /** The score of the hit that it is or stands beside. */
+  readonly score: number;
+}
 
 /** The entries from the best on with their neighbours, each once and none in the words of another. */
 function* withNeighbours(
@@ -71,24 +76,17 @@ function* withNeighbours(
       const text = oneLine(entry.content);
       if (given.has(entry.id) || given.has(text)) continue;
       given.add(entry.id).add(text);
-      if (entry === hit || (isNew(entry) && saysSomething(text))) yield [entry, hit.score];
+      if (entry === hit || (isNew(entry) && saysSomething(text)))
+        yield { entry, text, score: hit.score };
     }
   }
 }
 
 function recordOf(
-  entry: MemoryEntry,
-  {
-    score,
-    words,
-    sessionId,
-  }: {
-    readonly score: number;
-    readonly words: ReadonlySet<string>;
-    readonly sessionId: string;
-  },
+  { entry, text, score }: Found,
+  { words, sessionId }: { readonly words: ReadonlySet<string>; readonly sessionId: string },
 ): RecalledRecord {
-  const { id, turn, time, content } = entry;
+  const { id, turn, time } = entry;
   return {
     id,
     ...(entry.sessionId === sessionId ? {} : { session: oneLine(entry.sessionId) }),
@@ -96,7 +94,7 @@ function recordOf(
     said_by: oneLine(saidBy(entry)),
     ...(time === undefined ? {} : { time }),
     score: rounded(score),
-    text: quotedPassage(oneLine(content), words),
+    text: quotedPassage(text, words),
   };
 }
 

@@ -6,12 +6,17 @@ const RECORD_BYTES_MAX = 640;
 
 /** A text as one line, so that no quote can look like a heading or another record. */
 export function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, " ").trim();
+  // Most texts are one already, and looking takes less time than making one.
+  return NO_LINE.test(text) ? text.replaceAll(/\s+/g, " ").trim() : text;
 }
+
+/** White space that is no single space between two words. */
+const NO_LINE = /[^\S ]| {2}|^ | $/;
 
 /** The sentences around the one with the most of these words. A short text stays whole. */
 export function quotedPassage(text: string, words: ReadonlySet<string>): string {
-  if (utf8Bytes(text) <= RECORD_BYTES_MAX) return text;
+  // No text has fewer bytes than `length`.
+  if (text.length <= RECORD_BYTES_MAX && utf8Bytes(text) <= RECORD_BYTES_MAX) return text;
   const sentences = text.match(SENTENCE) ?? [];
   const worth = sentences.map((sentence) => wordsShared(sentence, words));
   const best = Math.max(0, worth.indexOf(Math.max(...worth)));

@@ -183,15 +183,12 @@ function elsewhere(
   state: SessionState,
   memory: MemoryStore,
 ): Omit<Place, "among"> {
-  let isShown: ((entry: Pick<MemoryEntry, "content">) => boolean) | undefined;
+  // A fork has the same messages as the session that it began with.
+  const isShown = once(() => shownBy(state.messages));
   return {
     knownBar: undefined,
     bar: () => memoryBar(memory, core.options.stores?.events),
-    isNew(entry) {
-      // A fork has the same messages as the session that it began with.
-      isShown ??= shownBy(state.messages);
-      return !state.recalled.has(entry.id) && !isShown(entry);
-    },
+    isNew: (entry) => !state.recalled.has(entry.id) && !isShown()(entry),
   };
 }
 
@@ -223,9 +220,26 @@ function promptBefore({ messages }: SessionState, prompt: string): string | unde
 
 /** Tells whether neither the history nor a record shows an entry, nor a summary quotes it. */
 function unseenBy({ id: session, history, recalled, broughtBack }: SessionState) {
-  const ids = [...history.map(({ id }) => id), ...broughtBack.shown.map(({ message }) => message)];
-  const shown = new Set(ids.map((id) => `${session}:${id}`));
-  const isQuoted = shownBy(history.flatMap(({ message }) => (isSummary(message) ? [message] : [])));
+  // Most prompts find nothing that is sure, and nothing has to be compared.
+  const isShown = once(() => {
+    const ids = [
+      ...history.map(({ id }) => id),
+      ...broughtBack.shown.map(({ message }) => message),
+    ];
+    const shown = new Set(ids.map((id) => `${session}:${id}`));
+    return (id: string) => shown.has(id);
+  });
+  const isQuoted = once(() =>
+    shownBy(history.flatMap(({ message }) => (isSummary(message) ? [message] : []))),
+  );
   return (entry: Pick<MemoryEntry, "id" | "content">): boolean =>
-    !shown.has(entry.id) && !recalled.has(entry.id) && !isQuoted(entry);
+    !isShown()(entry.id) && !recalled.has(entry.id) && !isQuoted()(entry);
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }

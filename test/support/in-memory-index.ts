@@ -11,6 +11,7 @@ import type {
   PassageIndex,
   Postings,
 } from "../../src/indexing/passages/passage-index.ts";
+import { blockOf } from "../../src/indexing/score/word-amounts.ts";
 
 /** Empty slots before and after each run. */
 const PADS = 2;
@@ -97,6 +98,10 @@ export function inMemoryIndex(entries: readonly IndexedEntry[]): InMemoryIndex {
             ),
           )
         : (postings.get(word) ?? NOWHERE),
+    blocksOfSession: (number) => {
+      const slots = [...columns.session.keys()].filter((slot) => columns.session[slot] === number);
+      return Uint32Array.from(new Set(slots.map(blockOf)));
+    },
     sessionNumber: sessions.find,
     labelNumber: labels.find,
     label: labels.at,

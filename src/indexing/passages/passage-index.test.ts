@@ -19,3 +19,26 @@ test("a list with what is found besides has all of both, each once", () => {
     }),
   );
 });
+
+test("a union has each slot of all lists once, with its largest hits, however long the lists are", () => {
+  const list = (most: number) =>
+    fc.dictionary(fc.nat(400).map(String), fc.integer({ min: 1, max: 15 }), {
+      maxKeys: most,
+      size: "max",
+    });
+  fc.assert(
+    fc.property(fc.array(fc.oneof(list(400), list(4)), { maxLength: 6 }), (lists) => {
+      const hits = new Map<number, number>();
+      for (const [slot, hit] of lists.flatMap((list) => Object.entries(list))) {
+        hits.set(Number(slot), Math.max(hit, hits.get(Number(slot)) ?? 0));
+      }
+      const found = unitePostings(lists.map(postingsOf));
+      expect(found).toEqual(postingsOf(Object.fromEntries(hits)));
+    }),
+  );
+});
+
+function postingsOf(list: Readonly<Record<string, number>>): Postings {
+  const slots = Uint32Array.from(Object.keys(list), Number).sort();
+  return { slots, hits: Uint8Array.from(slots, (slot) => list[slot] ?? 0) };
+}

@@ -30,6 +30,8 @@ export interface PassageIndex {
   /** The largest number that stands for a session. */
   readonly lastSession: number;
   readonly links: LinkChanges;
+  /** The blocks of slots (`BLOCK`) in which a session has passages, ascending. Others may be among them. */
+  blocksOfSession(number: number): Uint32Array;
   /** The number that stands for a session; `undefined` when no entry has it. */
   sessionNumber(id: string): number | undefined;
   /** The same for a role or a speaker. */
@@ -94,9 +96,14 @@ export function placeOf(numbers: Uint32Array, number: number): number {
   return numbers[place] === number ? place : -1;
 }
 
-/** The first place in an ascending list whose number is not below `least`. Starts looking at `from`. */
-export function placeFrom(numbers: Uint32Array, least: number, from = 0): number {
-  let [start, end] = [from, numbers.length];
+/** The first place in an ascending list whose number is not below `least`. Looks from `from` to `until`. */
+export function placeFrom(
+  numbers: Uint32Array,
+  least: number,
+  from = 0,
+  until = numbers.length,
+): number {
+  let [start, end] = [from, until];
   while (start < end) {
     const middle = (start + end) >> 1;
     if ((numbers[middle] as number) < least) start = middle + 1;
@@ -105,14 +112,24 @@ export function placeFrom(numbers: Uint32Array, least: number, from = 0): number
   return start;
 }
 
+/** The same, for a place that is probably not far behind `from`. */
+function placeNear(numbers: Uint32Array, least: number, from: number): number {
+  let [start, step] = [from, 1];
+  while (start + step < numbers.length && (numbers[start + step] as number) < least) {
+    start += step;
+    step *= 2;
+  }
+  return placeFrom(numbers, least, start, Math.min(numbers.length, start + step + 1));
+}
+
 export const NOWHERE: Postings = { slots: new Uint32Array(), hits: new Uint8Array() };
 
 /** The union of the lists, ascending. A slot in several of them gets the largest hits. */
 export function unitePostings(lists: readonly Postings[]): Postings {
   let left = lists.filter(({ slots }) => slots.length > 0);
-  if (left.length === 0) return NOWHERE;
-  // Small ones first, so that a long list is copied once.
   left.sort((one, other) => one.slots.length - other.slots.length);
+  // The longest waits for all others, so that it is copied once.
+  const longest = left.pop() ?? NOWHERE;
   while (left.length > 1) {
     const pairs: Postings[] = [];
     for (let index = 0; index < left.length; index += 2) {
@@ -121,8 +138,14 @@ export function unitePostings(lists: readonly Postings[]): Postings {
     }
     left = pairs;
   }
-  return left[0] ?? NOWHERE;
+  const [others] = left;
+  if (!others) return longest;
+  if (MUCH_LONGER * others.slots.length > longest.slots.length) return uniteTwo(others, longest);
+  return withPostings(longest, others);
 }
+
+/** A list that is so many times as long as another is copied in stretches, not slot by slot. */
+const MUCH_LONGER = 16;
 
 function uniteTwo(one: Postings, other: Postings): Postings {
   const size = one.slots.length + other.slots.length;
@@ -148,9 +171,12 @@ function uniteTwo(one: Postings, other: Postings): Postings {
     slots[length] = b[at] as number;
     hits[length++] = bHits[at++] as number;
   }
-  return length === size
-    ? { slots, hits }
-    : { slots: slots.slice(0, length), hits: hits.slice(0, length) };
+  return upTo(length, slots, hits);
+}
+
+function upTo(length: number, slots: Uint32Array, hits: Uint8Array): Postings {
+  if (length === slots.length) return { slots, hits };
+  return { slots: slots.slice(0, length), hits: hits.slice(0, length) };
 }
 
 /** The postings whose slots `known` lacks. */
@@ -159,7 +185,7 @@ export function postingsBesides({ slots: known }: Postings, { slots, hits }: Pos
   let at = 0;
   for (let index = 0; index < slots.length; index += 1) {
     const slot = slots[index] as number;
-    at = placeFrom(known, slot, at);
+    at = placeNear(known, slot, at);
     if (known[at] !== slot) fresh.push(index);
   }
   if (fresh.length === slots.length) return { slots, hits };
@@ -169,25 +195,32 @@ export function postingsBesides({ slots: known }: Postings, { slots, hits }: Pos
   };
 }
 
-/** `known` and `added` together. Slots between added ones are copied as a whole. */
+/** `known` and `added` together. What is between two added slots is copied as a whole. */
 export function withPostings(known: Postings, added: Postings): Postings {
   const size = known.slots.length + added.slots.length;
-  const all = { slots: new Uint32Array(size), hits: new Uint8Array(size) };
+  const slots = new Uint32Array(size);
+  const hits = new Uint8Array(size);
+  let length = 0;
   let from = 0;
-  const takeUpTo = (until: number, at: number) => {
+  const takeUpTo = (until: number) => {
     if (until === from) return;
-    all.slots.set(known.slots.subarray(from, until), at);
-    all.hits.set(known.hits.subarray(from, until), at);
+    slots.set(known.slots.subarray(from, until), length);
+    hits.set(known.hits.subarray(from, until), length);
+    length += until - from;
     from = until;
   };
   for (let index = 0; index < added.slots.length; index += 1) {
     const slot = added.slots[index] as number;
-    takeUpTo(placeFrom(known.slots, slot, from), from + index);
-    all.slots[from + index] = slot;
-    all.hits[from + index] = added.hits[index] as number;
+    takeUpTo(placeNear(known.slots, slot, from));
+    slots[length] = slot;
+    hits[length] = added.hits[index] as number;
+    if (known.slots[from] === slot) {
+      hits[length] = Math.max(hits[length] as number, known.hits[from++] as number);
+    }
+    length += 1;
   }
-  takeUpTo(known.slots.length, from + added.slots.length);
-  return all;
+  takeUpTo(known.slots.length);
+  return upTo(length, slots, hits);
 }
 
 /** The list without some slots. */

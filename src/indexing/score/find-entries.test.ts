@@ -382,6 +382,19 @@ describe("whatever is stored and asked", () => {
         const [{ sessionId }] = entries as [(typeof entries)[0]];
         const own = all.filter(({ id }) => stored[Number(id)]?.sessionId === sessionId);
         expect(search(stored, { texts: [query], limit, sessionId })).toEqual(own.slice(0, limit));
+        if (limit === 0) return;
+        for (const [found, filter] of [
+          [all, {}],
+          [own, { sessionId }],
+        ] as const) {
+          const most = found[0]?.score ?? 0;
+          for (const bestScore of [most - 0.05, most, most + 0.001, 0.3, 0.5, 0.7]) {
+            const sure = search(stored, { texts: [query], limit, ...filter, bestScore });
+            // An early end is allowed only where nothing is sure enough.
+            const mayBeEmpty = found.length === 0 || most < bestScore;
+            if (sure.length > 0 || !mayBeEmpty) expect(sure).toEqual(found.slice(0, limit));
+          }
+        }
       }),
       { numRuns: trials(6, 40) },
     );

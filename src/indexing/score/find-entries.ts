@@ -28,13 +28,22 @@ import {
   scratchOf,
 } from "./question-evidence.ts";
 import { RANKING, type RankingWeights } from "./ranking-weights.ts";
-import { BestEntries, completeRelevance, confidenceOf, floorOf, scoreOf } from "./score.ts";
+import {
+  BestEntries,
+  completeRelevance,
+  confidenceOf,
+  floorOf,
+  relevanceOf,
+  scoreOf,
+} from "./score.ts";
 import { BLOCK, blockOf, REACH, saturated } from "./word-amounts.ts";
 
 export interface EntryQuery extends MemoryFilter {
   readonly texts: readonly string[];
   readonly limit: number;
   readonly minScore?: number;
+  /** The score that the best result needs. Without it, nothing is found, and the search may end early. */
+  readonly bestScore?: number;
   readonly explain?: boolean;
   /** When and where it was asked. */
   readonly at?: string;
@@ -124,8 +133,14 @@ function entriesWithWords(
   const own = new OwnWords(index, evidence.words);
   const confidence = confidenceOf(evidence);
   const asked = { index, bounds, evidence, likelihood, own, query, weights };
-  const answers = bestAnswers(asked, within);
-  const best = withComplete(answers, index, own, query, completeRelevance(question) / confidence);
+  const complete = completeRelevance(question) / confidence;
+  // Of several questions, any may have the best result.
+  const { bestScore: bar = 0 } = query;
+  const bestScore = query.texts.length === 1 && bar <= BOUNDED_SCORE_MAX ? bar : 0;
+  const needed = relevanceOf(bestScore, question) / confidence - ROUNDING;
+  const answers = bestAnswers(asked, within, complete < needed ? needed : 0);
+  if (!answers) return [];
+  const best = withComplete(answers, asked, within, complete);
   const floor = query.minScore ?? floorOf(index);
   const rareShare = question.isEnglish ? RARE_SHARE.english : RARE_SHARE.other;
   const hasRareWords = (entry: number) =>
@@ -140,6 +155,9 @@ function entriesWithWords(
     return [{ slot: first, score, ...explanation }];
   });
 }
+
+/** Scores nearer to 1 are those of very different relevances. */
+const BOUNDED_SCORE_MAX = 0.99;
 
 /**
  * An entry is a result, whatever it scores, if words that few passages have are this much of the question: two of
@@ -194,10 +212,12 @@ interface Search {
   readonly weights: RankingWeights;
 }
 
+/** The best answers; `undefined` as soon as it is sure that the best one has less than `needed`. */
 function bestAnswers(
   { index, bounds, evidence, likelihood, own, query, weights }: Search,
   within: Uint32Array | undefined,
-): BestEntries {
+  needed: number,
+): BestEntries | undefined {
   const { entry, session, flags } = index.columns;
   const best = new BestEntries(index, query.limit);
   const wanted = slotFilter(index, query);
@@ -208,6 +228,7 @@ function bestAnswers(
   };
   for (const block of bounds.order) {
     if (!bounds.anyCanReach(block, best.least)) break;
+    if (best.most < needed && !bounds.anyCanReach(block, needed)) return undefined;
     if (within && placeOf(within, block) < 0) continue;
     if (!bounds.canReach(block, best.least)) continue;
     const shares = blockShares.read(block);
@@ -224,19 +245,18 @@ function bestAnswers(
       best.offer(entry[slot] as number, slot, value);
     }
   }
-  return best;
+  return best.most < needed ? undefined : best;
 }
 
 /** The best, when entries that have all words of the question have this value at least. */
 function withComplete(
   best: BestEntries,
-  index: PassageIndex,
-  own: OwnWords,
-  query: EntryQuery,
+  { index, own, query }: Pick<Search, "index" | "own" | "query">,
+  within: Uint32Array | undefined,
   value: number,
 ): BestEntries {
   if (best.least >= value) return best;
-  const complete = own.complete();
+  const complete = own.complete(within);
   if (complete.size === 0) return best;
   const wanted = slotFilter(index, query);
   const all = new BestEntries(index, query.limit);
@@ -250,7 +270,7 @@ function withComplete(
 }
 
 /**
- * The blocks in which the session of the filter has a slot, ascending; `undefined` when it names none. The others have
+ * The blocks in which the session of the filter has a slot; `undefined` when it names none. The others have
  * no result, so a search in one session does not take longer with the number of other sessions that say its words.
  */
 function blocksOfSession(
@@ -258,26 +278,9 @@ function blocksOfSession(
   { sessionId }: Pick<MemoryFilter, "sessionId">,
 ): Uint32Array | undefined {
   if (sessionId === undefined) return undefined;
-  const { session } = index.columns;
-  const number = index.sessionNumber(sessionId) ?? -1;
-  const known = BLOCKS.get(session);
-  if (known?.number === number && known.slots === index.slots) return known.blocks;
-  const blocks: number[] = [];
-  for (let slot = session.indexOf(number); slot >= 0 && slot < index.slots; ) {
-    const block = blockOf(slot);
-    blocks.push(block);
-    slot = session.indexOf(number, (block + 1) * BLOCK);
-  }
-  const found = { number, slots: index.slots, blocks: Uint32Array.from(blocks) };
-  BLOCKS.set(session, found);
-  return found.blocks;
+  const number = index.sessionNumber(sessionId);
+  return number === undefined ? new Uint32Array() : index.blocksOfSession(number);
 }
-
-/** The blocks of the session that was searched last, by the column that they were read from. */
-const BLOCKS = new WeakMap<
-  Uint32Array,
-  { readonly number: number; readonly slots: number; readonly blocks: Uint32Array }
->();
 
 /** Tells whether the entry of a slot passes a filter. */
 function slotFilter(index: PassageIndex, filter: MemoryFilter): (slot: number) => boolean {

@@ -268,13 +268,24 @@ export class OwnWords {
     return rare;
   }
 
-  /** The entries that have all words. */
-  complete(): Set<number> {
+  /** The entries that have all words; with `within`, those in these blocks. */
+  complete(within?: Uint32Array): Set<number> {
     const { entry, session } = this.#index.columns;
     const found = new Set<number>();
-    for (const slot of this.#words[0]?.postings.slots ?? []) {
-      const first = entry[slot] as number;
-      if (session[slot] !== 0 && !found.has(first) && this.hasAll(first)) found.add(first);
+    const slots = this.#words[0]?.postings.slots ?? new Uint32Array();
+    const look = (from: number, until: number) => {
+      for (let at = from; at < until; at += 1) {
+        const slot = slots[at] as number;
+        const first = entry[slot] as number;
+        if (session[slot] !== 0 && !found.has(first) && this.hasAll(first)) found.add(first);
+      }
+    };
+    if (!within) look(0, slots.length);
+    let end = 0;
+    for (const block of within ?? []) {
+      const start = placeFrom(slots, block * BLOCK, end);
+      end = placeFrom(slots, (block + 1) * BLOCK, start);
+      look(start, end);
     }
     return found;
   }

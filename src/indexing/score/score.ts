@@ -55,7 +55,12 @@ const COMPLETE_SCORE = 0.5;
 
 /** The relevance of which `scoreOf` makes `COMPLETE_SCORE`. */
 export function completeRelevance(question: Question): number {
-  return (-Math.log(1 - COMPLETE_SCORE) / STEEPNESS) ** (1 / power(question));
+  return relevanceOf(COMPLETE_SCORE, question);
+}
+
+/** The relevance of which `scoreOf` makes this score; infinite for 1. */
+export function relevanceOf(score: number, question: Question): number {
+  return (-Math.log(1 - score) / STEEPNESS) ** (1 / power(question));
 }
 
 function power(question: Question): number {
@@ -114,6 +119,11 @@ export class BestEntries {
   #count = 0;
   /** Entries with a lower value are not kept. */
   least = 0;
+
+  /** The value of the best; 0 when none is kept. */
+  get most(): number {
+    return this.#values[0] ?? 0;
+  }
 
   constructor(index: PassageIndex, limit: number) {
     this.#index = index;

@@ -1,9 +1,11 @@
 import {
   BY_SPEAKER,
+  NOWHERE,
   type PassageIndex,
   type Postings,
   placeOf,
   SAID_MASK,
+  unitePostings,
 } from "../passages/passage-index.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
 import { BLOCK, blockOf, halvesAt, REACH, WordAmounts } from "./word-amounts.ts";
@@ -11,20 +13,23 @@ import { BLOCK, blockOf, halvesAt, REACH, WordAmounts } from "./word-amounts.ts"
 /** The bounds and counts of a word, which a search reads before it looks at passages. */
 export interface WordSummary extends WordBounds, SessionCounts {}
 
-interface Known {
-  readonly summary: WordSummary;
-  readonly weights: RankingWeights;
-  /** The version of the index's links that the summary is true for. */
-  readonly linksVersion: number;
-  /** Postings that are not in the summary yet. */
+/** A part of a word's summary, and the postings that it lacks. */
+interface Known<Part> {
+  readonly part: Part;
   readonly added: Postings;
+}
+
+interface KnownBounds extends Known<WordBounds> {
+  readonly weights: RankingWeights;
+  /** The version of the index's links that they are true for. */
+  readonly linksVersion: number;
 }
 
 /**
  * The summary of a word. It is made at the first search for the word and kept as long as its
  * postings are. When postings were added or links changed, only the blocks that this reaches are
- * made again. A search in some blocks alone (`within`) needs no bounds of others: for it, a summary that is not known
- * has those blocks only, and is not kept.
+ * made again. A search in some blocks alone (`within`) needs no bounds of others: for it, bounds that are not known
+ * are made for those blocks only, and are not kept.
  */
 export function wordSummary(
   index: PassageIndex,
@@ -32,54 +37,49 @@ export function wordSummary(
   weights: RankingWeights,
   within?: Uint32Array,
 ): WordSummary {
-  const known = KNOWN.get(postings);
-  const pads =
-    known?.weights === weights ? index.links.changedSince(known.linksVersion) : undefined;
-  if (known && pads?.length === 0 && known.added.slots.length === 0) return known.summary;
-  if (within) {
-    return {
-      ...mergeBounds(NO_SUMMARY, boundsIn(index, postings, weights, within)),
-      ...countsOf(index, postings),
-    };
-  }
-  const isGrown = known && pads && FEW * known.added.slots.length < postings.slots.length;
-  const summary = isGrown
-    ? withChanges(index, postings, weights, known.summary, known.added, pads)
-    : withChanges(index, postings, weights, NO_SUMMARY, postings, []);
-  KNOWN.set(postings, { summary, weights, linksVersion: index.links.version, added: NOTHING });
-  return summary;
+  return { ...boundsOf(index, postings, weights, within), ...countsOf(index, postings) };
 }
 
 /** Passes the summary of a word on to its new postings, which are `from` and `added`. */
 export function passOnSummary(from: Postings, to: Postings, added: Postings): void {
-  const known = KNOWN.get(from);
-  if (known?.added === NOTHING) KNOWN.set(to, { ...known, added });
+  const passOn = <Part extends Known<unknown>>(known: WeakMap<Postings, Part>) => {
+    const part = known.get(from);
+    if (part) known.set(to, { ...part, added: unitePostings([part.added, added]) });
+  };
+  passOn(BOUNDS);
+  passOn(COUNTS);
 }
 
-function withChanges(
+function boundsOf(
   index: PassageIndex,
   postings: Postings,
   weights: RankingWeights,
-  summary: WordSummary,
-  added: Postings,
-  pads: readonly number[],
-): WordSummary {
-  const blocks = blocksReached(index, added, blocksLinked(index, postings, pads));
-  return {
-    ...mergeBounds(summary, boundsIn(index, postings, weights, blocks)),
-    ...withCounts(index, summary, added),
-  };
+  within?: Uint32Array,
+): WordBounds {
+  const known = BOUNDS.get(postings);
+  const pads =
+    known?.weights === weights ? index.links.changedSince(known.linksVersion) : undefined;
+  if (known && pads?.length === 0 && known.added.slots.length === 0) return known.part;
+  if (within) return mergeBounds(NO_BOUNDS, boundsIn(index, postings, weights, within));
+  const isGrown = known && pads && FEW * known.added.slots.length < postings.slots.length;
+  const changed = isGrown ? known.added : postings;
+  const blocks = blocksReached(index, changed, blocksLinked(index, postings, pads ?? []));
+  const older = isGrown ? known.part : NO_BOUNDS;
+  const part = mergeBounds(older, boundsIn(index, postings, weights, blocks));
+  BOUNDS.set(postings, { part, weights, linksVersion: index.links.version, added: NOWHERE });
+  return part;
 }
 
-const KNOWN = new WeakMap<Postings, Known>();
-const COUNTS = new WeakMap<Postings, SessionCounts>();
-/** When more than a fourth of the postings is new, all of the summary is made again. */
+const BOUNDS = new WeakMap<Postings, KnownBounds>();
+const COUNTS = new WeakMap<Postings, Known<SessionCounts>>();
+/** When more than a fourth of the postings is new, all bounds are made again. */
 const FEW = 4;
-const NOTHING: Postings = { slots: new Uint32Array(), hits: new Uint8Array() };
-const NO_SUMMARY: WordSummary = {
+const NO_BOUNDS: WordBounds = {
   blocks: new Uint32Array(),
   upperBounds: new Uint8Array(),
   named: new Uint8Array(),
+};
+const NO_COUNTS: SessionCounts = {
   sessions: new Uint32Array(),
   said: new Uint16Array(),
   isName: false,
@@ -212,39 +212,53 @@ const SAID_MAX = 65_535;
 /** The counts of all postings. They are kept: the next prompt in a session often has the same words. */
 function countsOf(index: PassageIndex, postings: Postings): SessionCounts {
   const known = COUNTS.get(postings);
-  if (known) return known;
-  const counts = withCounts(index, NO_SUMMARY, postings);
-  COUNTS.set(postings, counts);
-  return counts;
+  if (known?.added.slots.length === 0) return known.part;
+  const part = known
+    ? withCounts(index, known.part, known.added)
+    : withCounts(index, NO_COUNTS, postings);
+  COUNTS.set(postings, { part, added: NOWHERE });
+  return part;
 }
 
 /** The counts with those of more postings added. */
 function withCounts(
-  { columns, lastSession }: PassageIndex,
+  { columns: { session }, lastSession }: PassageIndex,
   { sessions, said, isName }: SessionCounts,
   { slots, hits }: Postings,
 ): SessionCounts {
-  // By session, its place in the result plus 1; 0 where it has none yet.
-  const places = new Uint32Array(lastSession + 1);
-  let count = 0;
-  for (; count < sessions.length; count += 1) places[sessions[count] as number] = count + 1;
-  for (let at = 0; at < slots.length; at += 1) {
-    const number = columns.session[slots[at] as number] as number;
-    if (places[number] === 0) places[number] = count += 1;
-  }
-  const allSessions = new Uint32Array(count);
-  const allSaid = new Uint16Array(count);
+  const isFew = slots.length <= LOOKED_UP_MAX;
+  // By session, its place plus 1; 0 where it has none yet.
+  const places = new Uint32Array(isFew ? 0 : lastSession + 1);
+  if (!isFew)
+    for (let at = 0; at < sessions.length; at += 1) places[sessions[at] as number] = at + 1;
+  const most = sessions.length + Math.min(slots.length, lastSession + 1);
+  const allSessions = new Uint32Array(most);
+  const allSaid = new Uint16Array(most);
   allSessions.set(sessions);
   allSaid.set(said);
+  let count = sessions.length;
   let allHits = isName ? BY_SPEAKER : 0;
   for (let at = 0; at < slots.length; at += 1) {
-    const number = columns.session[slots[at] as number] as number;
-    const place = (places[number] as number) - 1;
+    const number = session[slots[at] as number] as number;
     const hit = hits[at] as number;
+    let place = isFew
+      ? allSessions.subarray(0, count).indexOf(number) + 1
+      : (places[number] as number);
+    if (place === 0) {
+      allSessions[count] = number;
+      place = count += 1;
+      if (!isFew) places[number] = place;
+    }
     allHits |= hit;
-    const times = (allSaid[place] as number) + (hit & SAID_MASK);
-    allSessions[place] = number;
-    allSaid[place] = Math.min(times, SAID_MAX);
+    const times = (allSaid[place - 1] as number) + (hit & SAID_MASK);
+    allSaid[place - 1] = Math.min(times, SAID_MAX);
   }
-  return { sessions: allSessions, said: allSaid, isName: (allHits & BY_SPEAKER) !== 0 };
+  return {
+    sessions: allSessions.slice(0, count),
+    said: allSaid.slice(0, count),
+    isName: (allHits & BY_SPEAKER) !== 0,
+  };
 }
+
+/** Postings of so few passages are looked up among the sessions. For more, a table of all sessions takes less time. */
+const LOOKED_UP_MAX = 16;

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { blockOf } from "../score/word-amounts.ts";
 import { BLOCK_SLOTS, COLUMNS, copySlot, newColumns, packColumns } from "./columns.ts";
 import { LoadedColumns } from "./loaded-columns.ts";
 
@@ -15,6 +16,7 @@ const step = fc.oneof(
   }),
   fc.record({ type: fc.constant("block" as const), block: fc.nat(BLOCKS - 1) }),
   fc.record({ type: fc.constant("ask" as const), slot }),
+  fc.record({ type: fc.constant("session" as const), session: fc.nat(3) }),
 );
 
 test("a block that cannot be read is an error, whichever of its columns is damaged", () => {
@@ -28,7 +30,7 @@ test("a block that cannot be read is an error, whichever of its columns is damag
   }
 });
 
-test("whenever details are asked for, they are what was last said of a slot", () => {
+test("whenever details or a session's blocks are asked for, they are what was last said of the slots", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
       const said = newColumns(SLOTS);
@@ -41,10 +43,17 @@ test("whenever details are asked for, they are what was last said of a slot", ()
           // Records of a small segment: no block has them yet.
           const columns = newColumns(step.slots.length);
           for (const name of COLUMNS) columns[name].fill(step.value % 256);
+          columns.session.fill(step.value % 4);
           for (const [at, slot] of step.slots.entries()) copySlot(columns, at, said, slot);
           room.putRecords({ slots: Uint32Array.from(step.slots), columns });
         } else if (step.type === "block") {
           room.putBlock(step.block, pack(step.block));
+        } else if (step.type === "session") {
+          room.upTo(SLOTS);
+          const slots = [...said.session.keys()].filter((at) => said.session[at] === step.session);
+          const blocks = [...room.blocksOf(step.session)];
+          expect(blocks).toEqual(expect.arrayContaining(slots.map(blockOf)));
+          expect(blocks).toEqual([...new Set(blocks)].sort((one, other) => one - other));
         } else {
           const { time, role, speaker, kind } = room.details(step.slot, step.slot + 1);
           expect([time, role, speaker, kind].map((column) => column[step.slot])).toEqual(

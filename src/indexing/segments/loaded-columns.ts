@@ -9,6 +9,7 @@ import {
   type SlotRecords,
   unpackColumns,
 } from "./columns.ts";
+import { SessionBlocks } from "./session-blocks.ts";
 
 const BEFORE_DETAILS = ["entry", "length", "session"] as const;
 const DETAILS = ["role", "speaker", "kind", "time"] as const;
@@ -21,6 +22,7 @@ const BEHIND_DETAILS = ["flags"] as const;
 export class LoadedColumns {
   readonly links = new RememberedLinks();
   #columns = newColumns(0);
+  readonly #blocks = new SessionBlocks();
   /** The packed details of each block; `undefined` when they are unpacked, or all zeros. */
   #packed: (Uint8Array | undefined)[] = [];
   /** Nothing has been read from it yet. */
@@ -36,6 +38,7 @@ export class LoadedColumns {
     this.#columns = newColumns(wholeBlocks(Math.max(slots, this.slots)));
     this.#packed = [];
     this.#isNew = true;
+    this.#blocks.clear();
     this.links.forget();
   }
 
@@ -55,6 +58,11 @@ export class LoadedColumns {
       session: session.subarray(0, slots),
       flags: flags.subarray(0, slots),
     };
+  }
+
+  /** The blocks in which a session has passages, ascending. Others may be among them. */
+  blocksOf(session: number): Uint32Array {
+    return this.#blocks.of(session, this.#columns.session);
   }
 
   details(slot: number, end: number): DetailColumns {
@@ -103,6 +111,7 @@ export class LoadedColumns {
     for (const [at, link] of linksIn(this.#columns, first, count).entries()) {
       if (link !== before[at]) this.links.add(first + at);
     }
+    this.#blocks.note(this.#columns.session, first, count);
   }
 }
 
