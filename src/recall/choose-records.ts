@@ -104,7 +104,7 @@ export function pinnedRecords(
   { tokensMax, sessionId }: Pick<RecordChoice, "tokensMax" | "sessionId">,
 ): Pick<MemoryRecalled, "records" | "tokens"> {
   const asRecord = (entry: MemoryEntry) =>
-    recordOf(entry, { score: 1, words: new Set(), sessionId });
+    recordOf({ entry, text: oneLine(entry.content), score: 1 }, { words: new Set(), sessionId });
   return recordsWithin(tokensMax, pinned, asRecord);
 }
 
