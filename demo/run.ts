@@ -6,7 +6,8 @@
 import { createReadStream, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { thousands } from "../src/cli/render/amounts.ts";
-import { makeStore, openWorkspace } from "../src/config/workspace.ts";
+import { makeStore } from "../src/config/store-file.ts";
+import { openWorkspace } from "../src/config/workspace.ts";
 import { createSessionService } from "../src/index.ts";
 import { Replay } from "../src/replay/replay.ts";
 import type { ReplayReport } from "../src/replay/replayed-session.ts";

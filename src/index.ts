@@ -258,14 +258,16 @@ export type { ApprovalOptions } from "./session/approval-desk.ts";
 export { createHistoryWindow, type HistoryWindowOptions } from "./app/host-windows.ts";
 export { checkRebuild, type Violation } from "./compaction/check-rebuild.ts";
 export {
-  type CompactHistoryOptions,
   type ContinuedRequest,
   type CostOutlook,
   compactHistory,
-  type HistoryCompaction,
   type Summarize,
   type SummaryRequest,
 } from "./compaction/compact-history.ts";
+export type {
+  CompactHistoryOptions,
+  HistoryCompaction,
+} from "./compaction/compact-history-options.ts";
 export type {
   CompactedHistory,
   CompactHistoryResult,

@@ -1,15 +1,14 @@
 import {
-  type CompactHistoryOptions,
   type ContinuedRequest,
   type CostOutlook,
   compactHistory,
 } from "../compaction/compact-history.ts";
+import type { CompactHistoryOptions } from "../compaction/compact-history-options.ts";
 import { DefaultCompactor } from "../compaction/default-compactor.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import { type DurableEvent, isRequest } from "../core/event.ts";
 import { given } from "../core/fields.ts";
-import type { HistoryEntry } from "../core/history-entry.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { indexableText, type Message } from "../core/message.ts";
 import { type PriceTable, priceOf } from "../core/prices.ts";
@@ -22,6 +21,7 @@ import { callModel, type RetryPolicy } from "./call-model.ts";
 import { type CompactionEnd, compactionEnd } from "./compaction-end.ts";
 import { compactionContext, historyRoom, requestTokens } from "./request-size.ts";
 import type { Prompt, TurnLog } from "./run-events.ts";
+import { supersededMessages } from "./superseded-messages.ts";
 import type { ToolSet } from "./tool-set.ts";
 
 /** How a session's history is compacted. */
@@ -360,46 +360,3 @@ export function overflowEvent(
 
 /** With an unknown context window, the next compaction is due at this share of the refused size. */
 const REFUSED_SHARE = 0.8;
-
-/** System messages whose first characters are the same, except for digits, are of one kind. */
-const KIND_CHARACTERS = 24;
-
-/**
- * Positions of system messages that have been superseded. Those that the session
- * began with never are. Of those that came with later turns:
- *
- *     S  U A  Stime 9:00  U A  Srule  U A  Stime 9:05  U A
- *             └ superseded: a later one begins alike, or is the same
- *
- * When the others still take more than `tokensMax`, the oldest of them count as
- * superseded too, except those of the newest turn that has any.
- */
-export function supersededMessages(
-  history: readonly HistoryEntry[],
-  tokensMax: number,
-): readonly number[] {
-  const system = history.flatMap((entry, position) =>
-    entry.message.role === "system"
-      ? [{ entry, position, kind: kindOf(entry.message.content) }]
-      : [],
-  );
-  const newestTurn = system.at(-1)?.entry.turn ?? -1;
-  const later = system.filter(({ entry }) => entry.turn >= 0);
-  const last = new Map(later.map(({ kind, position }) => [kind, position]));
-  const isReplaced = ({ kind, position }: (typeof later)[number]) => last.get(kind) !== position;
-  const superseded = new Set(later.filter(isReplaced).map(({ position }) => position));
-  let weight = system
-    .filter(({ position }) => !superseded.has(position))
-    .reduce((sum, { entry }) => sum + entry.weight, 0);
-  for (const { entry, position } of later) {
-    if (weight <= tokensMax * 4) break;
-    if (superseded.has(position) || entry.turn === newestTurn) continue;
-    superseded.add(position);
-    weight -= entry.weight;
-  }
-  return [...superseded].sort((a, b) => a - b);
-}
-
-function kindOf(content: string): string {
-  return content.trim().replace(/\d+/g, "0").slice(0, KIND_CHARACTERS).toLowerCase();
-}

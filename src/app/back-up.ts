@@ -3,13 +3,9 @@ import { type PartFile, type PartName, writeBackup } from "../backup/backup-file
 import { writeNewFile } from "../backup/new-file.ts";
 import { hasUserStore } from "../config/config-places.ts";
 import type { SearchScope } from "../config/settings.ts";
+import { requireTrustedStore } from "../config/store-file.ts";
 import { ownKey } from "../config/trust.ts";
-import {
-  hasStore,
-  openUserWorkspace,
-  requireTrustedStore,
-  type Workspace,
-} from "../config/workspace.ts";
+import { hasStore, openUserWorkspace, type Workspace } from "../config/workspace.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Stores } from "../core/stores.ts";
 import { examineStore } from "./examine.ts";

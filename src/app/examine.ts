@@ -1,6 +1,7 @@
 import { type Config, embedderSettings, providerSettings } from "../config/config.ts";
 import { untrustedNote } from "../config/load-config.ts";
-import { hasCapability, hasStore, lookAtStore, type Workspace } from "../config/workspace.ts";
+import { lookAtStore } from "../config/store-file.ts";
+import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
 import { errorText, SessionError, shownAddress } from "../core/errors.ts";
 import { MEMORY_STORES } from "./memory-stores.ts";
 import { actingFor, openEmbedderOf, openStores } from "./open-stores.ts";

@@ -4,7 +4,8 @@ import { type Config, embedderSettings, knowledgeSettings } from "../config/conf
 import { shortPath } from "../config/config-places.ts";
 import { untrustedNote } from "../config/load-config.ts";
 import type { SearchScope } from "../config/settings.ts";
-import { hasCapability, hasStore, makeStore, type Workspace } from "../config/workspace.ts";
+import { makeStore } from "../config/store-file.ts";
+import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
 import type { Embedder } from "../core/embedder.ts";
 import { SessionError, shownAddress } from "../core/errors.ts";
 import type { MemoryStore } from "../core/memory-store.ts";

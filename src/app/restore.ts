@@ -4,14 +4,9 @@ import { BackupFile, type PartName } from "../backup/backup-file.ts";
 import { compareStores, isSame, type StoreDifferences } from "../backup/compare-stores.ts";
 import { inWorkFolder } from "../backup/work-folder.ts";
 import { TRUST_VARIABLE } from "../config/config-source.ts";
+import { makeDataFolder, placeStore, requireNoStore } from "../config/store-file.ts";
 import { ownKey } from "../config/trust.ts";
-import {
-  hasCapability,
-  makeDataFolder,
-  placeStore,
-  requireNoStore,
-  type Workspace,
-} from "../config/workspace.ts";
+import { hasCapability, type Workspace } from "../config/workspace.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Stores } from "../core/stores.ts";
 import { type BackupPlace, type BackupWork, backupPlaces } from "./back-up.ts";

@@ -3,7 +3,8 @@ import { LONG } from "../../test/support/trials.ts";
 import type { CompactionConfig, Compactor, EngineCompactor } from "../core/compactor.ts";
 import { isSummary, type Message, summaryMessage } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
-import { type CompactHistoryOptions, compactHistory } from "./compact-history.ts";
+import { compactHistory } from "./compact-history.ts";
+import type { CompactHistoryOptions } from "./compact-history-options.ts";
 import { DefaultCompactor } from "./default-compactor.ts";
 import type { SummaryRequest } from "./write-summary.ts";
 

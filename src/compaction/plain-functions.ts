@@ -19,7 +19,7 @@ import {
 } from "../core/session-source.ts";
 import { estimateTokens as estimated } from "../core/tokens.ts";
 import { splitTurns as split, type Turn } from "../core/turn.ts";
-import { requireHistory } from "./compact-history.ts";
+import { requireHistory } from "./compact-history-options.ts";
 import { smartFallbackSummary as fallbackSummary } from "./smart-fallback-summary.ts";
 
 // Functions of values. Inside of rkat they are called with what was checked before; here, you may give them anything.

@@ -1,4 +1,5 @@
-import type { HistoryCompaction, Summarize } from "../compaction/compact-history.ts";
+import type { Summarize } from "../compaction/compact-history.ts";
+import type { HistoryCompaction } from "../compaction/compact-history-options.ts";
 import { SessionError } from "../core/errors.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { contextWindowOf, familyOf } from "../models/model-family.ts";

@@ -1,4 +1,5 @@
-import type { HistoryCompaction, Summarize } from "../compaction/compact-history.ts";
+import type { Summarize } from "../compaction/compact-history.ts";
+import type { HistoryCompaction } from "../compaction/compact-history-options.ts";
 import { requestText } from "../compaction/summary-request.ts";
 import type { SummaryRequest } from "../compaction/write-summary.ts";
 import { SessionError } from "../core/errors.ts";

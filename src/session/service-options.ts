@@ -1,5 +1,5 @@
 import type { RetryPolicy } from "../agent/call-model.ts";
-import type { HistoryCompaction } from "../compaction/compact-history.ts";
+import type { HistoryCompaction } from "../compaction/compact-history-options.ts";
 import type { ApprovalStore } from "../core/approval.ts";
 import { SessionError } from "../core/errors.ts";
 import type { EventStore } from "../core/event-store.ts";

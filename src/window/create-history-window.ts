@@ -1,8 +1,5 @@
-import {
-  compactHistory,
-  type HistoryCompaction,
-  type Summarize,
-} from "../compaction/compact-history.ts";
+import { compactHistory, type Summarize } from "../compaction/compact-history.ts";
+import type { HistoryCompaction } from "../compaction/compact-history-options.ts";
 import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
 import { compactionThreshold, DefaultCompactor } from "../compaction/default-compactor.ts";
 import { engineCompactor } from "../compaction/engine-compactor.ts";

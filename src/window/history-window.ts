@@ -1,4 +1,5 @@
-import type { HistoryCompaction, Summarize } from "../compaction/compact-history.ts";
+import type { Summarize } from "../compaction/compact-history.ts";
+import type { HistoryCompaction } from "../compaction/compact-history-options.ts";
 import type { UnchangedReason } from "../compaction/compact-history-result.ts";
 import type { HostRecord } from "../core/host-record.ts";
 import type { MessageView } from "./message-view.ts";

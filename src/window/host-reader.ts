@@ -1,4 +1,4 @@
-import { requireHistory } from "../compaction/compact-history.ts";
+import { requireHistory } from "../compaction/compact-history-options.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import { withinNesting } from "../core/json-values.ts";
 import { contentText, isSummary, type Message, toolResults } from "../core/message.ts";

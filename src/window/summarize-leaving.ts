@@ -1,8 +1,5 @@
-import {
-  compactHistory,
-  type HistoryCompaction,
-  type Summarize,
-} from "../compaction/compact-history.ts";
+import { compactHistory, type Summarize } from "../compaction/compact-history.ts";
+import type { HistoryCompaction } from "../compaction/compact-history-options.ts";
 import { cutMiddle, textSize } from "../compaction/cut-text.ts";
 import { keepAnchors } from "../compaction/keep-anchors.ts";
 import type { AnchorReport } from "../core/event.ts";

@@ -1,7 +1,8 @@
 import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { makeStore, openWorkspace } from "../../src/config/workspace.ts";
+import { makeStore } from "../../src/config/store-file.ts";
+import { openWorkspace } from "../../src/config/workspace.ts";
 import { type SqliteStores, sqliteStores } from "../../src/sqlite.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { Project } from "../support/rkat-process.ts";

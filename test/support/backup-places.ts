@@ -1,5 +1,6 @@
 import { onTestFinished } from "vitest";
-import { makeStore, openWorkspace, type Workspace } from "../../src/config/workspace.ts";
+import { makeStore } from "../../src/config/store-file.ts";
+import { openWorkspace, type Workspace } from "../../src/config/workspace.ts";
 import { postgresStores } from "../../src/postgres.ts";
 import { type Stores, sqliteStores } from "../../src/sqlite.ts";
 import { postgresAddress } from "../../src/stores/postgres/server-address.ts";

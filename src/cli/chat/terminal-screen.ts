@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
-  type AutocompleteProvider,
-  type Component,
   Container,
   Editor,
   isKeyRelease,
@@ -28,6 +26,7 @@ import type {
 } from "./conversation.ts";
 import { AnswerBlocks, clip, renderAnswer, wrap, wrapColumns } from "./render-answer.ts";
 import { renderStatus } from "./render-status.ts";
+import { completions, Entry, type Lines, Slot } from "./screen-parts.ts";
 
 export interface TerminalScreenOptions {
   readonly device: TerminalDevice;
@@ -378,8 +377,6 @@ export class TerminalScreen implements ChatScreen {
   }
 }
 
-type Lines = (columns: number) => readonly string[];
-
 interface Reader {
   readonly question: Question | undefined;
   done(typed: Typed): void;
@@ -390,74 +387,6 @@ const PAUSE_MS = 500;
 const SPIN_MS = 100;
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/** Lines that are rendered once for each width. */
-class Entry implements Component {
-  readonly #lines: Lines;
-  #columns = 0;
-  #rendered: string[] = [];
-
-  constructor(lines: Lines) {
-    this.#lines = lines;
-  }
-
-  render(columns: number): string[] {
-    if (this.#columns !== columns) {
-      this.#columns = columns;
-      this.#rendered = this.#lines(columns).map((line) => clip(line, columns));
-    }
-    return this.#rendered;
-  }
-
-  invalidate(): void {
-    this.#columns = 0;
-  }
-}
-
-/** A place whose lines change, or that is empty. */
-class Slot implements Component {
-  #entry: Entry | undefined;
-
-  show(lines?: Lines): void {
-    this.#entry = lines && new Entry(lines);
-  }
-
-  render(columns: number): string[] {
-    return this.#entry?.render(columns) ?? [];
-  }
-
-  invalidate(): void {
-    this.#entry?.invalidate();
-  }
-}
-
 function markFirst(lines: readonly string[], style: Style): readonly string[] {
   return lines.map((line, index) => `${index === 0 ? style.cyan("› ") : "  "}${style.bold(line)}`);
-}
-
-const NO_COMPLETION: Completion = { options: [], replaced: "" };
-
-/** Names of commands are offered as they are typed, and the values of their arguments after Tab. */
-function completions(complete: TerminalScreenOptions["complete"]): AutocompleteProvider {
-  return {
-    async getSuggestions(lines, row, column, { force }) {
-      const line = (lines[row] ?? "").slice(0, column);
-      if (row > 0 || !line.startsWith("/") || (line.includes(" ") && !force)) return null;
-      // Completion that fails offers nothing.
-      const { options, replaced } = await complete(line).catch(() => NO_COMPLETION);
-      const items = options.map(({ value, does = "" }) => ({
-        value,
-        label: value.trim(),
-        description: does,
-      }));
-      return { items, prefix: replaced };
-    },
-    applyCompletion(lines, row, column, { value }, prefix) {
-      const line = lines[row] ?? "";
-      const before = line.slice(0, column - prefix.length) + value;
-      const changed = [...lines];
-      changed[row] = before + line.slice(column);
-      return { lines: changed, cursorLine: row, cursorCol: before.length };
-    },
-    shouldTriggerFileCompletion: () => true,
-  };
 }

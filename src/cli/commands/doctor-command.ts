@@ -12,7 +12,8 @@ import {
   type Finding,
 } from "../../app/examine.ts";
 import { keepingProblem, namedBy, ownFolder, SET_HOME } from "../../config/config-places.ts";
-import { storeNotTrusted, type Workspace } from "../../config/workspace.ts";
+import { storeNotTrusted } from "../../config/store-file.ts";
+import type { Workspace } from "../../config/workspace.ts";
 import { SessionError } from "../../core/errors.ts";
 import { writingProblem } from "../../files/make-folders.ts";
 import { lookAt, lookAtFile } from "../../files/plain-files.ts";

@@ -5,13 +5,9 @@ import type { EffectiveSetting } from "../../config/config.ts";
 import { keepingProblem, SET_HOME } from "../../config/config-places.ts";
 import { TRUST_VARIABLE } from "../../config/config-source.ts";
 import { configTemplate } from "../../config/config-template.ts";
+import { makeDataFolder } from "../../config/store-file.ts";
 import { distrust, settingsFile, trust, trustIn } from "../../config/trust.ts";
-import {
-  examineWorkspace,
-  hasCapability,
-  makeDataFolder,
-  type Workspace,
-} from "../../config/workspace.ts";
+import { examineWorkspace, hasCapability, type Workspace } from "../../config/workspace.ts";
 import { SessionError } from "../../core/errors.ts";
 import { CAPABILITIES, CAPABILITY_DESCRIPTIONS } from "../../core/operations/operation.ts";
 import { lookAt, lookAtFile, makeFile } from "../../files/plain-files.ts";

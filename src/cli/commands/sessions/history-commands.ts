@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
+import { forkedSession } from "../../../core/operations/forks.ts";
 import {
   compactionView,
   logPage,
@@ -10,7 +11,7 @@ import {
 import type { SessionService } from "../../../core/session-service.ts";
 import { toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
-import { renderDiff, renderTrace, renderUndo } from "../../render/render-history.ts";
+import { renderDiff, renderFork, renderTrace, renderUndo } from "../../render/render-history.ts";
 import { styleFor } from "../../render/style.ts";
 import { printJson } from "../../terminal/print.ts";
 import { changingCommand, readingCommand, withSession } from "../find-session.ts";
@@ -146,4 +147,33 @@ export function logCommand(sessions: Command, context: CliContext): void {
       };
       return withSession(context, log, name, print, { reads: true });
     });
+}
+
+interface ForkFlags {
+  readonly at?: number;
+  readonly json?: true;
+}
+
+/** `rkat sessions fork`. */
+export function forkCommand(sessions: Command, context: CliContext): void {
+  const { stdout, stderr } = context.terminal;
+  const fork = changingCommand(
+    sessions,
+    "fork",
+    "create a session that goes on from a message of this one; prints its id",
+  )
+    .option(
+      "--at <id>",
+      "the last message that it knows of, or any event (default: the last)",
+      messageId,
+    )
+    .option("--json", "for scripts")
+    .action((name: string, { at, json }: ForkFlags) =>
+      withSession(context, fork, name, async (service, sessionId) => {
+        const forked = await service.forkSession({ sessionId, ...given({ event: at }) });
+        if (json) return await printJson(stdout, toWire(forkedSession, forked));
+        await stdout.write(`${forked.sessionId}\n`);
+        await stderr.write(`${renderFork(forked)}\n`);
+      }),
+    );
 }

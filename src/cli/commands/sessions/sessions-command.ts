@@ -35,8 +35,13 @@ import {
   restoreCommand,
   unarchiveCommand,
 } from "./change-commands.ts";
-import { forkCommand } from "./fork-command.ts";
-import { diffCommand, logCommand, undoCommand, whyCommand } from "./history-commands.ts";
+import {
+  diffCommand,
+  forkCommand,
+  logCommand,
+  undoCommand,
+  whyCommand,
+} from "./history-commands.ts";
 import {
   contextCommand,
   costCommand,
