@@ -136,7 +136,7 @@ export interface MemoryQuery extends MemoryFilter {
 
 export interface MemoryPage extends MemoryFilter {
   /** Only entries that are pinned or were edited. */
-  readonly marked?: true;
+  readonly marked?: boolean;
   readonly limit: number;
   /** Id of the last entry of the previous page. */
   readonly after?: string;

@@ -244,9 +244,7 @@ const MEMORY: StoreMethods = {
     ],
   ],
   read: [["ids", texts]],
-  list: [
-    ["page", group({ ...memoryFilter, limit, after: someText, marked: oneOf(true) }, ["limit"])],
-  ],
+  list: [["page", group({ ...memoryFilter, limit, after: someText, marked: flag }, ["limit"])]],
   mark: [
     ["id", text],
     ["marks", group(marks)],

@@ -38,7 +38,7 @@ export function listEntries(page: MemoryPage): Asking<readonly MemoryEntry[]> {
     // There are few of them, so they are not looked for session by session.
     const sessionId = marked ? undefined : of;
     const isWanted = memoryFilter(marked && of !== undefined ? { ...rest, sessionId: of } : rest);
-    const isFiltered = marked || Object.values(rest).some((value) => value !== undefined);
+    const isFiltered = marked === true || Object.values(rest).some((value) => value !== undefined);
     const pages = sessionId === undefined ? [ALL] : yield* rangesOf(sessionId);
     const found: MemoryEntry[] = [];
     for (const range of pages) {
@@ -47,7 +47,7 @@ export function listEntries(page: MemoryPage): Asking<readonly MemoryEntry[]> {
         const rows: readonly EntryRow[] = yield* ask(
           "entries",
           range === ALL
-            ? { after: last, limit: size, ...(marked && { marked }) }
+            ? { after: last, limit: size, ...(marked ? { marked } : {}) }
             : { first, last: range.last, after, limit: size },
         );
         const wanted = rows.map(entryOf).filter(isWanted);

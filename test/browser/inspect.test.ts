@@ -68,6 +68,19 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
   const row = (page: Page, text: string) =>
     page.getByRole("article").filter({ hasText: text }).first();
 
+  /** Moves the keyboard on until it is in what has this name. */
+  async function tabTo(page: Page, name: RegExp, key = "Tab"): Promise<void> {
+    for (let tries = 0; tries < 80; tries += 1) {
+      await page.keyboard.press(key);
+      const text = await page.evaluate(() => {
+        const { activeElement: active } = document;
+        return active?.getAttribute("aria-label") ?? active?.textContent ?? "";
+      });
+      if (name.test(text)) return;
+    }
+    throw new Error(`Nothing with the name ${name} can be reached.`);
+  }
+
   test("the link's token leaves the address, no request leaves the machine, and nothing breaks a rule of the page", async () => {
     const { page, asked, said } = await open(reading.link);
     const token = new URLSearchParams(new URL(reading.link).hash.slice(1)).get("token") ?? "";
@@ -467,38 +480,62 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
 
   test("by keyboard alone: find an entry, see what goes, forget it, and read the receipt", async () => {
     const { page } = await open(writing.link);
-    const tabTo = async (name: RegExp) => {
-      for (let tries = 0; tries < 60; tries += 1) {
-        await page.keyboard.press("Tab");
-        const text = await page.evaluate(() => {
-          const { activeElement: active } = document;
-          return active?.getAttribute("aria-label") ?? active?.textContent ?? "";
-        });
-        if (name.test(text)) return;
-      }
-      throw new Error(`Nothing with the name ${name} can be reached.`);
-    };
-    await tabTo(/^Memory$/);
+    await tabTo(page, /^Memory$/);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Memory" }).waitFor();
-    await page.getByText(/\d+ entries/).waitFor();
-    await tabTo(/^Choose: Tell me of the fox/);
+    await page.getByText(/\d+ entr(?:y|ies)/).waitFor();
+    await tabTo(page, /^Choose: Tell me of the fox/);
     await page.keyboard.press("Space");
-    await page.keyboard.down("Shift");
-    for (let tries = 0; tries < 60; tries += 1) {
-      await page.keyboard.press("Tab");
-      if (await page.evaluate(() => document.activeElement?.classList.contains("danger"))) break;
-    }
-    await page.keyboard.up("Shift");
+    await tabTo(page, /^Forget 1…$/, "Shift+Tab");
     await page.keyboard.press("Enter");
     const dialog = page.getByRole("dialog", { name: "Forget this?" });
     await dialog.getByText("Tell me of the fox.").waitFor();
-    await tabTo(/^Forget for good$/);
+    await tabTo(page, /^Forget for good$/);
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "Receipt" }).getByText("1 forgotten.").waitFor();
-    await tabTo(/^Close$/);
+    await tabTo(page, /^Close$/);
     await page.keyboard.press("Enter");
     await page.getByText("Tell me of the fox.").waitFor({ state: "detached" });
+  });
+
+  test("by keyboard alone: a note is corrected, says what it said, is pinned, and is forgotten", async () => {
+    const { page } = await open(writing.link);
+    const card = (text: string) => page.locator("li.card").filter({ hasText: text });
+    await tabTo(page, /^Memory$/);
+    await page.keyboard.press("Enter");
+    await card("opens at nine").waitFor();
+    // What was said has no such button.
+    const said = card("Who owns the parcel index?").first();
+    expect(await said.getByRole("button", { name: "Edit" }).count()).toBe(0);
+    await said.getByRole("link", { name: "Pin it or bring it back where it was said" }).waitFor();
+    await page.getByLabel("Kind").selectOption("added by hand");
+    await said.waitFor({ state: "detached" });
+    await tabTo(page, /^Edit$/);
+    await page.keyboard.press("Enter");
+    await page.getByLabel("New text").and(page.locator(":focus")).waitFor();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type("The harbour office opens at eight.");
+    await tabTo(page, /^Save$/);
+    await page.keyboard.press("Enter");
+    const now = card("opens at eight");
+    await now.getByText("What it said before (1)").waitFor();
+    await tabTo(page, /^What it said before/);
+    await page.keyboard.press("Enter");
+    await now.getByText("The harbour office opens at nine.").waitFor();
+    await tabTo(page, /^Pin$/, "Shift+Tab");
+    await page.keyboard.press("Enter");
+    await now.getByText("pinned", { exact: true }).waitFor();
+    await page.getByLabel("Pinned or edited").check();
+    await page.getByText("1 entry").waitFor();
+    await tabTo(page, /^Forget…$/);
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Forget this?" }).waitFor();
+    await tabTo(page, /^Forget for good$/);
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Receipt" }).getByText("1 forgotten.").waitFor();
+    await tabTo(page, /^Close$/);
+    await page.keyboard.press("Enter");
+    await page.getByText("Memory has nothing here.").waitFor();
   });
 
   test.each(["light", "dark"] as const)(

@@ -96,6 +96,7 @@ export async function fill(project: Project): Promise<Inspected> {
   for (const content of ["Always use npm.", "Never use npm.", "Write short commits."]) {
     await service.addKnowledge({ content });
   }
+  await service.addMemory({ content: "The harbour office opens at nine." });
   const { sessionId: long } = await service.createSession({ memory: false });
   let seq = (await service.read({ sessionId: long })).seq;
   for (let at = 0; at < EVENTS; at += 5000) {

@@ -76,7 +76,7 @@ export const listMemory = z.strictObject({
   /** Only the entry with this id, or those with these ids, in the order of the ids. */
   id: z.union([memoryId, z.array(memoryId).min(1).max(1000)]).optional(),
   /** Only entries that are pinned or were edited. */
-  marked: z.literal(true).optional(),
+  marked: z.boolean().optional(),
   ...memoryFilters,
 });
 

@@ -247,6 +247,49 @@ export function Dialog({
   );
 }
 
+/** A text to change. The keyboard is in it at once. */
+export function Editor({
+  text: before,
+  onSave,
+  onCancel,
+}: {
+  readonly text: string;
+  readonly onSave: (text: string) => void;
+  readonly onCancel: () => void;
+}) {
+  const [text, setText] = useState(before);
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => area.current?.focus(), []);
+  return (
+    <form
+      class="editor"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== "") onSave(text);
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") onCancel();
+      }}
+    >
+      <textarea
+        ref={area}
+        aria-label="New text"
+        rows={4}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <div class="bar">
+        <button type="submit" disabled={text.trim() === ""}>
+          Save
+        </button>
+        <button type="button" onClick={onCancel}>
+          Leave it as it was
+        </button>
+      </div>
+    </form>
+  );
+}
+
 /** A field with its name. */
 export function Field({
   label,

@@ -5,6 +5,7 @@ import {
   Badge,
   Choice,
   Dialog,
+  Editor,
   Failure,
   headOf,
   KINDS,
@@ -151,11 +152,10 @@ function EntryCard({ source, entry, entries, writes, onForget, onChange }: CardP
       ) : (
         <Editor
           text={edited}
-          onText={setEdited}
           onCancel={() => setEdited(undefined)}
-          onSave={() => {
+          onSave={(content) => {
             setEdited(undefined);
-            onChange({ content: edited });
+            onChange({ content });
           }}
         />
       )}
@@ -220,43 +220,6 @@ function Linked({
         </>
       )}
     </p>
-  );
-}
-
-function Editor({
-  text,
-  onText,
-  onSave,
-  onCancel,
-}: {
-  readonly text: string;
-  readonly onText: (text: string) => void;
-  readonly onSave: () => void;
-  readonly onCancel: () => void;
-}) {
-  return (
-    <form
-      class="editor"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (text.trim() !== "") onSave();
-      }}
-    >
-      <textarea
-        aria-label="New text"
-        rows={4}
-        value={text}
-        onInput={(event) => onText(event.currentTarget.value)}
-      />
-      <div class="bar">
-        <button type="submit" disabled={text.trim() === ""}>
-          Save
-        </button>
-        <button type="button" onClick={onCancel}>
-          Leave it as it was
-        </button>
-      </div>
-    </form>
   );
 }
 

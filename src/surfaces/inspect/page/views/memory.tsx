@@ -1,9 +1,7 @@
 import { useState } from "preact/hooks";
-import type { ShownEntry } from "../../../../core/memory-store.ts";
 import type { MemoryForgotten } from "../../../../core/operations/memory.ts";
 import {
   amount,
-  Badge,
   Choice,
   Dialog,
   Failure,
@@ -11,16 +9,13 @@ import {
   headOf,
   KINDS,
   plain,
-  Time,
   useLoaded,
-  Words,
+  useWork,
 } from "../parts.tsx";
+import { askingFor } from "../route.ts";
 import type { Source, ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
-import { Origin } from "./records.tsx";
-import { Sources } from "./sources.tsx";
-
-type Entry = Wire<ShownEntry>;
+import { type Entry, EntryCard } from "./memory-entry.tsx";
 
 const PAGE = 100;
 /** The session that stands for what was added by hand. */
@@ -38,6 +33,7 @@ export function MemoryView({
   const [pages, setPages] = useState<readonly string[]>([]);
   const [chosen, setChosen] = useState<ReadonlyMap<string, Entry>>(new Map());
   const [isAsking, setAsking] = useState(false);
+  const [isMarked, setMarked] = useState(false);
   const after = pages.at(-1);
   const { value, error, reload } = useLoaded(
     () =>
@@ -46,9 +42,11 @@ export function MemoryView({
         ...(kind === NOTES ? { session_id: NOTES } : { kind, session_id: session.trim() }),
         after,
         id: only,
+        ...(isMarked ? { marked: true } : {}),
       }),
-    [kind, session, after, only],
+    [kind, session, after, only, isMarked],
   );
+  const { failed, work } = useWork(reload);
   const entries = value?.entries ?? [];
   const filter = (change: () => void) => {
     setPages([]);
@@ -76,6 +74,14 @@ export function MemoryView({
           value={session}
           onInput={(event) => filter(() => setSession(event.currentTarget.value))}
         />
+        <label class="field">
+          <input
+            type="checkbox"
+            checked={isMarked}
+            onChange={() => filter(() => setMarked(!isMarked))}
+          />
+          Pinned or edited
+        </label>
         <button
           type="button"
           disabled={pages.length === 0}
@@ -100,13 +106,15 @@ export function MemoryView({
             Forget {chosen.size > 0 ? amount(chosen.size) : ""}…
           </button>
         ) : (
-          <span class="quiet">To forget something, open the page with --write.</span>
+          <span class="quiet">
+            To forget, correct or pin something, open the page with --write.
+          </span>
         )}
         <span class="status" role="status">
-          {value ? `${amount(entries.length)} entries` : ""}
+          {value ? `${amount(entries.length)} ${entries.length === 1 ? "entry" : "entries"}` : ""}
         </span>
       </form>
-      <Failure error={error} />
+      <Failure error={error ?? failed} />
       {only && (
         <p>
           Only one entry is shown. <a href="#/memory">Show all</a>
@@ -115,25 +123,27 @@ export function MemoryView({
       <ul class="entries scroll">
         {entries.map((entry) => (
           <li key={entry.id} class="card">
-            <span class="facts">
-              {about.writes && (
-                <input
-                  type="checkbox"
-                  aria-label={`Choose: ${headOf(entry.content, 60)}`}
-                  checked={chosen.has(entry.id)}
-                  onChange={() => toggle(entry)}
-                />
-              )}
-              <Badge tone={entry.role ?? ""}>
-                {plain(entry.speaker ?? entry.role ?? entry.kind)}
-              </Badge>
-              {entry.kind !== "message" && <Badge>{entry.kind}</Badge>}
-              {entry.store && <Badge>user-wide</Badge>}
-              {entry.time && <Time at={entry.time} />}
-              <Origin id={entry.id} />
-            </span>
-            <Words text={entry.content} />
-            <Sources source={source} of={{ id: entry.id }} />
+            <EntryCard
+              source={source}
+              entry={entry}
+              writes={about.writes}
+              isChosen={chosen.has(entry.id)}
+              onChoose={() => toggle(entry)}
+              onForget={() => {
+                setChosen(new Map([[entry.id, entry]]));
+                setAsking(true);
+              }}
+              onChange={(change) =>
+                work(
+                  source
+                    .send<Entry>("POST", "memory/edit", { id: entry.id, ...change })
+                    .then((now) => {
+                      // A corrected entry has another id.
+                      if (only !== undefined) location.hash = askingFor("memory", { id: now.id });
+                    }),
+                )
+              }
+            />
           </li>
         ))}
       </ul>
