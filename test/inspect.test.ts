@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -234,6 +234,19 @@ test("what is asked with POST and only reads is answered without --write, for wh
     for (const path of ["/api/sources/", "/api//sources", "/api/x/../memory"])
       expect((await ask(served, path, question)).status, path).toBe(403);
   }
+});
+
+test("a page that was opened for reading before there was a store shows the store that is made then, and makes none", async () => {
+  const fresh = await Project.open({ root: mkdtempSync(join(root, "fresh-")) });
+  const served = await serve(fresh, ["inspect", "--no-open", "--scope", "project"]);
+  const sessions = async () => await (await ask(served, "/api/sessions")).json();
+  expect(await sessions()).toEqual({ sessions: [] });
+  expect(existsSync(join(fresh.folder, ".rkat", "rkat.db"))).toBe(false);
+  const { service, close } = scriptedService(fresh.folder, { capabilities: BUILDS.F ?? [] });
+  const { sessionId } = await service.createSession({});
+  await close();
+  expect(await sessions()).toMatchObject({ sessions: [{ session_id: sessionId }] });
+  expect((await ask(served, `/api/sessions/${sessionId}`)).status).toBe(200);
 });
 
 test("an operation that is asked for with GET only reads", () => {

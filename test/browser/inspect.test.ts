@@ -373,8 +373,15 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     await page.getByText(/Replaced before it was written: [1-9]\d* × GitHub token/).waitFor();
     await part(page, "Compactions");
     await row(page, "Left; ").waitFor();
+    await page.getByText("Where does this come from?").click();
+    await page.getByText(/^It rests on [1-9]\d* messages:$/).waitFor();
     await part(page, "Context");
     await page.getByRole("row", { name: /Tool definitions/ }).waitFor();
+    await part(page, "Recalled");
+    await page.getByText("Where does this come from?").first().click();
+    const link = page.locator(".rests-on").getByRole("link").first();
+    await link.click();
+    await page.getByRole("region", { name: "Transcript" }).waitFor();
     expect(asked.filter((url) => !url.startsWith("file:"))).toEqual([]);
     expect(said).toEqual([]);
   });

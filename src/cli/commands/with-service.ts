@@ -9,7 +9,12 @@ import {
 import { openMemory, openMemoryOf } from "../../app/open-stores.ts";
 import { type Opened, onlyReads, type StoreAccess, useOpened } from "../../app/opened.ts";
 import type { SearchScope } from "../../config/settings.ts";
-import { openUserWorkspace, openWorkspace, type Workspace } from "../../config/workspace.ts";
+import {
+  hasStore,
+  openUserWorkspace,
+  openWorkspace,
+  type Workspace,
+} from "../../config/workspace.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { OpenMemory } from "../../core/operations/memory.ts";
 import type { Operation } from "../../core/operations/operation.ts";
@@ -64,7 +69,11 @@ export async function withService<Result>(
     const open = (how: StoreAccess) =>
       openServiceInScope(which, workspace, how, asking?.(workspace));
     const isLazy = makesStore === "when changed" && !existsSync(workspace.storePlace.dataFolder);
-    const opened = isLazy ? await storedWhenChanged(open) : await open(access);
+    const opened = isLazy
+      ? await storedLater(open, "create", ({ effect }) => effect !== "reads")
+      : access === "show" && !hasStore(workspace)
+        ? await storedLater(open, "show", () => hasStore(workspace))
+        : await open(access);
     return await useOpened(opened, (value) => work(value, workspace));
   }
   const opened = await openProjectService(workspace, access, asking?.(workspace));
@@ -95,18 +104,20 @@ export async function sayTools(
 }
 
 /**
- * A service that makes the store of its project with the first request that changes something. So a
- * server that only answers leaves nothing in the folder that it was started in.
+ * A service without a store, until the first request that needs one. A server that only answers leaves nothing in the
+ * folder that it was started in, and a page that only reads shows a store that is made while it is open.
  */
-async function storedWhenChanged(
+async function storedLater(
   open: (access: StoreAccess) => Promise<Opened<SessionService>>,
+  access: StoreAccess,
+  needsStore: (operation: Operation) => boolean,
 ): Promise<Opened<SessionService>> {
   const { OPERATIONS } = await import("../../core/operations.ts");
   const reading = await open("existing");
   let current = reading.value;
   let changing: Promise<Opened<SessionService>> | undefined;
   const change = async () => {
-    changing ??= open("create");
+    changing ??= open(access);
     try {
       current = (await changing).value;
     } catch (error) {
@@ -119,7 +130,8 @@ async function storedWhenChanged(
       const method = Reflect.get(current, name);
       if (typeof method !== "function") return method;
       const operation = Reflect.get(OPERATIONS, name) as Operation | undefined;
-      if (operation === undefined || operation.effect === "reads") return method.bind(current);
+      if (operation === undefined || changing || !needsStore(operation))
+        return method.bind(current);
       return async (...args: unknown[]) => {
         await change();
         return await Reflect.get(current, name).apply(current, args);

@@ -5,6 +5,7 @@ import { given } from "../../core/fields.ts";
 import { wordsOf } from "../../core/message.ts";
 import { MessageAssembler } from "../../core/message-assembler.ts";
 import type { CompactionView } from "../../core/operations/history.ts";
+import type { ReadSources, SourceMessage, SourcesView } from "../../core/operations/sources.ts";
 import { OPERATIONS } from "../../core/operations.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { headWithin } from "../../core/tokens.ts";
@@ -70,6 +71,10 @@ export async function exportPage(
       await compaction(service, sessionId, seq, said),
     );
   }
+  for (const [key, asked] of drilled(sessionId, events)) {
+    const found = await sources(service, asked, sessionId, said);
+    if (found) answers[`sources?${key}`] = toWire(OPERATIONS.readSources.result, found);
+  }
   const at = new Date().toISOString();
   const data = {
     writes: false,
@@ -114,6 +119,47 @@ async function compaction(
       return { ...message, names, text: headWithin(words, SHOWN_BYTES) };
     }),
   };
+}
+
+/** What the page asks of where something is from: each summary, and each record that came back. By what it asks with. */
+function drilled(
+  sessionId: string,
+  events: readonly ExportedEvent[],
+): ReadonlyMap<string, ReadSources> {
+  const asked = new Map<string, ReadSources>();
+  for (const { seq, payload } of events) {
+    if (payload.type === "compaction_completed" && payload.summary !== null) {
+      const key = { session_id: sessionId, event: seq };
+      asked.set(JSON.stringify(key), { sessionId, event: seq });
+    }
+    if (payload.type !== "memory_recalled") continue;
+    for (const { id } of payload.records) asked.set(JSON.stringify({ id }), { id });
+  }
+  return asked;
+}
+
+/** The messages of the file that something rests on. What other sessions said is not in it. */
+async function sources(
+  service: SessionService,
+  asked: ReadSources,
+  sessionId: string,
+  said: ReadonlyMap<number, string>,
+): Promise<SourcesView | undefined> {
+  const messages: SourceMessage[] = [];
+  for (let offset = 0; ; offset += PAGE) {
+    // It may have been forgotten since.
+    const view = await service
+      .readSources({ ...asked, limit: PAGE, offset })
+      .catch(() => undefined);
+    if (!view) return undefined;
+    for (const message of view.messages) {
+      if (message.sessionId !== sessionId || !said.has(message.id)) continue;
+      messages.push({ ...message, text: headWithin(said.get(message.id) ?? "", SHOWN_BYTES) });
+    }
+    if (offset + PAGE < view.messageCount) continue;
+    // Its text is in the file already.
+    return { kind: view.kind, content: "", madeFrom: [], messageCount: messages.length, messages };
+  }
 }
 
 function wordsById(events: readonly ExportedEvent[]): ReadonlyMap<number, string> {

@@ -1,6 +1,7 @@
 import { createParser } from "eventsource-parser";
 import type { EventEnvelope } from "../../../core/event.ts";
 import type { LogPage } from "../../../core/operations/history.ts";
+import type { SourcesView } from "../../../core/operations/sources.ts";
 import type { Wire } from "./wire.ts";
 
 /** What the page may do, and where it is from. */
@@ -200,8 +201,25 @@ export class FileSource implements Source {
     return answer as Answer;
   }
 
-  async send<Answer>(): Promise<Answer> {
+  async send<Answer>(_: string, path: string, body: object = {}): Promise<Answer> {
+    if (path === "sources") return this.#sources(body) as Answer;
     throw new Refusal(403, "This is a file. Nothing can be changed here.", "");
+  }
+
+  /** The file has all messages that something rests on under what the page asks with. */
+  #sources({
+    limit = 0,
+    offset = 0,
+    ...of
+  }: {
+    readonly limit?: number;
+    readonly offset?: number;
+  }) {
+    const view = this.#data.answers[`sources?${JSON.stringify(of)}`] as
+      | Wire<SourcesView>
+      | undefined;
+    if (!view) throw new Refusal(404, "What it rests on is not in this file.", "");
+    return { ...view, messages: view.messages.slice(offset, offset + limit) };
   }
 
   async log(): Promise<EventPage> {

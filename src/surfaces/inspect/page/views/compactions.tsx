@@ -225,9 +225,7 @@ function After({
             session={session}
             marked={inSummary}
           />
-          {!about.exported && (
-            <Sources source={source} of={{ session_id: session, event: seq }} onFound={setFound} />
-          )}
+          <Sources source={source} of={{ session_id: session, event: seq }} onFound={setFound} />
         </div>
       )}
     </section>

@@ -50,12 +50,8 @@ export function Recalled({
               )}
             </span>
             <Words text={record.text} />
-            {!about.exported && (
-              <>
-                <Why source={source} prompt={prompt} record={record} />
-                <Sources source={source} of={{ id: record.id }} />
-              </>
-            )}
+            {!about.exported && <Why source={source} prompt={prompt} record={record} />}
+            <Sources source={source} of={{ id: record.id }} />
           </li>
         ))}
       </ul>
