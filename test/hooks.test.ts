@@ -279,3 +279,24 @@ test("a session is told its own words only when a compaction took them away", as
   expect(stdout).toContain("This session, ");
   expect(stdout).toContain("Move the exporter to port 7443.");
 });
+
+test("what a tool said comes back too, once a compaction took it away", async () => {
+  const lines = talk()
+    .call("msg_3", "toolu_2")
+    .result(
+      "toolu_2",
+      `# gauges\nThe gauge of Arbroath has the code N8-9715.\nkey ${KEY} of the gauge code of Arbroath`,
+    )
+    .text("msg_4", "Read.");
+  const { hook } = await claude(lines);
+  await hook("import");
+  const ask = async (prompt: string) => (await hook("UserPromptSubmit", { prompt })).stdout;
+  const question = "Which code has the gauge of Arbroath?";
+  expect(await ask(question)).not.toContain("N8-9715");
+  await hook("SessionStart", { source: "compact" });
+  const told = await ask(question);
+  expect(told).toContain("- tool: The gauge of Arbroath has the code N8-9715.");
+  expect(told).not.toContain(KEY);
+  expect(await ask(question)).not.toContain("N8-9715");
+  expect(await ask("Write a poem of the gauge")).not.toContain("N8-9715");
+});

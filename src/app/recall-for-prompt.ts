@@ -1,9 +1,11 @@
 import { hasCapability, type Workspace } from "../config/workspace.ts";
 import type { MemoryEntry } from "../core/memory-store.ts";
 import { recalledText } from "../core/recalled.ts";
-import { chooseRecords, RECALL_SEARCH } from "../recall/choose-records.ts";
+import { chooseRecords, inOrder, RECALL_SEARCH } from "../recall/choose-records.ts";
+import { outputRecords } from "../recall/output-records.ts";
 import { BAR_LEAST } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
+import { outputsBefore } from "../session/earlier-outputs.ts";
 import { memoryBar } from "../session/memory-bar.ts";
 import { openMemoryOperations } from "../session/memory-operations.ts";
 import { actingFor, memoryOptions, openStores } from "./open-stores.ts";
@@ -16,6 +18,8 @@ export interface PromptElsewhere {
   readonly project?: string;
   /** The bar of an earlier prompt, so that it is measured once. */
   readonly bar?: number | undefined;
+  /** When the last compaction took the agent's window away, ISO 8601. Empty before the first. */
+  readonly left: string;
   /** Whether the agent's window shows nothing of an entry. */
   isNew(entry: MemoryEntry): boolean;
 }
@@ -30,7 +34,7 @@ export interface FoundElsewhere {
 /** The records of a project's memory about a prompt that another agent gets. It loads as little as a search does. */
 export async function recallForPrompt(
   workspace: Workspace,
-  { prompt, sessionId, project, isNew, bar: known }: PromptElsewhere,
+  { prompt, sessionId, project, left, isNew: isUnseen, bar: known }: PromptElsewhere,
 ): Promise<FoundElsewhere | undefined> {
   const { config } = workspace;
   const tokensMax = config.get("memory.recall_tokens");
@@ -45,17 +49,17 @@ export async function recallForPrompt(
       query,
       ...(project === undefined ? {} : { project }),
     });
-    if (!options.memory || (hits[0]?.score ?? 0) < BAR_LEAST) return undefined;
+    const said = left === "" ? [] : await outputsBefore(left, { query, sessionId }, stores.events);
+    const mayBeSure = (hits[0]?.score ?? 0) >= BAR_LEAST;
+    if (!options.memory || (!mayBeSure && said.length === 0)) return undefined;
     const refused = (await stores.sessions.load(sessionId))?.recall_refused ?? [];
+    const isNew = (entry: MemoryEntry) => !refused.includes(entry.id) && isUnseen(entry);
+    const asked = { query, sessionId, isNew };
+    const outputs = outputRecords(said, { ...asked, tokensMax });
     const bar = known ?? (await memoryBar(options.memory, options.stores?.events));
-    const found = chooseRecords(hits, {
-      query,
-      bar,
-      tokensMax,
-      sessionId,
-      isNew: (entry) => !refused.includes(entry.id) && isNew(entry),
-    });
-    const records = found?.records ?? [];
+    const room = tokensMax - outputs.tokens;
+    const found = chooseRecords(hits, { ...asked, bar, tokensMax: room });
+    const records = inOrder([...(found?.records ?? []), ...outputs.records]);
     return { bar, text: recalledText(records), ids: records.map(({ id }) => id) };
   } finally {
     await stores.close();

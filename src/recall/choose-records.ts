@@ -82,7 +82,8 @@ function* withNeighbours(
   }
 }
 
-function recordOf(
+/** An entry as it comes back, cut to the passage with the words of the prompt. */
+export function recordOf(
   { entry, text, score }: Found,
   { words, sessionId }: { readonly words: ReadonlySet<string>; readonly sessionId: string },
 ): RecalledRecord {
@@ -113,7 +114,7 @@ function rounded(score: number): number {
 }
 
 /** Session by session, in the order in which they were said. Those of this session are the last. */
-function inOrder(records: readonly RecalledRecord[]): readonly RecalledRecord[] {
+export function inOrder(records: readonly RecalledRecord[]): readonly RecalledRecord[] {
   const begins = new Map<string, string>();
   for (const { session = "", time = "" } of records) {
     const known = begins.get(session);

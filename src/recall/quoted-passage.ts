@@ -17,7 +17,7 @@ const NO_LINE = /[^\S ]| {2}|^ | $/;
 export function quotedPassage(text: string, words: ReadonlySet<string>): string {
   // No text has fewer bytes than `length`.
   if (text.length <= RECORD_BYTES_MAX && utf8Bytes(text) <= RECORD_BYTES_MAX) return text;
-  const sentences = text.match(SENTENCE) ?? [];
+  const sentences = sentencesOf(text);
   const worth = sentences.map((sentence) => wordsShared(sentence, words));
   const best = Math.max(0, worth.indexOf(Math.max(...worth)));
   let [from, to] = [best, best + 1];
@@ -35,7 +35,13 @@ export function quotedPassage(text: string, words: ReadonlySet<string>): string 
   return start + sentences.slice(from, to).join("").trim() + end;
 }
 
-function wordsShared(sentence: string, words: ReadonlySet<string>): number {
+/** The sentences of a text, and the parts of long ones. */
+export function sentencesOf(text: string): readonly string[] {
+  return text.match(SENTENCE) ?? [];
+}
+
+/** How many of the words a text has. */
+export function wordsShared(sentence: string, words: ReadonlySet<string>): number {
   const shared = new Set<string>();
   for (const word of contentWords(sentence)) if (words.has(word)) shared.add(word);
   return shared.size;

@@ -165,6 +165,7 @@ async function recordsFor(
     sessionId: importedId,
     ...(isUserWide ? { project: cwd } : {}),
     bar: known.bar,
+    left,
     isNew: ({ id, sessionId: of, time = "" }) =>
       !told.has(id) && (of !== importedId || (time !== "" && time < left)),
   });
