@@ -112,7 +112,7 @@ function addLastGroup(match: RegExpExecArray, kind: string, found: FoundSecret[]
 }
 
 const HEADER =
-  /(?:(?:proxy-)?authorization|x-(?:[a-z]{1,20}-){0,2}(?:api-?key|token|auth)|api-?key|(?:application|subscription)-key|private-token|x-auth-key)\\{0,3}["'`]?\s{0,3}[:=]\s{0,3}\\{0,3}["'`]?(?:(bearer|basic|token|negotiate|apikey|key)\s{1,3})?([^\s"'`\\,;<>(){}]{8,4000})/gi;
+  /(?:(?:proxy-)?authorization|x-(?:[a-z]{1,20}-){0,2}(?:api-?key|token|auth)|api-?key|(?:application|subscription)-key|private-token|x-auth-key)\\{0,3}["'`]?\s{0,3}[:=]\s{0,3}\\{0,3}["'`]?(?:(bearer|basic|token|negotiate|apikey|key)\s{1,3}|([a-z][\w-]{1,20})\s{1,3}(?=[^\s"'`\\,;<>(){}=]{16}))?([^\s"'`\\,;<>(){}]{8,4000})/gi;
 const BEARER_TOKEN = /bearer\s{1,3}([\w.~+/-]{16,4000}={0,2})/gi;
 /** `Signature=…` of AWS, `response="…"` of a digest. */
 const SIGNED = /[\s,](?:signature|response|oauth_signature)=\\{0,3}["']?([\w%+/-]{16,400}={0,2})/gi;
@@ -123,8 +123,9 @@ const SESSION =
 
 function addFromHeaders(text: string, found: FoundSecret[]): void {
   eachMatch(HEADER, text, (match) => {
-    const [, scheme, value = ""] = match;
-    if (scheme) addLastGroup(match, "authorization", found);
+    const [, scheme, other, value = ""] = match;
+    if (scheme || (other && isKeyLike(value.replaceAll("-", ""))))
+      addLastGroup(match, "authorization", found);
     else if (isSecretValue(value, false, "tight") && !/^(?:Digest|AWS4|OAuth|Hawk)/.test(value))
       addLastGroup(match, "API key", found);
   });

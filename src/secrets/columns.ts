@@ -194,6 +194,20 @@ export function addFromPasswordFiles(text: string, found: FoundSecret[]): void {
   }
   if (text.includes(":")) eachMatch(PGPASS, text, (match) => addFromPgpass(text, match, found));
   if (text.includes("Secret") && text.includes("kind")) addFromKubernetes(text, found);
+  if (text.includes("grub."))
+    eachMatch(GRUB_HASH, text, (match) => add(match, "password hash", found));
+  if (text.includes(":")) {
+    eachMatch(DIGEST, text, (match) => {
+      const before = text.slice(Math.max(0, match.index - 110), match.index);
+      if (DIGEST_USER.test(before)) add(match, "password hash", found);
+    });
+    eachMatch(MAIL, text, (match) => {
+      if (isSecretValue(match[1] ?? "", true, "loose")) add(match, "password", found);
+    });
+  }
+  if (/PSK|EAP|XAUTH|NTLM/.test(text))
+    eachMatch(IPSEC, text, (match) => add(match, "password", found));
+  if (text.includes("chpasswd:")) eachMatch(USERS_BELOW, text, (match) => addUsers(match, found));
   if (text.includes('" *')) eachMatch(CHAP, text, (match) => add(match, "password", found));
 }
 
@@ -206,17 +220,41 @@ function add(match: RegExpExecArray, kind: string, found: FoundSecret[]): void {
 
 /** As `crypt` writes them: in `/etc/shadow`, of Apache, of web frameworks. Who has one can try passwords. */
 const CRYPT =
-  /\$(?:1|2[abxy]?|5|6|7|y|gy|P|H|S|sha1|md5|apr1|argon2(?:id|i|d)|scrypt|pbkdf2(?:-sha\d{1,3})?)\$[\w./+=,-]{1,60}(?:\$[\w./+=,-]{0,130}){0,4}(?<=[\w./+=,$-]{24})/g;
+  /\$(?:1|2[abxy]?|[5-9]|y|gy|P|H|S|sha1|md5|apr1|argon2(?:id|i|d)|scrypt|pbkdf2(?:-sha\d{1,3})?)\$[\w./+=,-]{1,60}(?:\$[\w./+=,-]{0,130}){0,4}(?<=[\w./+=,$-]{24})/g;
 const NAMED_HASH =
   /(?:pbkdf2_sha\d{1,3}|pbkdf2:sha\d{1,3}:\d{1,9}|scrypt:\d{1,9}:\d{1,3}:\d{1,3}|bcrypt_sha256|argon2|SCRAM-SHA-\d{1,3})\$[\w$./+=:,-]{20,300}/g;
 const BRACED_KINDS = ["{S", "{MD5", "{CRYPT", "{PBKDF2", "{crypt", "{ssha", "{sha"];
 const BRACED = /\{(?:S?SHA\d{0,3}|S?MD5|CRYPT|PBKDF2[\w-]{0,12})\}([\w+/$.=-]{16,200})/gi;
+/** Of GRUB. Its parts have dots between them. */
+const GRUB_HASH = /grub\.pbkdf2\.sha\d{3}\.\d{1,9}\.[A-F0-9]{32,600}\.[A-F0-9]{32,600}/gi;
+/** `ada:Private Area:…`, as `htdigest` writes it. */
+const DIGEST = /:(?!md5\b|sha)[A-Za-z][\w .@-]{1,60}:([a-f0-9]{32})(?![\w:])/gi;
+const DIGEST_USER = /(?:^|[\n"'])[ \t>|+#*/→\d-]{0,40}[\w.@-]{1,60}$/;
+/** `[smtp.example.com]:587 ada@example.com:…`, of a mail server. */
+const MAIL =
+  /:\d{2,5}[ \t]{1,20}[^\s:@"']{1,60}@[\w.-]{1,60}:([^\s:"'\\]{4,100})(?=[ \t]{0,20}(?:[\r\n"'\\]|$))/g;
+/** `: PSK "…"` and `ada : EAP "…"`, of IPsec. */
+const IPSEC = /[\s%]:[ \t]{1,9}(?:PSK|EAP|XAUTH|NTLM|PIN)[ \t]{1,9}"([^"\n]{4,200})"/g;
+/** Users and passwords below `chpasswd:` of cloud-init. */
+const USERS_BELOW =
+  /\bchpasswd:[ \t]{0,9}\r?\n(?:[ \t]{1,20}expire:[^\n]{0,20}\r?\n)?[ \t]{1,20}list:[ \t]{0,9}[|>]?[+-]?[ \t]{0,9}\r?\n((?:[ \t]{1,20}(?:- )?[\w.-]{1,40}:[^\s:]{4,100}[ \t]{0,9}(?:\r?\n|$)){1,40})/g;
+
 /** `"ada" * "swordfish"`, in the file of PPP. */
 const CHAP = /"[\w.@\\-]{1,60}"\s{1,9}\*\s{1,9}"([^"\s]{4,100})"/g;
 
 /** `host:port:database:user:password`, alone on its line. */
 const PGPASS = /:(?:\d{4,5}|\*):[\w*$-]{1,64}:[\w*.@-]{1,64}:([^\s:"'`\\]{4,200})(?=[\s"'`\\]|$)/g;
 const PGPASS_HOST = /(?:^|[\s"'`|])(?:\s{0,20}\d{1,6}[\t→]|[\s>|#*+/-]{0,60})[\w.*-]{1,100}$/;
+
+function addUsers(match: RegExpExecArray, found: FoundSecret[]): void {
+  const lines = match[1] ?? "";
+  const from = match.index + match[0].length - lines.length;
+  for (const { 0: all, 1: value = "", index } of lines.matchAll(/:([^\s:]{4,100})/g)) {
+    if (isPlaceholder(value)) continue;
+    const end = from + index + all.length;
+    found.push({ kind: "password", start: end - value.length, end });
+  }
+}
 
 function addFromPgpass(text: string, match: RegExpExecArray, found: FoundSecret[]): void {
   const before = text.slice(Math.max(0, match.index - 200), match.index);

@@ -34,6 +34,9 @@ const NO_WORD = /(?:^|[^a-z])$/i;
 const GENERIC_KEY =
   /(?<!(?:public|primary|foreign|cache|sort|partition|idempotency|row|index|object|group|map|dict|translation|unique|event|lookup|storage|sub|site)[_-]?)(?<=[a-z0-9][_-])$/i;
 
+/** What no word of a language looks like. */
+const MIXED = "\\S{0,40}?(?:[a-z]\\d{1,9}[a-z]|\\d[!@#$%^&*]|[!@#$%^&*]\\S{0,20}\\d)";
+
 /** A prefix such as `DB_` or `staging` does not matter. */
 const FORMS: Readonly<Record<string, readonly Form[]>> = {
   pas: [
@@ -45,12 +48,27 @@ const FORMS: Readonly<Record<string, readonly Form[]>> = {
     },
     { behind: sticky(`pass(?:word|wd|phrase|code)${END}`), name: { ...PASSWORD, isPhrase: true } },
     { behind: sticky("pass(?![a-z])"), before: /[_-]$/, name: PASSWORD },
-    { behind: sticky("pass(?=[\"']?\\s?[:=])"), before: NO_WORD, name: PASSWORD },
+    { behind: sticky("pass(?=[\"']?\\s?[:=])(?!: ?Test)"), before: NO_WORD, name: PASSWORD },
     { behind: /PASS(?==)/y, before: /[A-Z]$/, name: PASSWORD },
     { behind: sticky("pass(?=\\s)"), before: /(?:^|[^a-z])require$/i, name: PASSWORD },
+    {
+      behind: sticky(`pass(?=\\s["']?${MIXED})`),
+      before: /(?:@[\w.-]{1,20}|user\s\S{1,14})[, ]{1,3}$|[(/,]\s?$/i,
+      name: PASSWORD,
+    },
+    {
+      behind: sticky("pass(?=[ \\t|]{0,20}(?:$|[\\n\\r,;|\\t]))"),
+      before: /[,;|\t][ \t]{0,9}$/,
+      name: PASSWORD,
+    },
+    { behind: sticky(`pasw(?:or|ro|r)d${END}`), name: { ...PASSWORD, isPhrase: true } },
   ],
   pwd: [{ behind: sticky(`pwd${END}`), name: PASSWORD }],
   psw: [{ behind: sticky(`psw(?:d|rd)?${END}`), name: PASSWORD }],
+  "pw ": [
+    { behind: sticky("pw(?=\\s(?:is|on|for|of|at|in|was)\\b)"), before: NO_WORD, name: PASSWORD },
+    { behind: sticky(`pw(?=\\s["']?${MIXED})`), before: /[(/,]\s?$/, name: PASSWORD },
+  ],
   psk: [{ behind: sticky(`psk${END}`), before: NO_WORD, name: PASSWORD }],
   "pw:": [{ behind: sticky("pw(?=\\s?[:=])"), before: NO_WORD, name: PASSWORD }],
   "pw=": [{ behind: sticky("pw(?=\\s?[:=])"), before: NO_WORD, name: PASSWORD }],
@@ -60,9 +78,10 @@ const FORMS: Readonly<Record<string, readonly Form[]>> = {
     {
       behind: sticky(`keys?(?:[_-]?base)?(?![a-z])${SUFFIX}`),
       before:
-        /(?:api|access|account|auth|client|consumer|encryption|license|master|private|preshared|secret|service|shared|signing|storage|subscription|application)[_ -]?(?:access[_ -]?)?$/i,
+        /(?:api|access|account|auth|client|consumer|(?:en|de)cryption|validation|license|master|private|preshared|secret|service|shared|signing|storage|subscription|application)[_ -]?(?:access[_ -]?)?$/i,
       name: { kind: "key" },
     },
+    { behind: sticky("key(?: \\d{1,2})?(?=:)"), before: /unseal $/i, name: { kind: "key" } },
     { behind: sticky(`key${END}`), before: GENERIC_KEY, name: { kind: "key", isStrict: true } },
     { behind: sticky("key(?=[\"'] ?=> ?[\"']base64:)"), name: { kind: "key", isStrict: true } },
   ],
@@ -70,9 +89,12 @@ const FORMS: Readonly<Record<string, readonly Form[]>> = {
     { behind: sticky("salasana(?![a-z])"), name: FOREIGN },
     { behind: sticky(`salt${END}`), before: /[_-]$/, name: { kind: "key", isStrict: true } },
   ],
-  sec: [{ behind: sticky(`secret${END}`), name: { kind: "secret" } }],
+  sec: [{ behind: sticky(`secret${END}`), before: /(?<!existing_?)$/i, name: { kind: "secret" } }],
   tok: [{ behind: sticky(`token(?!s)(?![a-z])${SUFFIX}`), name: { kind: "token" } }],
-  cre: [{ behind: sticky(`credential${END}`), name: { kind: "secret" } }],
+  cre: [
+    { behind: sticky("creds?(?![a-z])"), before: NO_WORD, name: { kind: "login" } },
+    { behind: sticky(`credential${END}`), name: { kind: "secret" } },
+  ],
   ide: [
     { behind: sticky("identified by(?: password)?"), name: { kind: "secret" } },
     { behind: sticky("identitytoken"), name: { kind: "token" } },
@@ -123,21 +145,51 @@ const FORMS: Readonly<Record<string, readonly Form[]>> = {
     },
   ],
   ken: [{ behind: sticky("kennw(?:ort|örter)(?:e?s)?(?![a-z])"), name: FOREIGN }],
-  con: [{ behind: sticky("contrase(?:ñ|n)as?(?![a-z])"), name: FOREIGN }],
+  con: [{ behind: sticky("contrase(?:ñ|ny?)as?(?![a-z])"), name: FOREIGN }],
+  mdp: [{ behind: sticky("mdp(?![a-z])"), before: NO_WORD, name: FOREIGN }],
+  wif: [{ behind: sticky("wifi(?![\\w-])"), before: NO_WORD, name: { kind: "login" } }],
+  lal: [{ behind: sticky("laluan(?![a-z])"), before: /kata $/i, name: FOREIGN }],
+  รหั: [{ behind: /รหัสผ่าน/y, name: FOREIGN }],
+  رمز: [{ behind: /رمز(?: عبور)?/y, name: FOREIGN }],
+  گذر: [{ behind: /گذرواژه/y, name: FOREIGN }],
+  پاس: [{ behind: /پاس ?ورڈ/y, name: FOREIGN }],
+  পাস: [{ behind: /পাসওয়ার্ড|পাসওয়ার্ড/y, name: FOREIGN }],
+  கடவ: [{ behind: /கடவுச்சொல்/y, name: FOREIGN }],
+  პარ: [{ behind: /პაროლი?/y, name: FOREIGN }],
+  գաղ: [{ behind: /գաղտնաբառ[ըն]?/y, name: FOREIGN }],
+  비번: [{ behind: /비번/y, name: FOREIGN }],
+  sla: [{ behind: /slaptažod(?:is|į)/iy, name: FOREIGN }],
+  lyk: [{ behind: /lykilorð(?:ið)?/iy, name: FOREIGN }],
+  fja: [{ behind: /fjalëkalimi?/iy, name: FOREIGN }],
+  nen: [{ behind: sticky("nenosiri(?![a-z])"), name: FOREIGN }],
+  wag: [{ behind: sticky("wagwoord(?![a-z])"), name: FOREIGN }],
+  ala: [{ behind: sticky("alarm code(?![\\w-])"), name: { kind: "pin" } }],
+  doo: [{ behind: sticky("door code(?![\\w-])"), name: { kind: "pin" } }],
+  gat: [{ behind: sticky("gate code(?![\\w-])"), name: { kind: "pin" } }],
+  tim: [
+    { behind: sticky("time (?:pass)?code(?![\\w-])"), before: /one[- ]$/i, name: { kind: "pin" } },
+  ],
+  otp: [{ behind: sticky("otp(?![\\w-])"), before: NO_WORD, name: { kind: "pin" } }],
   cla: [{ behind: sticky("clave(?![a-z])"), before: NO_WORD, name: FOREIGN }],
   sen: [{ behind: sticky("senhas?(?![a-z])"), before: NO_WORD, name: FOREIGN }],
   wac: [{ behind: sticky("wachtwoord(?:en)?(?![a-z])"), name: FOREIGN }],
   has: [{ behind: sticky("has(?:ł|l)[oa](?![a-z])"), before: NO_WORD, name: FOREIGN }],
   lös: [{ behind: sticky("lösenord(?:et)?(?![a-z])"), name: FOREIGN }],
   hes: [{ behind: sticky("hesl[oa](?![a-z])"), before: NO_WORD, name: FOREIGN }],
-  şif: [{ behind: sticky("şifre(?:m|si|niz)?(?![a-z])"), name: FOREIGN }],
+  şif: [{ behind: sticky("şifr[eə](?:m|si|niz|n)?(?![a-zə])"), name: FOREIGN }],
   sif: [{ behind: sticky("sifre(?![a-z])"), before: NO_WORD, name: FOREIGN }],
-  par: [{ behind: sticky("parola(?: d['’]ordine)?(?![a-z])"), before: NO_WORD, name: FOREIGN }],
-  пар: [{ behind: /парол[а-я]{0,2}/iy, name: FOREIGN }],
+  par: [
+    {
+      behind: sticky("par(?:ola|ool|ole)(?: d['’]ordine)?(?![a-z])"),
+      before: NO_WORD,
+      name: FOREIGN,
+    },
+  ],
+  пар: [{ behind: /парол[а-я]{0,4}/iy, name: FOREIGN }],
   sch: [{ behind: sticky("schlüssel(?![a-zäöü])"), name: FOREIGN }],
   κωδ: [{ behind: /κωδικ[όο]ς?(?: πρόσβασης)?/iy, name: FOREIGN }],
   khẩ: [{ behind: /khẩu/iy, before: /mật $/i, name: FOREIGN }],
-  san: [{ behind: sticky("sandi(?![a-z])"), before: /kata $/i, name: FOREIGN }],
+  san: [{ behind: sticky("sandi(?:nya)?(?![a-z])"), before: /kata $/i, name: FOREIGN }],
   jel: [{ behind: sticky("jelsz(?:ó|o)(?![a-z])"), name: FOREIGN }],
   adg: [{ behind: sticky("adgangskoden?(?![a-z])"), name: FOREIGN }],
   loz: [{ behind: sticky("lozink[ae](?![a-z])"), name: FOREIGN }],
@@ -182,23 +234,54 @@ export const AUTHORIZATION = 8;
 export const BEARER = 16;
 export const COOKIE = 32;
 export const HOOK = 64;
+/** A function that takes a password among its arguments. */
+export const CALL = 128;
 /** The places of these are kept. */
 const PLACED = NAME | PROGRAM;
 
 const WORDS: Readonly<Record<string, number>> = {
-  ...ofKind(NAME, "pass pwd psw psk key secret token credential identified recovery seed mnemonic"),
-  ...ofKind(NAME, "salt auth pin login pw: pw= pw_ _pw wallet dsn backup masterauth"),
+  ...ofKind(NAME, "pass pwd psw psk key secret token identified recovery seed mnemonic"),
+  ...ofKind(NAME, "salt pin pw: pw= pw_ _pw wallet dsn backup masterauth otp pasw"),
+  ...ofKind(NAME, "mdp,creds,pw ,alarm code,door code,gate code,time code", ","),
+  ...ofKind(NAME | CALL, "auth login credential wifi"),
   // Passwords in other languages.
   ...ofKind(NAME, "kennwort contrase clave senha wachtwoord hasł haslo lösenord heslo şifre Şifre"),
   ...ofKind(
     NAME,
     "sifre parola парол schlüssel 密码 密碼 口令 パスワード 비밀번호 암호 كلمة סיסמ पासवर्ड",
   ),
-  ...ofKind(NAME, "κωδικ khẩu sandi salasana jelsz adgangskode lozinka geslo"),
+  ...ofKind(
+    NAME,
+    "κωδικ khẩu sandi salasana jelsz adgangskode lozinka geslo laluan পাস รหัสผ่าน رمز گذر",
+  ),
+  ...ofKind(
+    NAME,
+    "비번 slaptažod parool parole lykilorð fjalëkalim nenosiri wagwoord şifrə پاس கடவுச் პაროლ գաղտն",
+  ),
   ...ofKind(PROGRAM, "curl wget mysql mariadb sshpass docker podman nerdctl helm mongo redis-cli"),
   ...ofKind(PROGRAM, "smbclient ldap openssl 7z zip htpasswd keytool chpasswd rabbitmqctl sqlcmd"),
   ...ofKind(PROGRAM, "freerdp ssh-keygen cmdkey lftp sudo twine skopeo mosquitto_ wpa_passphrase"),
   ...ofKind(PROGRAM, "securestring sqlplus crane oras http"),
+  ...ofKind(
+    PROGRAM,
+    "psexec schtasks kubeadm rar pdftk rclone keyvault put-parameter secretsmanager nickserv",
+  ),
+  ...ofKind(
+    PROGRAM,
+    "rootpw bindpw community createuser tacacs radius- isakmp http-basic passwd cryptsetup kinit rpcclient",
+  ),
+  ...ofKind(CALL, "connect( connection( pdo( .sign( hmac( database("),
+  ...ofKind(
+    PROGRAM,
+    "cargo login,shodan init,ngrok auth,bw login,bw unlock,security add-,mc alias",
+    ",",
+  ),
+  ...ofKind(
+    PROGRAM,
+    "bundle config,enable password,enable secret,net rpc,net ads,secret create",
+    ",",
+  ),
+  ...ofKind(PROGRAM, "gcloud secrets,gh secret", ","),
   // `net use` and `net user`
   "net us": PROGRAM,
   sig: SIGNATURE,
@@ -213,8 +296,8 @@ const WORDS: Readonly<Record<string, number>> = {
   workflows: HOOK,
 };
 
-function ofKind(kind: number, words: string): Record<string, number> {
-  return Object.fromEntries(words.split(" ").map((word) => [word, kind]));
+function ofKind(kind: number, words: string, between = " "): Record<string, number> {
+  return Object.fromEntries(words.split(between).map((word) => [word, kind]));
 }
 
 /** What `identifyingWords` found. */

@@ -57,23 +57,29 @@ const LOOKS_MAX = 2;
 /** Closing quotes, brackets and emphasis behind a name. */
 const CLOSERS = /(?:\\{0,3}["'`\])*”»」]){0,4}/y;
 const SIGN =
-  /(?:\s{0,8}(?:::?=|=>|={1,3}|\|\||\?\?|:-(?=\S)|[:：＝→|]|->|–|—)[*_]{0,3}\s{0,24}|\s-\s|["']\s{1,3}value\s?=\s?|>)(?:[bBNLru@](?=["']))?/y;
+  /(?:(?::\s?(?:string|str|String|&(?:'static )?str)|\s[Aa]s\s[Ss]tring)\s{0,3}=\s{0,3}|\s{0,8}(?:::?=|=>|\\=|={1,3}|\|\||\?\?|:-(?=\S)|[:：＝→|]|->|–|—)[*_]{0,3}\s{0,24}|\s-\s|["']\s{1,3}value\s?=\s?|>(?:\s{0,20}<(?:[Vv]alue>|!\[CDATA\[))?)(?:[bBNLru@](?=["'])|&\w{1,30}\s|qq?[{(/|]|(?:Sensitive|Secret(?:Str)?|SecureString|new String|String|Some)\((?=["']))?/y;
 /** `Password</td><td>`, `<key>password</key><string>`, and a name and its value as two fields. */
 const FIELDS =
-  /(?:<\/[\w:]{1,20}>\s{0,40}<[\w:]{1,20}[^<>]{0,60}>|["']?\s{0,3},?\s{1,20}["']?value["']?\s{0,3}[:=]\s{0,3}|["']\s{0,3},\s{0,3}["']?value["']?\s{0,3}[:=]\s{0,3})/y;
+  /(?:<\/[\w:]{1,20}>\s{0,40}<[\w:]{1,20}[^<>]{0,60}>|["']?(?:\s{0,3},\s{0,20}|\s{1,20})["']?(?:v|V|ParameterV)alue["']?\s{0,3}[:=]\s{0,3}|["']\s{0,3},\s{0,3}["']?value["']?\s{0,3}[:=]\s{0,3}|,ParameterValue=|\s{0,3}\{[^{}]{0,200}?\bdefault\s{0,3}=\s{0,3}(?="))/y;
+const POSSESSIVE =
+  /['’]s\s{1,2}(?=\S{0,40}(?:[a-z]\d{1,9}[a-z]|\d[!@#$%^&*]|[!@#$%^&*]\S{0,20}\d))/iy;
+/** A field of a form that is sent in parts. */
+const PART = /"\r?\n\r?\n(?=\S)/y;
+/** What a script types when it was asked: `expect "password:"`, and on the next line `send "…"`. */
+const SENT = /:?\s?["']\s{0,9}\{?\s{0,9}(?:exp_)?send\s(?:--\s)?(?=")/y;
 /** `type="password" name="pw" value="…"` */
 const ATTRIBUTE = /\s{1,3}[^<>\n]{0,80}?\bvalue=/y;
 const CALL = /\((?=["'])/y;
 const VERB =
-  /\s{1,3}(?:(?:is|was|are|equals|reads|should be|must be|(?:has been |was |is )?(?:now |set |changed |reset )?to|now)\b|ist|lautet|war|est|es|è|é|är|er)\s{1,3}(?:now |still )?:?\s{0,2}/iy;
+  /\s{1,3}(?:(?:is|was|are|equals|reads|should be|must be|(?:has been |was |is )?(?:now |set |changed |reset )?to|now|(?:got|was|has been) [a-z]{4,12},? it['’]s(?: now)?)\b|ist|lautet|war|est|es|è|é|är|er)(?::\s{0,3}|\s{1,3}(?:now |still )?:?\s{0,2})/iy;
 const QUOTE_NEXT = /\s{1,2}(?=["'`“„«「])/y;
 const COMMA = /,[ \t]{0,3}(?=["'])/y;
 /** `for the staging server`, `(staging)`: what the credential is for. */
 const PURPOSE =
-  /(?:\s(?:for|of|to|on|at|in|from|für|vom|zum|von|de|del|para|pour|du|della|per|di|do|da|voor|van|för|til|do|от|для|к)\s[^\n:=.;,!?|"'`(){}<>]{1,50}?|\s?[([][^)\]\n]{1,40}[)\]])(?=\s{0,3}[:=：—–]\s|\s{0,3}[:：]|\s(?:is|was|ist|lautet|est|es|è|é|är)\s)/iy;
+  /(?:\s(?:for|of|to|on|at|in|from|für|vom|zum|von|de|del|para|pour|du|della|per|di|do|da|voor|van|för|til|do|от|для|к)\s(?:[^\n:=.;,!?|"'`(){}<>]|\.(?=\w)){1,50}?|,\s[^\n,:;.]{1,30},|\s?[([][^)\]\n]{1,40}[)\]])(?=\s{0,3}[:=：—–→]\s|\s{0,3}[:：]|\s(?:is|was|ist|lautet|est|es|è|é|är)\s)/iy;
 /** What stands between a name of another language and its value. */
 const FOREIGN =
-  /\s{0,3}(?:(?:[:：=＝→—–|-]|是|为|為|は|が|는|은|이|を|(?:is|ist|lautet|est|es|è|é|är|er|je|to|jest|on|e|είναι|היא|هي|है|là|adalah|dır)(?![\p{L}]))\s{0,3}:?){0,2}\s{0,3}["'`“„«「]?/iuy;
+  /\s{0,3}(?:(?:[:：=＝→—–|-]|是|为|為|は|が|는|은|이|を|(?:is|ist|lautet|est|es|è|é|är|er|je|to|jest|on|e|este|είναι|היא|هي|है|là|adalah|dır|és|е|є|је)(?![\p{L}])|คือ)\s{0,3}:?){0,2}\s{0,3}["'`“„«「]?/iuy;
 
 /** The value that a name announces, if it is a credential. */
 function behind(named: NamedText, name: CredentialName): FoundSecret | undefined {
@@ -84,10 +90,17 @@ function behind(named: NamedText, name: CredentialName): FoundSecret | undefined
     const pair = matchAt(PAIR, text, closed);
     if (pair) return pairValue(name, pair);
   }
+  const possessive = matchAt(POSSESSIVE, text, name.end);
+  if (possessive) return valueAt(named, name, name.end + possessive[0].length, "is");
+  const part = matchAt(PART, text, name.end);
+  if (part && /name="[\w.[\]-]{0,40}$/.test(text.slice(Math.max(0, name.start - 50), name.start)))
+    return valueAt(named, name, name.end + part[0].length, ">");
+  const sent = matchAt(SENT, text, name.end);
+  if (sent) return valueAt(named, name, name.end + sent[0].length, ":");
   const sign = matchAt(SIGN, text, closed) ?? matchAt(FIELDS, text, closed);
   if (sign) return valueAt(named, name, closed + sign[0].length, sign[0].trim());
   const next = text.charCodeAt(closed);
-  if (next === COMMA_CODE && closed > name.end) {
+  if (next === COMMA_CODE && (closed > name.end || text[name.start - 1] === "{")) {
     const comma = matchAt(COMMA, text, closed);
     if (comma) return argument(named, name, closed + comma[0].length);
   }
@@ -162,22 +175,31 @@ function argument(named: NamedText, name: CredentialName, at: number): FoundSecr
 }
 
 /** Whether a space separates a name and its value: a flag, a statement of a shell, a line of a file. */
-function takesSpace(text: string, { start, kind }: CredentialName): boolean {
+function takesSpace(text: string, { start, end, kind }: CredentialName): boolean {
   const from = Math.max(0, start - 90);
   const before = text.slice(from, start);
   if (/(?:^|[\s"'`])--?[a-z][a-z-]{0,30}$|(?:^|[\s"'`])--?$/.test(before)) return true;
-  if (text.charCodeAt(start) === SMALL_M) return true;
+  if (text.charCodeAt(start) === SMALL_M || /^identified/i.test(text.slice(start, end)))
+    return true;
   const line = before.slice(before.lastIndexOf("\n") + 1);
-  if (/\b(?:setenv|ENV|ARG|set -g?x|config(?:ure)? set)\s[\w./:-]{0,40}$/.test(line)) return true;
+  if (
+    /\b(?:[sS]et[eE]nv|fastcgi_param|passenger_env_var|ENV|ARG|set -g?x|config(?:ure)? set)\s[\w./:-]{0,40}$/.test(
+      line,
+    )
+  )
+    return true;
   if (kind !== "password") return false;
+  if (/(?:^|["'])[\s>|#*+/→\d-]{0,40}set\s[\w:.-]{0,40}$/.test(line)) return true;
+  if (/^ 7 [\dA-F]{6}/.test(text.slice(end, end + 12))) return true;
   return TAKES_SPACE.test(before) || (line.trim() === "" && TAKES_LINE.test(before));
 }
 
 const TAKES_SPACE =
   /(?:\b(?:login|machine)[ \t]{1,9}[^\s(]{1,60}[ \t]{1,9}|\bprivilege \d{1,3} |\b(?:require|primary))$/;
 /** `user ada, password …`: prose looks the same. */
-const TAKES_LOOSE = /\b(?:user(?:name)?|connect)[ :][ ]?\S{1,40}[ ,]{1,3}(?:with |and |und )?$/i;
-const TAKES_LINE = /\b(?:login|machine|account)\s[\w.@-]{1,60}\s{1,40}$/;
+const TAKES_LOOSE =
+  /\b(?:user(?:name)?|connect|ssh|log ?in(?: with| as)?|account)[ :][ ]?\S{1,40}[ ,/(]{1,3}(?:with |and |und )?$/i;
+const TAKES_LINE = /\b(?:login|machine|account|user)\s[\w.@-]{1,60}\s{1,40}$/;
 
 /** How a quoted value begins and ends, also inside JSON. */
 const QUOTED =
@@ -186,7 +208,8 @@ const IS_QUOTE = asciiSet(/["'`\\]/);
 const BRACED = /\{([^{}\n]{4,100})(?=\}\s{0,2}(?:;|$))/y;
 /** A block of YAML, or a fence of Markdown, begins on the next line. */
 const REST = /[^\n"'`]{1,300}/y;
-const BLOCK = /(?:[|>][+-]?\s{0,3}\n\s{1,20}|```[a-z]{0,12}\s{0,2}\n\s{0,8})/y;
+const BLOCK =
+  /(?:[|>][+-]?\s{0,3}\n\s{1,20}|<<[-~]?["']?\w{2,12}["']?\r?\n\s{0,20}|```[a-z]{0,12}\s{0,2}\n\s{0,8})/y;
 /** The size of a value without quotes. */
 const BARE = { min: 4, max: 400 } as const;
 const OPENS = asciiSet(/[([{<]/);
@@ -240,8 +263,10 @@ function isQuotedSecret(text: string, name: CredentialName, value: string, sign:
   const isPassword = name.kind === "password";
   const isVariable = /^[A-Z0-9_]+$/.test(text.slice(name.start, name.end)) && sign === "=";
   // In a sentence, words in quotes alone may be a label or a message.
-  const mayBePhrase = sign === "is" ? /\d/.test(value) : sign !== "";
-  if (isPassword && mayBePhrase && isPassPhrase(value, isVariable)) return true;
+  const isPhrase = /phrase/i.test(text.slice(name.start, name.end));
+  const mayBePhrase = sign === "is" || (sign === "" && isPhrase) ? /\d/.test(value) : sign !== "";
+  const isWorded = isPassword || (name.kind === "secret" && /\d/.test(value));
+  if (isWorded && mayBePhrase && isPassPhrase(value, isVariable)) return true;
   if (!isPassword && isNoise(value)) return true;
   if (name.isStrict)
     return (
@@ -260,7 +285,9 @@ function isHexKey(
   sign: string,
 ): boolean {
   return (
-    sign === "=" && /^[A-Z0-9_]+$/.test(text.slice(start, end)) && /^[a-f0-9]{32,128}$/i.test(value)
+    sign === "=" &&
+    /^[A-Z0-9_]+$/.test(text.slice(start, end)) &&
+    /^[a-f0-9:-]{32,128}$/i.test(value)
   );
 }
 
@@ -289,7 +316,8 @@ function bareValue(
   }
   const value = text.slice(start, end);
   if (name.kind === "login") return isEncodedLogin(value) ? secretOf(name, start, end) : undefined;
-  if (name.kind === "pin") return /^\d{4,8}$/.test(value) ? secretOf(name, start, end) : undefined;
+  if (name.kind === "pin")
+    return /^\d{4,8}#?$/.test(value) ? secretOf(name, start, end) : undefined;
   if (
     name.isStrict &&
     !isRandom(value) &&

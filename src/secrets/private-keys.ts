@@ -15,8 +15,10 @@ export function addPrivateKeys(text: string, found: FoundSecret[]): void {
 
 const KIND = "private key";
 const DASHES = "----";
-const HEADER = /-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}/y;
-const FOOTER = /-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}/y;
+const HEADER =
+  /-{4,5} ?BEGIN (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN [\w -]{1,30} V1) ?-{4,5}/y;
+const FOOTER =
+  /-{4,5} ?END (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN [\w -]{1,30} V1) ?-{4,5}/y;
 /** No key is longer. */
 const BLOCK_MAX = 16_000;
 /** A shorter body, or a header alone, is talk about keys. */

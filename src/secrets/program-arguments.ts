@@ -24,6 +24,7 @@ const PROGRAMS: readonly Arguments[] = [
     program:
       /(?:mysql(?:dump|admin|import|show|check|pump|sh)?|mariadb(?:-dump|-admin|-import)?)\s/iy,
     passwords: [
+      argument("password "),
       /\s-p(?!(?:[\d.]+:)?\d+:\d+)(?:"([^"\n]{3,200})"?|'([^'\n]{3,200})'?|([^\s"'|;&]{3,200}))/,
     ],
   },
@@ -36,7 +37,10 @@ const PROGRAMS: readonly Arguments[] = [
   { program: /(?:az|oc|cf) login\s/iy, passwords: [argument(SPACED)] },
   { program: /mosquitto_\w{3}\s/iy, passwords: [argument("-P[ =]")] },
   { program: /redis-cli\s/iy, passwords: [argument("-a ")] },
-  { program: /smbclient\s/iy, passwords: [/\s-U[ =]{0,2}["']?[\w.\\/@-]{1,60}%([^\s"']{3,200})/] },
+  {
+    program: /(?:smbclient|rpcclient|net (?:rpc|ads))\s/iy,
+    passwords: [/\s-U[ =]{0,2}["']?[\w.\\/@-]{1,60}%([^\s"']{3,200})/],
+  },
   {
     program: /ldap(?:search|add|modify|delete|whoami|passwd)\s/iy,
     passwords: [argument("-[ws] ")],
@@ -79,12 +83,78 @@ const PROGRAMS: readonly Arguments[] = [
     program: /securestring\s/iy,
     passwords: [/\s(?:-String\s)?(?:"([^"\n]{3,200})"|'([^'\n]{3,200})')/i],
   },
+  { program: /psexec\S{0,9}\s/iy, passwords: [argument("-p ")] },
+  { program: /schtasks\S{0,9}\s/iy, passwords: [argument("/rp ")] },
+  { program: /kubeadm\s/iy, passwords: [argument("--token[ =]")] },
+  { program: /rar\s/iy, passwords: [argument("-h?p")] },
+  { program: /pdftk\s/iy, passwords: [argument("user_pw "), argument("owner_pw ")] },
+  {
+    program: /(?:cargo login|shodan init|ngrok authtoken|bw unlock)\s/iy,
+    passwords: [
+      argument("(?:login|init|authtoken|unlock) "),
+      new RegExp(`^(?:cargo login|shodan init|ngrok authtoken|bw unlock) ${VALUE}`, "i"),
+    ],
+  },
+  { program: /bw login\s/iy, passwords: [new RegExp(`^bw login \\S{1,60} ${VALUE}`, "i")] },
+  { program: /security add-/iy, passwords: [argument("-w ")] },
+  {
+    program: /mc alias set\s/iy,
+    passwords: [new RegExp(`^mc alias set \\S{1,60} \\S{1,200} \\S{1,100} ${VALUE}`, "i")],
+  },
+  {
+    program: /http-basic\.\S{1,100}\s/iy,
+    passwords: [new RegExp(`^\\S{1,120} \\S{1,60} ${VALUE}`)],
+  },
+  {
+    program: /bundle config\s/iy,
+    passwords: [/\s[\w.-]{1,60}\.[a-z]{2,10} [\w.@-]{1,60}:([^\s"']{4,200})/],
+  },
+  { program: /rclone config\s/iy, passwords: [argument("pass(?:word)?[ =]")] },
+  { program: /keyvault secret set\s/iy, passwords: [argument("--value[ =]")] },
+  {
+    program: /put-parameter\s(?=[^\n]{0,300}SecureString)/iy,
+    passwords: [argument("--value[ =]")],
+  },
+  { program: /secretsmanager\s/iy, passwords: [argument("--secret-string[ =](?![\"']?\\{)")] },
+  { program: /nickserv\s/iy, passwords: [/\sidentify\s(?:\S{1,40}\s)?([^\s"'<>]{4,100})/i] },
+  // Lines of files of settings, which have no sign between a name and its value.
+  {
+    program: /rootpw\s/iy,
+    passwords: [/^rootpw\s(?:--(?:plaintext|iscrypted)\s)?([^\s-][^\s]{3,200})\s*$/],
+  },
+  { program: /bindpw\s/iy, passwords: [/^bindpw\s{1,20}([^\s]{4,200})\s*$/] },
+  {
+    program: /passwd\/(?:root|user)-password\spassword\s/iy,
+    passwords: [/\spassword\s([^\s]{4,200})/],
+  },
+  {
+    program: /community\s/iy,
+    passwords: [
+      /\s(?!public\b|private\b|string\b)(?=\S*\d)([^\s,.;:()]{6,60})(?=\s(?:RO|RW|view)\b|\s*(?:["'\\]|$))/,
+    ],
+  },
+  {
+    program: /createUser\s/iy,
+    passwords: [
+      /\s(?:SHA|MD5)\S{0,4}\s"?([^\s"]{8,100})/,
+      /\s(?:AES|DES)\S{0,4}\s"?([^\s"]{8,100})/,
+    ],
+  },
+  { program: /(?:tacacs|radius)-server\s/iy, passwords: [/\skey\s(?:\d\s)?([^\s]{6,100})/] },
+  {
+    program: /isakmp key\s/iy,
+    passwords: [/\skey\s(?:\d\s)?([^\s]{6,100})\s(?:address|hostname)\b/],
+  },
+  {
+    program: /enable (?:password|secret)\s/iy,
+    passwords: [/\s(?:password|secret)\s(?:\d\s|level \d{1,2} )?(?=\S*\d)([^\s]{6,100})/],
+  },
   { program: /sqlplus\s/iy, passwords: [/\s[\w.-]{1,40}\/([^\s@/"']{3,100})(?=[@\s]|$)/] },
 ];
 
 /** What is written into the input of these: `echo "ada:…" | chpasswd`. */
 const FED =
-  /(?:echo|printf)\s(?:-\w\s)?(?:["']?(?:[\w.-]{1,40}:)?([^\s"':|]{4,200})["']?)\s{0,3}\|\s{0,3}(?:sudo\s)?(?:chpasswd|sudo\s{1,3}-\w{0,3}S|(?:docker|podman) login|passwd)\b/g;
+  /(?:echo|printf)\s(?:-\w\s)?(?:["']?(?:[\w.-]{1,40}:)?([^\s"':|]{4,200})["']?)\s{0,3}\|\s{0,3}(?:sudo\s)?(?:chpasswd|sudo\s{1,3}-\w{0,3}S|(?:docker|podman) (?:login|secret)|passwd --stdin|smbpasswd|cryptsetup|kinit|gcloud secrets|gh secret)\b/g;
 
 const LINE_MAX = 500;
 

@@ -27,6 +27,9 @@ test("keeps the text around a credential", () => {
   expect(redactSecrets("DB_PASSWORD=swordfish\nDB_HOST=db")).toBe(
     "DB_PASSWORD=[redacted password]\nDB_HOST=db",
   );
+  expect(
+    redactSecrets('variable "db_password" {\n  type = string\n  default = "swordfish"\n}'),
+  ).toContain('default = "[redacted password]"');
   const key = `-----BEGIN RSA PRIVATE KEY-----\n${random(64)}\n-----END RSA PRIVATE KEY-----`;
   expect(redactSecrets(`before ${key} after`)).toBe("before [redacted private key] after");
   expect(redactSecrets(`before ${key.slice(0, 60)}`)).toBe("before [redacted private key]");
@@ -49,9 +52,9 @@ function partsIn(text: string, secret: string): readonly string[] {
 /** Headers and ends of keys say nothing. */
 const OF_BLOCK = /BEGIN|END|PRIVATE|KEY|Proc|DEK|Comment|Version|ssh/;
 
-test("at least 300 forms and 250 texts that look like them are tried", () => {
-  expect(Object.keys(FORMS).length).toBeGreaterThan(300);
-  expect(new Set(LOOKALIKES).size).toBeGreaterThan(250);
+test("at least 600 forms and 450 texts that look like them are tried", () => {
+  expect(Object.keys(FORMS).length).toBeGreaterThan(600);
+  expect(new Set(LOOKALIKES).size).toBeGreaterThan(450);
 });
 
 test.each(Object.entries(FORMS))("finds the form: %s", (_, [text, secret]) => {

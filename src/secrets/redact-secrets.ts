@@ -1,7 +1,8 @@
 import { requireArgument, someText } from "../core/options.ts";
 import { addFromAddresses, isKeyLike } from "./addresses.ts";
+import { addFromCalls } from "./calls.ts";
 import { addFromColumns, addFromPasswordFiles } from "./columns.ts";
-import { identifyingWords } from "./credential-names.ts";
+import { CALL, identifyingWords } from "./credential-names.ts";
 import { eachDecoded, eachUnquoted, type PlaceOf } from "./inner-texts.ts";
 import { findIssuedSecrets } from "./issued-secrets.ts";
 import { addNamed, addRandomNear } from "./named-values.ts";
@@ -121,6 +122,7 @@ function addAll(text: string, found: FoundSecret[]): void {
   addWithTellingPrefix(text, words.names.length > 0 ? TELLING : TELLING_WITHOUT_NAME, found);
   addFromAddresses(text, words.kinds, found);
   if (words.programs.length > 0) addFromPrograms(text, words.programs, found);
+  if ((words.kinds & CALL) !== 0) addFromCalls(text, found);
   addOfLines(text, found, words.names);
   if (words.names.length === 0) return;
   eachUnquoted(text, words.names, (inner, placeOf) => addPlaced(inner, placeOf, addOfLines, found));

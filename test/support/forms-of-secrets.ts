@@ -1,3 +1,4 @@
+import { MORE_FORMS } from "./more-forms-of-secrets.ts";
 import { random } from "./sample-secrets.ts";
 
 const hex = (length: number) => random(length, "a0b1c2d34e5f6978");
@@ -516,7 +517,7 @@ const NAMED: readonly Row[] = [
   ["Indonesian", "kata sandi: ", "sw0rdfish"],
 ];
 
-const GROUPS = { ISSUED, BLOCKS, FILES, CONNECTIONS, COMMANDS, NAMED };
+const GROUPS = { ISSUED, BLOCKS, FILES, CONNECTIONS, COMMANDS, NAMED, MORE_FORMS };
 
 /** Forms in which credentials stand in texts: the text, and the part that must not survive. */
 export const FORMS: Readonly<Record<string, readonly [text: string, secret: string]>> =

@@ -1,3 +1,4 @@
+import { MORE_LOOKALIKES } from "./more-lookalikes.ts";
 import { random as mixed } from "./sample-secrets.ts";
 
 // Other characters than those of the forms, so that one text is not in the other.
@@ -295,7 +296,7 @@ const PROSE = [
   "https://www.npmjs.com/package/@scope/name",
 ];
 
-const CLEAN = [IDS, PLACEHOLDERS, CODE, PROSE].flat();
+const CLEAN = [IDS, PLACEHOLDERS, CODE, PROSE, MORE_LOOKALIKES].flat();
 
 /** Texts that look like credentials, name them, or handle them, and have none. */
 export const LOOKALIKES: readonly string[] = CLEAN;
