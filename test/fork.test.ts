@@ -174,6 +174,37 @@ test("what had left the other session's window before a fork comes back in the f
   expect(after.history).toHaveLength(history.length);
 });
 
+test("what had left the window of the first session comes back in a fork of a fork of its fork, and nothing that it said later", async () => {
+  const { service, say } = await openProject();
+  const { sessionId } = await service.createSession({});
+  await say(sessionId, "My sister Mirela keeps bees near Constanta, twelve hives.");
+  const filled = async (session: string) => {
+    for (let turn = 0; turn < 6; turn += 1) await say(session, `${turn} ${FILLER}`);
+    expect((await service.compact({ sessionId: session })).compacted).toBe(true);
+  };
+  await filled(sessionId);
+  let last = sessionId;
+  for (const generation of ["Vlad keeps four goats", "Anca keeps nine ducks"]) {
+    ({ sessionId: last } = await service.forkSession({ sessionId: last }));
+    await say(last, `My cousin ${generation} near Brasov.`);
+    await filled(last);
+  }
+  // After the forks: it is no part of them.
+  await say(sessionId, "My brother Radu keeps trout near Sibiu, five ponds.");
+  await filled(sessionId);
+  const asked = async (question: string) => {
+    const fork = await service.forkSession({ sessionId: last });
+    return JSON.stringify(await say(fork.sessionId, question));
+  };
+  expect(await asked("How many hives of bees does my sister Mirela keep?")).toContain(
+    "twelve hives",
+  );
+  expect(await asked("How many goats does my cousin Vlad keep?")).toContain("four goats");
+  expect(await asked("How many ponds of trout does my brother Radu keep?")).not.toContain(
+    "five ponds",
+  );
+});
+
 test("the last prompt is edited in a fork at the event before it", async () => {
   const { service, say } = await openProject();
   const { sessionId } = await service.createSession({ systemPrompt: "Be brief." });

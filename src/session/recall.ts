@@ -8,7 +8,7 @@ import {
 } from "../core/memory-store.ts";
 import { contentText, isSummary } from "../core/message.ts";
 import type { MeasuredBar } from "../core/recalled.ts";
-import { OWN_AGENT } from "../core/session-source.ts";
+import { type LoggedSource, OWN_AGENT } from "../core/session-source.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { NO_TRACES } from "../core/traces.ts";
 import { startsTurn } from "../core/turn.ts";
@@ -37,7 +37,7 @@ const CAUGHT_UP = new WeakMap<SessionState, number>();
  *
  *     pinned           what a person wants each session to begin with, asked for or not
  *     this session     what a compaction took out of the window
- *     its origin       if it is a fork: what had left the window of the other session before
+ *     its origins      if it is a fork: what had left the windows of the sessions that it goes on from
  *     other sessions   if the service recalls from the project, and this one has nothing sure
  */
 export function recallOf(core: ServiceCore, state: SessionState): Recall | undefined {
@@ -47,10 +47,12 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
   if (!memory || recallTokens === 0) return undefined;
   return async (prompt, { beside, instead }) => {
     const tokensMax = Math.min(recallTokens, Math.max(beside, instead));
+    const origins =
+      (await core.outages.attempt(originsOf, () => originsOf(core, state, memory))) ?? [];
     const places = [
       // Before the first compaction the window shows all.
       ...(state.compactions > 0 ? [ownSession(state, memory)] : []),
-      ...originOf(core, state, memory),
+      ...origins,
       ...(core.options.recallFrom === "project" ? [otherSessions(core, state, memory)] : []),
     ];
     if (tokensMax <= 0) return undefined;
@@ -114,7 +116,7 @@ interface Place {
   /** The score that the best record needs, if it is known. */
   readonly knownBar: number | undefined;
   bar(): Promise<number>;
-  isNew(entry: Pick<MemoryEntry, "id" | "content" | "source">): boolean;
+  isNew(entry: MemoryEntry): boolean;
 }
 
 /** What was said gets to memory in the background. Once it has all that left, it need not have the rest. */
@@ -158,18 +160,30 @@ function ownSession(state: SessionState, memory: Pick<MemoryStore, "list" | "sea
   };
 }
 
-/** The session that a fork goes on from, up to there. What its window had is in the fork too. */
-function originOf(core: ServiceCore, state: SessionState, memory: MemoryStore): readonly Place[] {
-  const { agent, parent } = state.settings.source ?? {};
-  if (agent !== OWN_AGENT || parent?.relation !== "fork") return [];
-  const { id, event = 0 } = parent;
+/** The sessions that a fork goes on from, each up to there. What its window had is in the fork too. */
+async function originsOf(
+  core: ServiceCore,
+  state: SessionState,
+  memory: MemoryStore,
+): Promise<readonly Place[]> {
+  const { sessions } = core.options.stores;
+  const ends = new Map<string, number>();
+  for (
+    let source: LoggedSource | undefined = state.settings.source;
+    source?.agent === OWN_AGENT && source.parent?.relation === "fork";
+  ) {
+    const { id, event = 0 } = source.parent;
+    ends.set(id, event);
+    source = (await sessions.sources([id])).get(id);
+  }
+  if (ends.size === 0) return [];
   const place = elsewhere(core, state, memory);
-  const isBefore = ({ source }: Pick<MemoryEntry, "source">) => source && source.to <= event;
   return [
     {
       ...place,
-      among: { sessions: { only: [id] } },
-      isNew: (entry) => Boolean(isBefore(entry)) && place.isNew(entry),
+      among: { sessions: { only: [...ends.keys()] } },
+      isNew: (entry) =>
+        (entry.source?.to ?? Infinity) <= (ends.get(entry.sessionId) ?? 0) && place.isNew(entry),
     },
   ];
 }
