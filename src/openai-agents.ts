@@ -73,7 +73,7 @@ export function rkatSession<Item extends OpenAIItem = OpenAIItem>(
   const record = recordOf(id, { labels }, (item) => said(item as OpenAIItem, author));
   const memory = windowMemory(id, { service, stores, recallTokens });
   const window = itemWindow(compaction, { memory, record: recordOfRecalled(record) });
-  const records = new SentRecords();
+  const records = new SentRecords(record);
   return new RkatSession<Item>(sessionId, record, {
     async compact(items, options) {
       if (!compacts) return items;

@@ -234,3 +234,28 @@ test.each([
   const session = sessionOf();
   await expect(act(session)).rejects.toThrow(named);
 });
+
+test("records that another process sent are no items either, when a run goes on in this one", async () => {
+  const { path, sessions, sessionOf } = await open();
+  const text = "The spare key of the boathouse hangs behind the blue oilskin.";
+  await sessions.createSession({ messages: [{ role: "user", content: text }] });
+  const session = sessionOf({ sessionId: "run", summarize: "fallback" });
+  const prompt = user("Where does the spare key of the boathouse hang?");
+  await session.addItems([prompt]);
+  const call = { modelData: { input: [prompt] }, agent: {} };
+  const { input } = await session.filter(call);
+  const records = structuredClone(input).filter((item) =>
+    JSON.stringify(item).includes("[Recalled from memory]"),
+  );
+  expect(records).toHaveLength(1);
+  const { sessionOf: elsewhere } = await open(path);
+  const resumed = elsewhere({ sessionId: "run", summarize: "fallback" });
+  const append = { type: "append_items", items: [...records, answer("There.")] } as const;
+  await resumed.applyHistoryTransaction({ operationId: "o1", transaction: append });
+  await resumed.addItems([...records, answer("Behind the oilskin.")]);
+  expect(await resumed.getItems()).toEqual([
+    prompt,
+    answer("There."),
+    answer("Behind the oilskin."),
+  ]);
+});

@@ -1,5 +1,5 @@
 import type { HostItems, HostRecord } from "../core/host-record.ts";
-import { looksRecalled } from "../core/recalled.ts";
+import { looksRecalled, recalledText } from "../core/recalled.ts";
 import { userText } from "./openai-items.ts";
 
 /** Texts that are known again when the SDK gives them to the session. */
@@ -11,9 +11,16 @@ const TEXTS_MAX = 256;
  *
  *     filter   U A [records] U  ─► the model
  *     SDK      [records] U A    ─► addItems: U A
+ *
+ * Another process may have added them, before a run was interrupted and resumed here. The chat's log has those.
  */
 export class SentRecords {
   readonly #texts = new Set<string>();
+  readonly #record: Pick<HostRecord, "read">;
+
+  constructor(record: Pick<HostRecord, "read">) {
+    this.#record = record;
+  }
 
   sent(items: readonly object[]): void {
     for (const item of items) this.#texts.add(userText(item));
@@ -24,15 +31,21 @@ export class SentRecords {
   }
 
   /** Without those that were sent. What a person typed stays, whatever it looks like. */
-  without<Item>(items: readonly Item[]): readonly Item[] {
-    return items.filter((item) => !this.#has(item));
+  async without<Item>(items: readonly Item[]): Promise<readonly Item[]> {
+    const others = items.filter((item) => !this.#texts.has(recordsIn(item)));
+    if (!others.some((item) => recordsIn(item) !== "")) return others;
+    const { recalled } = await this.#record.read();
+    const texts = recalled.flatMap(({ event, whole }) => [event.records, whole.records]);
+    const sent = new Set(texts.map(recalledText));
+    return others.filter((item) => recordsIn(item) === "" || !sent.has(recordsIn(item)));
   }
+}
 
-  #has(item: unknown): boolean {
-    if (typeof item !== "object" || item === null || this.#texts.size === 0) return false;
-    const text = userText(item);
-    return looksRecalled(text) && this.#texts.has(text);
-  }
+/** The text of an item that looks like records; empty for others. */
+function recordsIn(item: unknown): string {
+  if (typeof item !== "object" || item === null) return "";
+  const text = userText(item);
+  return looksRecalled(text) ? text : "";
 }
 
 /**

@@ -20,7 +20,7 @@ export interface OpenAISessionWork<Item> {
   compact(items: readonly Item[], options: { readonly force: boolean }): Promise<readonly Item[]>;
   readonly filter: RkatFilter;
   /** The items without those that the filter added to a request. */
-  withoutRecords(items: readonly unknown[]): readonly unknown[];
+  withoutRecords(items: readonly unknown[]): Promise<readonly unknown[]>;
   close(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export class RkatSession<Item extends OpenAIItem> {
   }
 
   async addItems(items: readonly Item[]): Promise<void> {
-    const added = this.#stored(items, "addItems");
+    const added = await this.#stored(items, "addItems");
     await this.#record.change(() => (added.length === 0 ? undefined : { items: added }));
   }
 
@@ -79,7 +79,7 @@ export class RkatSession<Item extends OpenAIItem> {
   }
 
   async replaceHistoryWithCompaction(items: readonly Item[]): Promise<void> {
-    const replacement = this.#stored(items, "replaceHistoryWithCompaction");
+    const replacement = await this.#stored(items, "replaceHistoryWithCompaction");
     await this.#record.change(({ items: before }) =>
       suffix(before, before.length, withSummariesOf(before, replacement)),
     );
@@ -94,7 +94,9 @@ export class RkatSession<Item extends OpenAIItem> {
     if (typeof id !== "string" || id.trim() === "") {
       throw invalid("applyHistoryTransaction needs an `operationId` that is a text.");
     }
-    const change = transactionAsJson(transaction, (given) => this.#work.withoutRecords(given));
+    const change = await transactionAsJson(transaction, (given) =>
+      this.#work.withoutRecords(given),
+    );
     await this.#record.change((now) => {
       const done = now.done({ id, change });
       if (done === "same") return undefined;
@@ -127,8 +129,8 @@ export class RkatSession<Item extends OpenAIItem> {
     return null;
   }
 
-  #stored(items: unknown, where: string): readonly unknown[] {
-    return this.#work.withoutRecords(asStored(items, where));
+  async #stored(items: unknown, where: string): Promise<readonly unknown[]> {
+    return await this.#work.withoutRecords(asStored(items, where));
   }
 
   /** Brings memory up to date. Call it before you close the stores. */
@@ -163,21 +165,21 @@ function withSummariesOf(
   });
 }
 
-function transactionAsJson(
+async function transactionAsJson(
   transaction: HistoryTransaction<unknown>,
-  kept: (items: readonly unknown[]) => readonly unknown[],
-): HistoryTransaction<unknown> {
+  kept: (items: readonly unknown[]) => Promise<readonly unknown[]>,
+): Promise<HistoryTransaction<unknown>> {
   switch (transaction?.type) {
     case "append_items": {
       const { type, items } = transaction;
-      return { type, items: kept(asJson(items, type)) };
+      return { type, items: await kept(asJson(items, type)) };
     }
     case "replace_suffix": {
       const { type, expectedSuffix, replacement } = transaction;
       return {
         type,
-        expectedSuffix: kept(asJson(expectedSuffix, type)),
-        replacement: kept(asJson(replacement, type)),
+        expectedSuffix: await kept(asJson(expectedSuffix, type)),
+        replacement: await kept(asJson(replacement, type)),
       };
     }
     default:
