@@ -1,21 +1,18 @@
+import {
+  costOf,
+  keysOf,
+  minus,
+  NO_TOKENS,
+  paidFor,
+  plus,
+  sumOf,
+  type Tokens,
+  tokensOf,
+} from "./call-tokens.ts";
 import type { DurableEvent, StoredEvent } from "./event.ts";
-import type { CompactingCost, Cost, SessionCost } from "./operations/cost.ts";
-import { dollars, type FullPrice, type PriceTable, priceOf } from "./prices.ts";
-import { NO_USAGE, tokenUsage, type Usage } from "./usage.ts";
-
-/** Tokens of calls, as far as they have a price of their own. */
-interface Tokens {
-  readonly calls: number;
-  readonly input: number;
-  /** Input that neither came from the provider's cache nor was written into it. */
-  readonly fresh: number;
-  readonly read: number;
-  readonly written: number;
-  readonly output: number;
-  /** Calls whose provider reported nothing read, and nothing written. */
-  readonly unread: number;
-  readonly unwritten: number;
-}
+import type { CompactingCost, SessionCost } from "./operations/cost.ts";
+import { dollars, type PriceTable, priceOf } from "./prices.ts";
+import { NO_USAGE, type Usage } from "./usage.ts";
 
 /** The tokens of one model: those of all calls, of summaries, and those that compactions saved and cost. */
 interface OfModel {
@@ -294,82 +291,9 @@ const NO_COUNTS: Counts = {
   recalled_tokens: 0,
 };
 
-const NO_TOKENS: Tokens = {
-  calls: 0,
-  input: 0,
-  fresh: 0,
-  read: 0,
-  written: 0,
-  output: 0,
-  unread: 0,
-  unwritten: 0,
-};
-
 const NO_MODEL: OfModel = {
   all: NO_TOKENS,
   summaries: NO_TOKENS,
   saved: { fresh: 0, cached: 0 },
   rewritten: { input: 0, written: 0 },
 };
-
-function tokensOf(usage: Usage): Tokens {
-  const { input_tokens: input, cache_read_tokens, cache_creation_tokens } = usage;
-  const [read, written] = [cache_read_tokens ?? 0, cache_creation_tokens ?? 0];
-  return {
-    calls: 1,
-    input,
-    fresh: Math.max(0, input - read - written),
-    read,
-    written,
-    output: usage.output_tokens,
-    unread: Number(cache_read_tokens === null),
-    unwritten: Number(cache_creation_tokens === null),
-  };
-}
-
-function plus(one: Tokens, other: Tokens, sign: 1 | -1 = 1): Tokens {
-  const sum: { -readonly [Key in keyof Tokens]: number } = { ...one };
-  for (const key of keysOf(other)) sum[key] += sign * other[key];
-  return sum;
-}
-
-function minus(one: Tokens, other: Tokens): Tokens {
-  return plus(one, other, -1);
-}
-
-function sumOf(all: readonly Tokens[]): Tokens {
-  return all.reduce((sum, each) => plus(sum, each), NO_TOKENS);
-}
-
-/** Billionths of a dollar; undefined when no call has a price. */
-function paidFor(models: ReadonlyMap<string, Tokens>, own: PriceTable): number | undefined {
-  let paid: number | undefined;
-  for (const [model, tokens] of models) {
-    const price = priceOf(model, own);
-    if (price && tokens.calls > 0) paid = (paid ?? 0) + priceOfTokens(tokens, price);
-  }
-  return paid;
-}
-
-function priceOfTokens({ fresh, read, written, output }: Tokens, price: FullPrice): number {
-  const cached = read * price.cacheRead + written * price.cacheWrite;
-  return Math.round(1000 * (fresh * price.input + cached + output * price.output));
-}
-
-function costOf(tokens: Tokens, billionths: number | undefined): Cost {
-  const { calls, input, output, read, written, unread, unwritten } = tokens;
-  const usage: Usage = {
-    input_tokens: input,
-    output_tokens: output,
-    cache_creation_tokens: unwritten === calls ? null : written,
-    cache_read_tokens: unread === calls ? null : read,
-  };
-  return {
-    usage: tokenUsage(usage),
-    costUsd: billionths === undefined ? null : dollars(billionths),
-  };
-}
-
-function keysOf<Value extends object>(value: Value): readonly (keyof Value)[] {
-  return Object.keys(value) as (keyof Value)[];
-}

@@ -83,7 +83,7 @@ function withDecoded(text: string, levels = 2): string {
   const plain = levels > 0 ? unescaped(text)?.text : undefined;
   const inside = plain === undefined ? [] : [withDecoded(plain, levels - 1)];
   const parts = Array.from(encodedParts(text), (part) => part.text);
-  // `adaLovelace` has two words.
+  // A name in camel case has two words.
   const words = text.replace(/(?<=\p{Ll})(?=\p{Lu})/gu, " ");
   const others = words === text ? [] : [words];
   return [text, ...others, ...inside, ...parts].join("\n");

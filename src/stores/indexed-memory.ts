@@ -18,7 +18,7 @@ import { listEntries, markEntry, memoryStats, readEntries } from "../indexing/li
 import type { Asking } from "../indexing/port/asking.ts";
 import { mergeSegments } from "../indexing/upkeep/merge.ts";
 import { prepareIndex, type RebuildStep, reindex } from "../indexing/upkeep/reindex.ts";
-import { mendVectors } from "../indexing/upkeep/verify.ts";
+import { mendVectors } from "../indexing/upkeep/verify-vectors.ts";
 import {
   EmbeddedMemory,
   type VectorQueueStatus,
