@@ -38,7 +38,7 @@ export function EntryCard({ source, entry, writes, isChosen, onChoose, ...does }
         {pinned && <Badge>pinned</Badge>}
         {store && <Badge>user-wide</Badge>}
         {time && <Time at={time} />}
-        <Origin id={id} />
+        {!(writes && isSaid(entry)) && <Origin id={id} />}
       </span>
       <Text entry={entry} writes={writes} {...does} />
       <Earlier entry={entry} />
@@ -67,13 +67,12 @@ function Text({
       />
     );
   }
-  const isNote = entry.kind === "message" && entry.session_id === "added";
   return (
     <>
       <Words text={entry.content} />
       {writes && (
         <div class="bar">
-          {isNote ? (
+          {isNote(entry) ? (
             <>
               <button type="button" onClick={() => onChange({ pinned: !entry.pinned })}>
                 {entry.pinned ? "Unpin" : "Pin"}
@@ -92,6 +91,16 @@ function Text({
       )}
     </>
   );
+}
+
+/** Whether it was added by hand. */
+function isNote({ kind, session_id }: Entry): boolean {
+  return kind === "message" && session_id === "added";
+}
+
+/** Whether it is a message of a session. */
+function isSaid({ kind, source }: Entry): boolean {
+  return kind === "message" && source !== undefined;
 }
 
 /** What was said is not edited: its log would be a false one. */

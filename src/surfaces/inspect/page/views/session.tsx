@@ -96,9 +96,9 @@ function Facts({ session, live }: { readonly session: SessionState; readonly liv
       <span>{turns === 1 ? "1 turn" : `${amount(turns)} turns`}</span>
       {(source.model ?? model) !== "" && <span>{plain(source.model ?? model)}</span>}
       {usage.input_tokens > 0 && (
-        <span>
+        <a href={hrefOf(session_id, "context")} title="What it cost, and what compactions saved">
           {amount(usage.input_tokens)} tokens in, {amount(usage.output_tokens)} out
-        </span>
+        </a>
       )}
       {source.project && <span class="path">{plain(source.project)}</span>}
       {source.branch && <span class="path">{plain(source.branch)}</span>}
