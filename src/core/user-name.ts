@@ -15,6 +15,9 @@ export const USER_NAME_PROBLEM = "must not have control characters or broken cha
  * @throws SessionError `INVALID_PARAMS`
  */
 export function requireUserName(user: string): string {
+  if (typeof user !== "string") {
+    throw new SessionError("INVALID_PARAMS", { message: "user: it has to be a text." });
+  }
   const isRightSize = user.length > 0 && user.length <= USER_CHARACTERS_MAX;
   if (isRightSize && USER_NAME.test(user)) return user;
   const problem = isRightSize

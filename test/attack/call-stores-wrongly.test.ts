@@ -87,8 +87,10 @@ const FILE = { agent: "codex", stamp: "1", sessions: 1, messages: 1 };
 const controller = new AbortController();
 const WATCH = { signal: controller.signal, onProgress: () => {} };
 
+type Methods = Readonly<Record<string, readonly unknown[]>>;
+
 /** Each method of each store, with arguments that it takes. */
-const METHODS: Readonly<Record<string, Readonly<Record<string, readonly unknown[]>>>> = {
+const METHODS: Readonly<Record<string, Methods>> = {
   events: {
     append: ["s", 0, [told], { key: "k", owner: OWNER }],
     lastSeq: ["s"],
@@ -136,6 +138,7 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, readonly unknown[
     read: [["a"]],
     list: [{ limit: 5, after: "a", ...SAID }],
     stats: [{ sessionId: "s" }],
+    mark: ["a", { pinned: true, earlier: [{ id: "b", content: "An eel.", until: TIME }] }],
     delete: [{ ids: ["a"] }],
     verify: [WATCH],
     reindex: [WATCH],
@@ -182,6 +185,22 @@ const METHODS: Readonly<Record<string, Readonly<Record<string, readonly unknown[
   },
 };
 
+/** The stores, and those that are reached from them. PostgreSQL has the code of SQLite there. */
+function storesIn(stores: Stores, name: string): readonly (readonly [string, object, Methods])[] {
+  const own = Object.entries(METHODS).map(
+    ([of, rows]) => [of, Reflect.get(stores, of) as object, rows] as const,
+  );
+  const { trash } = stores;
+  const { events = {}, sessions = {} } = METHODS;
+  if (!trash || name === "postgres") return own;
+  return [
+    ...own,
+    ["trash.events", trash.events, events],
+    ["trash.sessions", trash.sessions, sessions],
+    ["a user's events", stores.forUser("ada").events, events],
+  ];
+}
+
 const PATH = fc.array(fc.nat(6), { minLength: 1, maxLength: 6 });
 const CHANGE = fc.oneof(
   fc.constantFrom<unknown>(undefined, null, [null], -1, "", Number.NaN, 2n, () => {}, {}),
@@ -227,7 +246,15 @@ async function ended(value: unknown): Promise<void> {
 }
 
 /** All that the stores have. It throws when something cannot be read again. */
-async function contentsOf({ events, sessions, memory, approvals, knowledge, imports }: Stores) {
+async function contentsOf({
+  events,
+  sessions,
+  memory,
+  approvals,
+  knowledge,
+  imports,
+  trash,
+}: Stores) {
   return [
     await events.readAll(0, 1000),
     await sessions.list({ includeArchived: true }),
@@ -236,6 +263,8 @@ async function contentsOf({ events, sessions, memory, approvals, knowledge, impo
     await approvals.answers(["a"]),
     await knowledge.list({ limit: 1000 }),
     await imports.files(),
+    await trash?.events.readAll(0, 1000),
+    await trash?.sessions.list({ includeArchived: true }),
   ];
 }
 
@@ -249,8 +278,8 @@ describe.each(Object.keys(OPENERS))("of %s stores", (name) => {
     async () => {
       const stores = await OPENERS[name]?.();
       if (!stores) return expect.fail();
-      for (const [of, rows] of Object.entries(METHODS)) {
-        const store = Reflect.get(stores, of) as Readonly<Record<string, unknown>>;
+      for (const [of, found, rows] of storesIn(stores, name)) {
+        const store = found as Readonly<Record<string, unknown>>;
         expect(methodsOf(store).filter((method) => !Object.hasOwn(rows, method))).toEqual([]);
         for (const [method, taken] of Object.entries(rows)) {
           if (typeof store[method] !== "function" || taken.length === 0) continue;
@@ -284,6 +313,21 @@ describe.each(Object.keys(OPENERS))("of %s stores", (name) => {
     },
   );
 });
+
+test.each([null, undefined, 5, {}, [], "", "a\nb", "x".repeat(300)])(
+  "the stores of the user %s are refused with INVALID_PARAMS",
+  async (user) => {
+    for (const stores of [
+      ephemeralStores(),
+      sqliteStores({ path: join(await temporaryFolder(), "rkat.db") }),
+    ]) {
+      const opened = async () => stores.forUser(user as never);
+      await expect(opened()).rejects.toMatchObject({ code: "INVALID_PARAMS" });
+      await stores.close();
+    }
+  },
+);
+
 test("a window takes the arguments of a call, and refuses what is not right in them with INVALID_PARAMS only", async () => {
   const window = createHistoryWindow({
     view: messageView,
