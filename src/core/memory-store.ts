@@ -161,6 +161,18 @@ export interface MemoryHit extends Omit<ShownEntry, "earlier"> {
   readonly explanation?: ScoreExplanation;
   /** The question with words that entries have, in place of those that none has and that are spelled almost so. */
   readonly didYouMean?: string;
+  /** What it said before, for a statement that holds now. The service adds it, and the next one. */
+  readonly replaces?: OtherStatement;
+  /** What holds now, for a statement that does not. */
+  readonly replacedBy?: OtherStatement;
+}
+
+/** An entry that says another value of the same thing. */
+export interface OtherStatement {
+  readonly id: string;
+  /** The value, such as `900 euros`. */
+  readonly said: string;
+  readonly time?: string;
 }
 
 /** The parts of a score. */

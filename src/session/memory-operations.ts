@@ -25,6 +25,7 @@ import { NO_TRACES } from "../core/traces.ts";
 import type { Outages } from "../core/warn.ts";
 import { nowHere } from "../core/zoned-time.ts";
 import { isMemoryBehind } from "../projections/log-projection.ts";
+import { newestFirst } from "../recall/newer-statements.ts";
 import { saidOnce, withoutInherited } from "./inherited-copies.ts";
 import type { MemoryAudit } from "./memory-audit.ts";
 import {
@@ -89,8 +90,9 @@ export function memoryOperations(
     const query = await ofSource(request, sessions, options);
     const { limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT } = query;
     const at = request.at ?? nowHere();
-    const hits = await searchFor(limit, withoutCopies, (wider) =>
-      memory.search({ ...query, at, limit: wider }),
+    const inOrder = (found: readonly MemoryHit[]) => newestFirst(withoutCopies(found));
+    const hits = await searchFor(limit, inOrder, (wider) =>
+      memory.search({ ...query, at, limit: Math.min(wider + NEWER_AMONG, SEARCH_LIMIT_MAX) }),
     );
     const learned = hits.flatMap(({ id, kind }) => (kind === "message" ? [] : [id]));
     // What was found is evicted last. A failure to note that must not fail the search.
@@ -243,6 +245,8 @@ function pageOf(
 
 /** The most results that a search can be asked for. */
 const SEARCH_LIMIT_MAX = 1000;
+/** So many more are looked at for what replaced one of the results. */
+const NEWER_AMONG = 5;
 
 /** Searches for `count` hits that are kept. It asks for more as long as others take their places. */
 export async function searchFor<Hit>(

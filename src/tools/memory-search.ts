@@ -67,6 +67,8 @@ function specifiedResult(hit: MemoryHit) {
     // Another agent's session: it may be of another project.
     ...(hit.from ? { agent: hit.from.agent } : {}),
     ...(hit.didYouMean === undefined ? {} : { did_you_mean: hit.didYouMean }),
+    ...(hit.replaces ? { replaces: hit.replaces.said } : {}),
+    ...(hit.replacedBy ? { replaced_by: hit.replacedBy.said } : {}),
   };
 }
 

@@ -5,6 +5,7 @@ import type {
   MemoryEntry,
   MemoryHit,
   MemoryStats,
+  OtherStatement,
   ScoreExplanation,
   ShownEntry,
 } from "../../core/memory-store.ts";
@@ -128,7 +129,7 @@ function renderPassage(
 }
 
 function renderHit(hit: MemoryHit, style: Style, columns: number): string {
-  const { content, score, neighbours, explanation, from, didYouMean } = hit;
+  const { content, score, neighbours, explanation, from, didYouMean, replaces, replacedBy } = hit;
   const around = (entries: readonly MemoryEntry[] = []) =>
     entries.map((entry) => `  ${style.dim(`⋮ ${neighbourLine(entry, columns - 5)}`)}\n`).join("");
   const [place = "", ...text] = renderPassage({ place: placeOf(hit), content }, style).split(
@@ -142,9 +143,16 @@ function renderHit(hit: MemoryHit, style: Style, columns: number): string {
       ? ""
       : `  ${style.dim(`did you mean: ${oneLine(printable(didYouMean), 200)}`)}\n`,
     around(neighbours?.after),
+    replaces ? `  ${style.dim(`before: ${otherLine(replaces)}`)}\n` : "",
+    replacedBy ? `  ${style.yellow(`replaced by: ${otherLine(replacedBy)}`)}\n` : "",
     from ? renderFrom(from, style) : "",
     explanation ? renderExplanation(explanation, style) : "",
   ].join("");
+}
+
+function otherLine({ id, said, time }: OtherStatement): string {
+  const day = time === undefined ? "" : `, ${time.slice(0, 10)}`;
+  return `${oneLine(printable(said), 100)} (${printable(id)}${day})`;
 }
 
 /** A line with the agent and the title fits into a terminal of 80 columns. */

@@ -7,6 +7,7 @@ import {
   type MemoryEntry,
   type MemoryHit,
   type MemoryStats,
+  type OtherStatement,
   type ShownEntry,
   type Watch,
 } from "../memory-store.ts";
@@ -159,6 +160,12 @@ const memoryEntry = shape<ShownEntry>()({
   store,
 });
 
+const otherStatement = shape<OtherStatement>()({
+  id: z.string(),
+  said: z.string(),
+  time: z.string().optional(),
+});
+
 export const memoryHit = shape<MemoryHit>()({
   ...memoryEntryFields,
   score: z.number().min(0).max(1),
@@ -178,6 +185,8 @@ export const memoryHit = shape<MemoryHit>()({
     })
     .optional(),
   didYouMean: z.string().optional(),
+  replaces: otherStatement.optional(),
+  replacedBy: otherStatement.optional(),
 });
 
 export const memoryStats = shape<MemoryStats>()({

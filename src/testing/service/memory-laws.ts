@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setImmediate as nextTick } from "node:timers/promises";
 import type { SearchMemory } from "../../core/operations/memory.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { expects, type Law } from "../law.ts";
@@ -173,6 +174,34 @@ export const memoryLaws: readonly Law<OpenService>[] = [
       assert.equal(hit?.didYouMean, "keeps the lighthouse");
       const [right] = await service.searchMemory({ query: "keeps the lighthouse" });
       assert.equal(right?.didYouMean, undefined);
+    },
+  },
+  {
+    name: "a search puts what holds now before what it replaced, and each says the other",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING });
+      const older = "The request limit of the harbour is 100 a minute.";
+      const newer = "The request limit of the harbour is 250 a minute.";
+      const { id: first } = await service.addMemory({ content: older });
+      // Two texts of the same millisecond have no order.
+      for (const at = Date.now(); Date.now() === at; ) await nextTick();
+      const { id: second } = await service.addMemory({ content: newer });
+      for (const query of ["request limit of the harbour", "harbour limit of 100 a minute"]) {
+        const hits = await service.searchMemory({ query });
+        assert.deepEqual(
+          hits.map(({ content, replaces, replacedBy }) => [
+            content,
+            replaces?.id ?? replacedBy?.id,
+            replaces?.said ?? replacedBy?.said,
+          ]),
+          [
+            [newer, first, "100"],
+            [older, second, "250"],
+          ],
+        );
+        const [now] = await service.searchMemory({ query, limit: 1 });
+        assert.equal(now?.content, newer);
+      }
     },
   },
   {

@@ -1,0 +1,130 @@
+import { expect, test } from "vitest";
+import { newestFirst } from "./newer-statements.ts";
+
+/** Results of a search, best first, said on these days of May. */
+function hits(...said: readonly (readonly [day: number, content: string])[]) {
+  return said.map(([day, content], at) => ({
+    ...{
+      id: String(day),
+      content,
+      sessionId: "s",
+      turn: 0,
+      kind: "message" as const,
+      role: "user",
+    },
+    ...{ time: `2026-05-${String(day).padStart(2, "0")}T10:00:00Z`, score: 0.9 - at / 10 },
+  }));
+}
+
+test.each([
+  [
+    "The budget for the kitchen is 900 euros.",
+    "Actually the budget for the kitchen is 1200 euros now.",
+    "900 euros",
+    "1200 euros",
+  ],
+  [
+    "Our staging server listens on port 4310.",
+    "The staging port was changed to 4455.",
+    "4310",
+    "4455",
+  ],
+  ["The production port is 5000.", "The production port is 5001.", "5000", "5001"],
+  [
+    "The deadline of the report is Friday.",
+    "The deadline of the report moved from Friday to Monday.",
+    "Friday",
+    "Monday",
+  ],
+  [
+    "We keep backups for thirty days.",
+    "We keep backups for ninety days now.",
+    "thirty days",
+    "ninety days",
+  ],
+  ["The owner of billing is Dmitri.", "The owner of billing is Carla.", "Dmitri", "Carla"],
+  ["Tests run with Jest.", "We switched from Jest to Vitest.", "Jest", "Vitest"],
+  [
+    "The launch is on October 6th.",
+    "The launch was postponed to October 20th.",
+    "October 6th",
+    "October 20th",
+  ],
+  ["The team meeting is at 9:00.", "The team meeting is at 9:30 now.", "9:00", "9:30"],
+  ["Our API version is v2.1.0.", "Our API version is v2.2.0.", "v2.1.0", "v2.2.0"],
+  ["The rent of the office is $4,000.", "The rent of the office is $4,500.", "$4,000", "$4,500"],
+  [
+    "Das Budget für die Küche ist 900 Euro.",
+    "Das Budget für die Küche ist jetzt 1200 Euro.",
+    "900 Euro",
+    "1200 Euro",
+  ],
+  [
+    "Der Termin beim Zahnarzt ist am Dienstag.",
+    "Der Termin beim Zahnarzt ist jetzt am Donnerstag.",
+    "Dienstag",
+    "Donnerstag",
+  ],
+  [
+    "The database host is db1.example.com.",
+    "The database host is db2.example.com.",
+    "db1.example.com",
+    "db2.example.com",
+  ],
+  ["The request limit is 100 a minute.", "The request limit is 250 a minute.", "100", "250"],
+])("%s < %s", (older, newer, before, now) => {
+  const [first, second] = newestFirst(hits([1, older], [2, newer]));
+  expect(first).toMatchObject({ content: newer, score: 0.9, replaces: { id: "1", said: before } });
+  expect(second).toMatchObject({ content: older, score: 0.8, replacedBy: { id: "2", said: now } });
+  const [, other] = newestFirst(hits([2, newer], [1, older]));
+  expect(other).toMatchObject({ content: older, replacedBy: { id: "2" } });
+});
+
+test.each([
+  ["The staging port is 4310.", "The production port is 5000."],
+  ["The phone number of Lena ends in 88.", "The phone number of Mira ends in 90."],
+  ["Never deploy on a Friday, said Grace.", "Never deploy on a Monday, said Grace."],
+  ["The budget for the kitchen is 900 euros.", "Is the budget for the kitchen 1200 euros?"],
+  ["The budget for the kitchen is 900 euros.", "Maybe the budget for the kitchen is 1200 euros."],
+  ["The budget for the kitchen is 900 euros.", "The budget for the bathroom is 700 euros now."],
+  [
+    "The budget for the kitchen is 900 euros.",
+    "The budget for the kitchen was approved on Monday.",
+  ],
+  ["I ran 5 miles.", "I ran 7 miles."],
+  ["Dinner with Anna was great.", "Dinner with Ben was great."],
+  ["The limit is 5 files and 9 folders.", "The limit is 6 files or 7 files."],
+])("%s | %s", (older, newer) => {
+  const found = hits([1, older], [2, newer]);
+  expect(newestFirst(found)).toBe(found);
+});
+
+test("of three, each old one names what holds, and that one what was before", () => {
+  const [a, b, c] = ["100", "250", "300"].map((n) => `The request limit is ${n} a minute.`) as [
+    string,
+    string,
+    string,
+  ];
+  const found = newestFirst(hits([1, a], [3, c], [9, "Something else."], [2, b]));
+  expect(found.map(({ id }) => id)).toEqual(["3", "2", "9", "1"]);
+  expect(found.map(({ score }) => score)).toEqual(
+    hits([1, a], [3, c], [9, ""], [2, b]).map(({ score }) => score),
+  );
+  expect(found[0]).toMatchObject({ replaces: { id: "2", said: "250" } });
+  expect(found[1]).toMatchObject({ replacedBy: { id: "3", said: "300" } });
+  expect(found[3]).toMatchObject({ replacedBy: { id: "3", said: "300" } });
+});
+
+test("another author replaces nothing, and neither does an entry without a time", () => {
+  const [one, two] = hits([1, "The port is 1 now."], [2, "The port is 2 now."]);
+  if (!one || !two) throw new Error("two");
+  for (const other of [
+    { ...two, role: "assistant" },
+    { ...two, speaker: "Ben" },
+    { ...two, kind: "rule" as const },
+  ]) {
+    expect(newestFirst([one, other])).toEqual([one, other]);
+  }
+  const { time: _, ...timeless } = two;
+  expect(newestFirst([one, timeless])).toEqual([one, timeless]);
+});
