@@ -75,6 +75,16 @@ test("what left the window of a session comes back in it, and the next requests 
   expect(await recalled(session)).toHaveLength(1);
 });
 
+test("what a newer statement replaced does not come back beside it", async () => {
+  const { say, begin, left } = await openProject({ compaction: COMPACTION });
+  const session = await begin();
+  await left(session, "The budget for Mirela's hives is 900 euros.");
+  await left(session, "The budget for Mirela's hives is 1200 euros now.");
+  const asked = recordsIn(await say(session, "What is the budget for Mirela's hives?")).join();
+  expect(asked).toContain("1200 euros now");
+  expect(asked).not.toContain("is 900 euros");
+});
+
 test("records have room before a prompt, however full the history is", async () => {
   const { say, begin, left } = await openProject({ compaction: COMPACTION });
   const towns = ["Constanta", "Mangalia", "Navodari", "Medgidia", "Eforie", "Sulina", "Tulcea"];

@@ -2,6 +2,7 @@ import { contentWords } from "../compaction/content-words.ts";
 import type { MemoryRecalled, RecalledRecord } from "../core/event.ts";
 import { type MemoryEntry, type MemoryHit, saidBy } from "../core/memory-store.ts";
 import { recordsWithin } from "../core/recalled.ts";
+import { newestFirst } from "./newer-statements.ts";
 import { oneLine, quotedPassage } from "./quoted-passage.ts";
 import { saysSomething } from "./recall-query.ts";
 
@@ -31,6 +32,7 @@ export interface RecordChoice {
  *
  *     found      h1 .81  h2 .66  h3 .44  h4 .31 …       best first; the window shows h2
  *     the best   h1 .81 ≥ bar                            else nothing comes back
+ *     holding    h1 h3 h4 …                              without what a newer statement among them replaced
  *     records    h1 and what was said around it, h3, h4 …  as many as have room, in the order of time
  *
  * A bar for each of them would take the answers away: the best of them says what the talk was, and the
@@ -45,7 +47,8 @@ export function chooseRecords(
   if (!best || best.score < bar) return undefined;
   const words = new Set(contentWords(query));
   // Most have no room, so each is looked at when it is its turn.
-  const found = withNeighbours(hits, isUnseen, isNew);
+  const holding = newestFirst(hits).filter(({ replacedBy }) => !replacedBy);
+  const found = withNeighbours(holding, isUnseen, isNew);
   const asRecord = (one: Found) => recordOf(one, { words, sessionId });
   const { records, tokens } = recordsWithin(tokensMax, found, asRecord);
   if (records.length === 0) return undefined;
