@@ -342,6 +342,7 @@ export type {
   MemoryScope,
   MemoryStats,
   MemoryStore,
+  OtherStatement,
   ScoreExplanation,
   ScorePart,
   ShownEntry,
