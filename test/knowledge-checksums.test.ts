@@ -184,6 +184,8 @@ test("a store of an earlier version opens, and its entries get their checksums",
   const db = new DatabaseSync(path);
   db.exec(`ALTER TABLE knowledge_entry DROP COLUMN checksum;
     ALTER TABLE knowledge_entry RENAME COLUMN likeness TO signature;
+    DROP INDEX memory_entry_marked;
+    ALTER TABLE memory_entry DROP COLUMN marks;
     DROP INDEX event_by_kind;
     DROP INDEX snapshot_by_archived;
     PRAGMA user_version = 11;`);
