@@ -1,7 +1,6 @@
 import { cutMiddle } from "../compaction/cut-text.ts";
 import { mentions, rankAnchors } from "../compaction/keep-anchors.ts";
 import { isUsersWord } from "../core/event.ts";
-import type { KnowledgeEntry } from "../core/knowledge.ts";
 import { contentText, isSummary, type Message } from "../core/message.ts";
 import type { SessionView } from "../core/operations/sessions.ts";
 import { refusalsIn } from "../core/refusal.ts";
@@ -13,7 +12,6 @@ import {
   fromBothEnds,
   requestsOf,
 } from "../handoff/session-facts.ts";
-import { knowledgeAddendum } from "../knowledge/knowledge-addendum.ts";
 import { instructionsIn } from "../knowledge/lasting-wishes.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { unclosable } from "../text/quoting.ts";
@@ -233,27 +231,4 @@ function refusedIn({ message }: CarriedSession["history"][number]): readonly str
 /** The names as the text of a note. */
 export function lostNote(names: readonly string[]): string {
   return names.slice(0, LIMITS.lost).join(", ").slice(0, NOTE_MAX);
-}
-
-const RULES_TAG = "rkat-rules";
-
-/**
- * The standing rules of a project, for a session that begins. With `sessions`, only those that rest on
- * messages of one of them, or that you added by hand.
- */
-export function rulesOf(
-  rules: readonly KnowledgeEntry[],
-  rulesMax: number,
-  sessions?: ReadonlySet<string>,
-): string | undefined {
-  const isHere = ({ restsOn = [] }: KnowledgeEntry) =>
-    sessions === undefined ||
-    restsOn.some(({ origin, sessionId }) =>
-      sessionId === undefined ? origin === "added" : sessions.has(sessionId),
-    );
-  const addendum = knowledgeAddendum(rules.filter(isHere), rulesMax);
-  return (
-    addendum &&
-    `<${RULES_TAG}>\n${unclosable(RULES_TAG, redactSecrets(addendum.text))}\n</${RULES_TAG}>\n`
-  );
 }

@@ -4,8 +4,8 @@ import type { Command } from "commander";
 import { openProjectService } from "../../app/open-project-service.ts";
 import { type StoreAccess, useOpened } from "../../app/opened.ts";
 import { noteTask, readLatest, readRules } from "../../app/read-stored.ts";
-import { rulesOf } from "../../coding-agents/carry-over.ts";
 import { type HookInput, oneAtATime, readHookInput } from "../../coding-agents/hook-input.ts";
+import { rulesOf } from "../../coding-agents/rules-of.ts";
 import { readTold, writeTold } from "../../coding-agents/told-records.ts";
 import { isHome, ownFolder, requireHome } from "../../config/config-places.ts";
 import {
