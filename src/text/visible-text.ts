@@ -24,6 +24,11 @@ export function visibleText(text: string): string {
   return from === 0 ? text : shown + text.slice(from);
 }
 
+/** The same for a call: other spaces than the usual ones are shown too, because a shell takes them for letters. */
+export function visibleCall(text: string): string {
+  return visibleText(text.replace(/(?![ \u3000])\p{Zs}/gu, visibleCode));
+}
+
 /** A character by its number: `<U+202E>`. */
 export function visibleCode(character: string): string {
   return codeOf(character.codePointAt(0) ?? 0);

@@ -57,6 +57,14 @@ describe.each(Object.keys(PLACES))("in %s", (place) => {
   });
 });
 
+test("spaces that are none for a shell are shown by their numbers in a call", () => {
+  for (const space of ["\u00a0", "\u2007", "\u2009", "\u202f", "\u205f"]) {
+    for (const place of ["the question of the command line", "a form of MCP"])
+      expect(PLACES[place]?.(`rm -rf /tmp/a${space}b`)).toMatch(/\/tmp\/a<U\+\w{4}>b/);
+  }
+  expect(PLACES["a form of MCP"]?.("漢字　漢字")).toContain("漢字　漢字");
+});
+
 test("a form of MCP says when it does not show all of a call", () => {
   const form = (content: string) =>
     formFor({ name: "write_file", args: { content }, goal: "" } as ToolApprovalRequested).message;

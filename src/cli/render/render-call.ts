@@ -1,5 +1,5 @@
 import type { AllowedCalls, PendingApproval } from "../../core/approval.ts";
-import { visibleCode, visibleText } from "../../text/visible-text.ts";
+import { visibleCall, visibleCode } from "../../text/visible-text.ts";
 import { oneLine } from "./printable.ts";
 import type { Style } from "./style.ts";
 
@@ -188,7 +188,7 @@ function* piecesOf(line: string, width: number): Generator<string> {
 /** A text as it is, with each hidden character and each control character by its number. */
 function exact(text: string): string {
   const controls = text.replace(/(?![\t\n])\p{Cc}/gu, visibleCode);
-  return visibleText(controls).replaceAll("\t", "    ");
+  return visibleCall(controls).replaceAll("\t", "    ");
 }
 
 function onOneLine(text: string): string {

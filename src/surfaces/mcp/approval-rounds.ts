@@ -9,7 +9,7 @@ import { SessionError } from "../../core/errors.ts";
 import type { EventEnvelope, ToolApprovalRequested } from "../../core/event.ts";
 import type { OperationName } from "../../core/operations.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { visibleText } from "../../text/visible-text.ts";
+import { visibleCall } from "../../text/visible-text.ts";
 import { callOperation } from "../call-operation.ts";
 import { streamTurn } from "../turn-events.ts";
 
@@ -247,7 +247,7 @@ export function formFor({ name, args, goal }: ToolApprovalRequested): ElicitRequ
   const reason = goal === "" ? "" : `\n\nFor: ${goal}`;
   return {
     mode: "form",
-    message: visibleText(`May ${name} run?\n\n${shown}${reason}`),
+    message: visibleCall(`May ${name} run?\n\n${shown}${reason}`),
     requestedSchema: {
       type: "object",
       properties: {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { defineTool, type Tool } from "../../core/tool.ts";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
-import { visibleText } from "../../text/visible-text.ts";
+import { visibleCall } from "../../text/visible-text.ts";
 import type { ProjectFolder } from "./project-folder.ts";
 import { newCgroup, StartedProcesses } from "./started-processes.ts";
 
@@ -57,7 +57,7 @@ export function runCommandTool(folder: ProjectFolder, env: Readonly<Record<strin
 /** Whether a command reads as it runs, and has nothing in it that must not be stored. */
 function canBeKept(command: string): boolean {
   const hasControls = /(?![\t\n])\p{Cc}/u.test(command);
-  return !hasControls && visibleText(command) === command && redactSecrets(command) === command;
+  return !hasControls && visibleCall(command) === command && redactSecrets(command) === command;
 }
 
 /** Commands that run now. */
