@@ -180,9 +180,10 @@ test("several servers of one project work at once", async () => {
     overStdio(place, { capabilities: EVERYTHING, replies }),
     overHttp(place, { capabilities: EVERYTHING, replies }, "modern"),
   ]);
-  const turn = async (service: SessionService) => {
+  const turn = async (service: SessionService, nth: number) => {
     const { sessionId } = await service.createSession({});
-    await service.startTurn({ sessionId, prompt: "which port does staging use?" });
+    // The same words of the same millisecond would be one message and its copy in a fork.
+    await service.startTurn({ sessionId, prompt: `which port does staging ${nth} use?` });
     return sessionId;
   };
   const ids = await Promise.all([one, two, one, two].map(turn));
