@@ -71,6 +71,23 @@ test.each([
     "db1.example.com",
     "db2.example.com",
   ],
+  [
+    "Project Falcon is due on May 3rd.",
+    "Project Falcon is due on May 17th now.",
+    "May 3rd",
+    "May 17th",
+  ],
+  ["The CEO is Anna Weber.", "The CEO is Tom Braun.", "Anna Weber", "Tom Braun"],
+  ["The meeting room is B12.", "The meeting room is C3.", "B12", "C3"],
+  ["My phone number is 555-1234.", "My new phone number is 555-9876.", "555-1234", "555-9876"],
+  ["Mia's favourite colour is green.", "Mia's favourite colour is blue.", "green", "blue"],
+  [
+    "We store sessions in Redis.",
+    "We no longer use Redis for sessions, they are in PostgreSQL now.",
+    "Redis",
+    "PostgreSQL",
+  ],
+  ["The release is on June 5.", "The release slipped to June 19.", "June 5", "June 19"],
   ["The request limit is 100 a minute.", "The request limit is 250 a minute.", "100", "250"],
 ])("%s < %s", (older, newer, before, now) => {
   const [first, second] = newestFirst(hits([1, older], [2, newer]));
@@ -91,6 +108,9 @@ test.each([
     "The budget for the kitchen is 900 euros.",
     "The budget for the kitchen was approved on Monday.",
   ],
+  ["The June budget is 100 euros.", "The November budget is 250 euros."],
+  ["You may take 5 of them now.", "You may take 7 of them now."],
+  ["Room B12 has 4 chairs.", "Room C3 has 8 chairs now."],
   ["I ran 5 miles.", "I ran 7 miles."],
   ["Dinner with Anna was great.", "Dinner with Ben was great."],
   ["The limit is 5 files and 9 folders.", "The limit is 6 files or 7 files."],

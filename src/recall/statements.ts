@@ -1,0 +1,249 @@
+import { MONTHS, NUMBERS, WEEKDAYS } from "../core/time-words.ts";
+
+/** A sentence that gives one thing a value. */
+export interface Statement {
+  /** The words for the thing, shortened to their stems. */
+  readonly words: ReadonlySet<string>;
+  readonly values: readonly Value[];
+  readonly saysChange: boolean;
+}
+
+export interface Value {
+  /** Two values are compared when their kinds are the same. */
+  readonly kind: string;
+  readonly key: string;
+  readonly text: string;
+  /** It is said not to hold: "not X", "instead of X", "from X to Y". */
+  readonly isGone: boolean;
+}
+
+/** What a sentence is about, when it is asked for its value of a kind: its words, and its other values. */
+export function addressOf({ words, values }: Statement, kind: string): ReadonlySet<string> {
+  const others = values.filter((value) => value.kind !== kind && !value.isGone);
+  return new Set([...words, ...others.map(({ key }) => stem(key))]);
+}
+
+/** Longer texts are no notes: code, logs, lists. */
+const TEXT_MAX = 2000;
+const SENTENCES_MAX = 12;
+const TOKENS_MAX = 40;
+
+/** The sentences of a text that give something a value, plainly. */
+export function statementsIn(content: string): readonly Statement[] {
+  if (content.length > TEXT_MAX) return [];
+  return content
+    .split(SENTENCE_END)
+    .slice(0, SENTENCES_MAX)
+    .flatMap((sentence) => statementOf(sentence) ?? []);
+}
+
+const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n/u;
+/** Nothing is told plainly: a question, a condition, a plan, an opinion, a quotation, code. */
+const NOT_PLAIN =
+  /[?？`"“”„«»|{}]|^\s*>|\b(?:if|unless|whether|would|could|should|might|maybe|perhaps|probably|plan|plans|planned|propose|suggest|suggests|for example|think|guess|hope|wish|imagine|suppose|used to|previously|formerly|back then|wenn|falls|ob|vielleicht|könnte|würde|sollte|früher|damals|zum beispiel)\b/iu;
+const set = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
+
+/** With a capital it is a month. */
+const MAY = /\bmay\b/;
+const MORE_NUMBERS: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    ...{ fifteen: 15, twenty: 20, thirty: 30, forty: 40, fifty: 50, sixty: 60, seventy: 70 },
+    ...{ eighty: 80, ninety: 90, hundred: 100 },
+  }),
+);
+const COLOURS = set(
+  "red green blue yellow black white grey gray orange purple pink brown rot grün blau gelb schwarz weiß grau",
+);
+/** A number, a capital inside, or a name of a day, a month, a number or a colour. */
+const HAS_VALUE = new RegExp(
+  `\\d|[^\\s.!?] \\p{Lu}(?!['’]|\\s)|[./@]\\p{L}|\\b(?:${[...WEEKDAYS.keys(), ...MONTHS.keys(), ...NUMBERS.keys(), ...MORE_NUMBERS.keys(), ...COLOURS].filter((word) => word.length > 2).join("|")})`,
+  "u",
+);
+const TOKEN =
+  /#[0-9a-f]{3,8}\b|\d{1,2}:\d{2}|\d{1,9}(?:-\d{1,9}){1,5}|[$€£]|v?\d+(?:[.,]\d+)*\p{L}{0,2}%?|[\p{L}\p{M}_][\p{L}\p{M}\p{N}_'’-]*(?:[./@][\p{L}\p{N}_-]+)*/giu;
+
+function statementOf(sentence: string): Statement | undefined {
+  if (!HAS_VALUE.test(sentence) || NOT_PLAIN.test(sentence) || MAY.test(sentence)) return undefined;
+  const tokens = sentence.match(TOKEN) ?? [];
+  if (tokens.length < 2 || tokens.length > TOKENS_MAX) return undefined;
+  const words = new Set<string>();
+  const values: Value[] = [];
+  const hasNames = !tokens.some((token) => GERMAN.has(token.toLowerCase()));
+  const saysChange = tokens.some((token) => CHANGES.has(token.toLowerCase()));
+  let isGone = false;
+  for (let at = 0; at < tokens.length; at += 1) {
+    const token = tokens[at] ?? "";
+    const word = token.toLowerCase();
+    // "From Miami to Lisbon" may be a flight.
+    if (GONE.has(word)) isGone = saysChange || !FROM.has(word);
+    else if (HOLDS.has(word)) isGone = false;
+    const found = valueAt(tokens, at, hasNames);
+    if (found) {
+      values.push({ ...found.value, isGone });
+      isGone = false;
+      at = found.last;
+    } else if (!EMPTY.has(word) && !CHANGES.has(word) && !GONE.has(word) && !HOLDS.has(word)) {
+      words.add(stem(word));
+    }
+  }
+  return values.length === 0 ? undefined : { words, values, saysChange };
+}
+
+interface FoundValue {
+  readonly value: Omit<Value, "isGone">;
+  /** The last token that it has. */
+  readonly last: number;
+}
+
+function valueAt(tokens: readonly string[], at: number, hasNames: boolean): FoundValue | undefined {
+  const token = tokens[at] ?? "";
+  const word = token.toLowerCase();
+  const found = (kind: string, key: string, text = token, last = at): FoundValue => ({
+    value: { kind, key, text },
+    last,
+  });
+  if (word.startsWith("#") || COLOURS.has(word)) return found("colour", word);
+  if (/^\d+-\d/.test(word)) return found("number in groups", word);
+  if (/^\p{Lu}{1,3}\d+$/u.test(token)) return found("code", word);
+  if (/^\d+:\d/.test(word)) return found("time", word);
+  if (/^v?\d+\.\d+\.\d|^v\d/.test(word)) return found("version", word.replace(/^v/, ""));
+  if (WEEKDAYS.has(word)) return found("weekday", String(WEEKDAYS.get(word)));
+  const isMonth = MONTHS.has(word) && (!ALSO_WORDS.has(word) || /^\d/.test(tokens[at + 1] ?? ""));
+  if (isMonth) return dateAt(tokens, at, at + 1);
+  const month = MONTHS.has(tokens[at + 1]?.toLowerCase() ?? "") && /^\d{1,2}\D*$/.test(word);
+  if (month) return dateAt(tokens, at + 1, at);
+  if (/^[$€£]$/.test(word) && /^\d/.test(tokens[at + 1] ?? "")) {
+    const number = tokens[at + 1] ?? "";
+    return found(`number ${CURRENCY.get(word)}`, numberKey(number), token + number, at + 1);
+  }
+  const number = numberOf(word);
+  if (number !== undefined) return numberAt(tokens, at, number, hasNames);
+  const isPlace = /[./@]/.test(word);
+  // CEO, URL: what a thing is called, and no name of one.
+  const isShort = /^\p{Lu}{2,}s?$/u.test(token);
+  const isNamed =
+    hasNames &&
+    !isShort &&
+    at > 0 &&
+    /^\p{Lu}/u.test(token) &&
+    !EMPTY.has(word) &&
+    !/^i(?:['’]|$)/.test(word);
+  if (!isPlace && !isNamed) return undefined;
+  let last = at;
+  while (
+    !isPlace &&
+    /^\p{Lu}/u.test(tokens[last + 1] ?? "") &&
+    !WEEKDAYS.has(tokens[last + 1]?.toLowerCase() ?? "")
+  )
+    last += 1;
+  const text = tokens.slice(at, last + 1).join(" ");
+  return found(isPlace ? "place" : "name", text.toLowerCase(), text, last);
+}
+
+/** "June 12", "12 June", "October 6th", "June": `first` is the day or the month, whichever stands first. */
+function dateAt(tokens: readonly string[], month: number, day: number): FoundValue {
+  const name = tokens[month] ?? "";
+  const digits = /^(\d{1,2})(?:st|nd|rd|th)?$/.exec(tokens[day]?.toLowerCase() ?? "")?.[1];
+  const [first, last] =
+    digits === undefined ? [month, month] : [Math.min(month, day), Math.max(month, day)];
+  const key = `${MONTHS.get(name.toLowerCase())} ${digits ?? ""}`;
+  return { value: { kind: "date", key, text: tokens.slice(first, last + 1).join(" ") }, last };
+}
+
+function numberAt(
+  tokens: readonly string[],
+  at: number,
+  key: string,
+  hasNames: boolean,
+): FoundValue {
+  const token = tokens[at] ?? "";
+  const next = tokens[at + 1] ?? "";
+  const lower = next.toLowerCase();
+  const own = /(?<=\d)(\p{L}+|%)$/u.exec(token)?.[1];
+  if (own !== undefined)
+    return { value: { kind: `number ${own.toLowerCase()}`, key, text: token }, last: at };
+  // A name is no unit. In German each noun has a capital.
+  const isUnit = (hasNames ? /^\p{Ll}/u : /^\p{L}/u).test(next);
+  if (!isUnit || EMPTY.has(lower) || CHANGES.has(lower) || GONE.has(lower) || HOLDS.has(lower))
+    return { value: { kind: "number", key, text: token }, last: at };
+  return {
+    value: { kind: `number ${stem(lower)}`, key, text: `${token} ${next}` },
+    last: at + 1,
+  };
+}
+
+function numberOf(word: string): string | undefined {
+  if (/^\d/.test(word)) return numberKey(word);
+  const number = word.length > 2 ? (MORE_NUMBERS.get(word) ?? NUMBERS.get(word)) : undefined;
+  return number === undefined || number === 1 ? undefined : String(number);
+}
+
+function numberKey(word: string): string {
+  return (/^[\d.,]*\d/.exec(word)?.[0] ?? word).replaceAll(/[.,](?=\d{3}(?!\d))/g, "");
+}
+
+const ALSO_WORDS = set("may march");
+const CURRENCY: ReadonlyMap<string, string> = new Map([
+  ["$", "dollar"],
+  ["€", "euro"],
+  ["£", "pound"],
+]);
+
+const STEM_LETTERS = 6;
+
+/** Words that say that something is no longer so. */
+const CHANGES = set(
+  `now actually instead anymore longer moved changed switched renamed raised lowered increased reduced updated extended
+  shortened replaced became correction meanwhile migrated rescheduled postponed upgraded downgraded bumped took over grown grew
+  slipped delayed pushed rose risen dropped longer
+  jetzt nun inzwischen stattdessen geändert verschoben umgezogen erhöht gesenkt verlängert umbenannt mittlerweile
+  ahora cambió movió maintenant désormais changé déplacé`,
+);
+/** What follows one of these is gone. */
+const GONE = set("not longer from nicht statt von instead than");
+const FROM = set("from von");
+/** What follows one of these holds. */
+const HOLDS = set("to but is are sondern auf zu ist");
+/** In a sentence with one of these, each noun has a capital. */
+const GERMAN = set("der die das den dem des ein eine einen und ist wird nicht im am auf für mit");
+/** Words that say nothing of the thing. */
+const EMPTY = set(
+  `the a an of in on at for with by and or as was were be been being am do does did has have had will must that this
+  it its we i you he she they our your my his her their us me them then so also still just only very please all every
+  each listens listen runs run lives live living stands stand uses use takes take has gets get goes go happens happen set
+  there here about up out under per ok okay said says say told note remember update fyi new old current currently
+  until till since week month year today yesterday tomorrow
+  der die das den dem des ein eine einen einem einer und oder in im am an bei für mit nach von vom zum zur wird werden
+  war waren hat haben wir ich du er sie es unser unsere mein meine dein ihr läuft liegt steht
+  el la los las un una de del en y es son le les du des et est sont notre mon ma`,
+);
+/** Things that have one value at a time, by their stems. */
+const ONE_VALUE_WORDS = set(
+  `port deadline limit budget owner version host address url branch price cost size timeout name birthday phone number
+  email appointment region salary rent default manager lead leader ceo cto boss room gate seat floor provider colour color
+  location password launch release date frist preis termin adresse nummer miete gehalt standort`,
+);
+const ONE_VALUE = new Set([...ONE_VALUE_WORDS].map(stem));
+
+function stem(word: string): string {
+  return word
+    .replace(/['’]s$/u, "")
+    .replace(/(?<=\p{L}{3})(?:s|es|en)$/u, "")
+    .slice(0, STEM_LETTERS);
+}
+
+/** A text without one of these words replaces nothing. */
+const MAY_REPLACE = new RegExp(
+  `\\b(?:${[...CHANGES, ...GONE, ...ONE_VALUE_WORDS].filter((word) => !FROM.has(word)).join("|")})`,
+  "i",
+);
+
+/** Whether a text may say that something changed, by a quick look. */
+export function mayReplace(text: string): boolean {
+  return MAY_REPLACE.test(text);
+}
+
+/** Whether a thing has one value at a time. `word` is the stem of what it is called. */
+export function hasOneValue(word: string): boolean {
+  return ONE_VALUE.has(word);
+}
