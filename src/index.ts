@@ -349,7 +349,13 @@ export type {
   Watch,
 } from "./core/memory-store.ts";
 export type { SessionSnapshot } from "./core/session-snapshot.ts";
-export type { HeldLease, LeaseOwner, SessionQuery, SessionStore } from "./core/session-store.ts";
+export type {
+  HeldLease,
+  LeaseInForce,
+  LeaseOwner,
+  SessionQuery,
+  SessionStore,
+} from "./core/session-store.ts";
 export type { AgeLimits, Stores, TrashStores } from "./core/stores.ts";
 
 // What memory and knowledge are made of: embedders, knowledge, secrets.

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { sqliteStores } from "../src/sqlite.ts";
 import { RKAT } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
@@ -186,6 +186,19 @@ test("`doctor` finds a damaged store and permissions that are too open, and fail
   const report = await project.rkat(["doctor", "--json"]);
   expect(report.code).toBe(1);
   expect(JSON.parse(report.stdout)).toMatchObject({ ok: false });
+});
+
+test("`doctor` names the processes that work in a session", async () => {
+  const project = await Project.open();
+  expect((await project.rkat(["sessions", "create", "--model", "ollama/a"])).code).toBe(0);
+  expect((await project.rkat(["doctor"])).stdout).toMatch(/✓ leases +none\n/);
+  const stores = sqliteStores({ path: join(project.folder, ".rkat", "rkat.db") });
+  onTestFinished(() => stores.close());
+  const owner = { id: "o", host: "harbour", pid: 4242 };
+  await stores.sessions.acquire("session:s1", owner, 60_000);
+  expect((await project.rkat(["doctor"])).stdout).toMatch(
+    /✓ leases +session:s1 by process 4242 of harbour, until \d\d:\d\d:\d\d UTC or longer\n/,
+  );
 });
 
 test("`doctor` fails when the store is not trusted, as every other command would", async () => {

@@ -272,6 +272,9 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
   "A lease that ends further ahead than twice its length is void.": [
     "a lease that was taken by a clock a day ahead is void",
   ],
+  "A lease that is in force is listed with its owner, if the store lists leases.": [
+    "a lease that is in force is listed with its owner, the one that ends first before the others",
+  ],
   "The owner of a lease learns that another asked it to stop. Who takes the lease next does not.": [
     "the owner of a lease learns that it was asked to stop, also after it renewed the lease",
     "the next owner of a lease was not asked to stop",

@@ -38,6 +38,7 @@ describe.skipIf(!hasPostgres)("the plain tables on PostgreSQL", NEEDS_POSTGRES, 
     expect(await trips(() => sessions.acquire("k", OWNER, 60_000))).toBe(1);
     expect(await trips(() => sessions.askToStop("k"))).toBe(1);
     expect(await trips(() => sessions.askedToStop(OWNER))).toBe(1);
+    expect(await trips(async () => await sessions.leases?.(5))).toBe(1);
     expect(await trips(() => approvals.add([APPROVAL, { ...APPROVAL, approvalId: "a2" }]))).toBe(1);
     expect(await trips(() => approvals.answer("a1", "s", { decision: "allow" }))).toBe(1);
     expect(await trips(() => forgotten.has("s", ["a text"]))).toBe(1);

@@ -69,6 +69,30 @@ export async function examineMemoryOfLog(workspace: Workspace): Promise<readonly
   }
 }
 
+/** Leases that a finding names. */
+const LEASES_MAX = 5;
+
+/** Which processes work in which sessions, and until when they have these for themselves. */
+export async function examineLeases(workspace: Workspace): Promise<readonly Finding[]> {
+  if (!hasCapability(workspace.config, "session-store") || !hasStore(workspace)) return [];
+  const stores = await openStores(workspace, "existing");
+  try {
+    const held = await actingFor(workspace, stores).sessions.leases?.(LEASES_MAX + 1);
+    if (!held) return [];
+    const named = held.slice(0, LEASES_MAX).map(({ key, host, pid, leftMs }) => {
+      const until = new Date(Date.now() + leftMs).toISOString().slice(11, 19);
+      return `${key} by process ${pid} of ${host}, until ${until} UTC or longer`;
+    });
+    const more = held.length > LEASES_MAX ? ["and more"] : [];
+    const detail = held.length === 0 ? "none" : [...named, ...more].join("; ");
+    return [{ name: "leases", state: "good", detail }];
+  } catch (error) {
+    return [{ name: "leases", state: "wrong", detail: SessionError.from(error).message }];
+  } finally {
+    await stores.close();
+  }
+}
+
 /** The providers of models, and what each lacks to be used. */
 export async function examineProviders({ config }: Workspace) {
   const { providerStates } = await import("../models/providers.ts");

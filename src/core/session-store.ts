@@ -13,6 +13,7 @@ import type { LoggedSource, SourceFilter } from "./session-source.ts";
  * - A lease that is not renewed can be taken by another owner after its time.
  * - A lease that ends further ahead than twice its length is void.
  * - Only its owner renews or releases a lease.
+ * - A lease that is in force is listed with its owner, if the store lists leases.
  * - The owner of a lease learns that another asked it to stop. Who takes the lease next does not.
  * - A deleted session is neither loaded nor listed.
  * - Sessions are found by their source, archived ones too.
@@ -35,6 +36,8 @@ export interface SessionStore {
   askToStop(key: string): Promise<boolean>;
   /** Keys of the owner's leases that it was asked to stop, until it releases them. */
   askedToStop(owner: LeaseOwner): Promise<readonly string[]>;
+  /** Up to `limit` leases that are in force, those that end first before the others. */
+  leases?(limit: number): Promise<readonly LeaseInForce[]>;
 
   close(): Promise<void>;
 }
@@ -57,6 +60,15 @@ export interface LeaseOwner {
   readonly id: string;
   readonly host: string;
   readonly pid: number;
+}
+
+/** A lease that excludes others now. */
+export interface LeaseInForce {
+  readonly key: string;
+  readonly host: string;
+  readonly pid: number;
+  /** Milliseconds until it ends, unless its owner renews it. */
+  readonly leftMs: number;
 }
 
 /** A lease that its owner has taken, as far as the owner knows. */

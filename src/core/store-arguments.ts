@@ -185,6 +185,7 @@ const SESSIONS: StoreMethods = {
   ],
   askToStop: [["key", text]],
   askedToStop: [["owner", owner]],
+  leases: [["limit", whole(0)]],
 };
 
 const memoryFilter = {

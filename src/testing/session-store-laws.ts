@@ -217,6 +217,28 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
     },
   },
   {
+    name: "a lease that is in force is listed with its owner, the one that ends first before the others",
+    async holds(open) {
+      const store = await open();
+      if (!store.leases) return;
+      assert.deepEqual(await store.leases(10), []);
+      await store.acquire("later", ann, 2 * HOUR_MS);
+      await store.acquire("sooner", ben, HOUR_MS);
+      await store.acquire("released", ben, HOUR_MS);
+      await store.release("released", ben);
+      const [first, second, ...others] = await store.leases(10);
+      const told = [first, second].map((held) => [held?.key, held?.host, held?.pid]);
+      assert.deepEqual(told, [
+        ["sooner", ben.host, ben.pid],
+        ["later", ann.host, ann.pid],
+      ]);
+      assert.deepEqual(others, []);
+      const left = first?.leftMs ?? 0;
+      expects(left > 0 && left <= HOUR_MS, "what is left of an hour", left);
+      assert.equal((await store.leases(1)).length, 1);
+    },
+  },
+  {
     name: "the owner of a lease learns that it was asked to stop, also after it renewed the lease",
     async holds(open) {
       const store = await open();

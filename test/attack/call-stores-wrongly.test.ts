@@ -118,6 +118,7 @@ const METHODS: Readonly<Record<string, Methods>> = {
     release: ["k", OWNER],
     askToStop: ["k"],
     askedToStop: [OWNER],
+    leases: [5],
   },
   memory: {
     add: [[{ ...ENTRY, role: "user", speaker: "Ada", source: { from: 1, to: 2 } }]],

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readFileSync, statSync } from "node:
 import type { Command } from "commander";
 import {
   examineEmbedder,
+  examineLeases,
   examineMemory,
   examineMemoryOfLog,
   examineModel,
@@ -120,6 +121,7 @@ function givenFiles({ files }: Workspace): string {
 async function storesFindings(workspace: Workspace, env: Terminal["env"]): Promise<Finding[]> {
   const found = await storeFindings(workspace, env);
   if (found.some(({ state }) => state === "wrong")) return found;
+  found.push(...(await examineLeases(workspace)));
   const [first, ...others] = await examineMemoryOfLog(workspace);
   if (first === undefined) return found;
   const more = others.length > 0 ? ` ${others.length} more are wrong.` : "";

@@ -4,6 +4,7 @@ import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import { type LoggedSource, passesSource, type SourceFilter } from "../../core/session-source.ts";
 import {
   isInForce,
+  type LeaseInForce,
   type LeaseOwner,
   type SessionQuery,
   type SessionStore,
@@ -61,15 +62,15 @@ export class EphemeralSessionStore implements SessionStore {
 
   async acquire(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean> {
     const held = this.#inForce(key);
-    if (held && held.ownerId !== owner.id) return false;
+    if (held && held.owner.id !== owner.id) return false;
     const stop = held?.stop ?? false;
     const expiresAtMs = this.#now() + ttlMs;
-    this.#leases.set(key, { ownerId: owner.id, expiresAtMs, lengthMs: ttlMs, stop });
+    this.#leases.set(key, { owner, expiresAtMs, lengthMs: ttlMs, stop });
     return true;
   }
 
   async release(key: string, owner: LeaseOwner): Promise<void> {
-    if (this.#leases.get(key)?.ownerId === owner.id) this.#leases.delete(key);
+    if (this.#leases.get(key)?.owner.id === owner.id) this.#leases.delete(key);
   }
 
   async askToStop(key: string): Promise<boolean> {
@@ -79,9 +80,21 @@ export class EphemeralSessionStore implements SessionStore {
   }
 
   async askedToStop(owner: LeaseOwner): Promise<readonly string[]> {
-    return [...this.#leases].flatMap(([key, { ownerId, stop }]) =>
-      stop && ownerId === owner.id ? [key] : [],
+    return [...this.#leases].flatMap(([key, lease]) =>
+      lease.stop && lease.owner.id === owner.id ? [key] : [],
     );
+  }
+
+  async leases(limit: number): Promise<readonly LeaseInForce[]> {
+    return [...this.#leases.keys()]
+      .flatMap((key) => {
+        const held = this.#inForce(key);
+        if (!held) return [];
+        const { host, pid } = held.owner;
+        return [{ key, host, pid, leftMs: held.expiresAtMs - this.#now() }];
+      })
+      .sort((one, other) => one.leftMs - other.leftMs)
+      .slice(0, limit);
   }
 
   async close(): Promise<void> {}
@@ -93,7 +106,7 @@ export class EphemeralSessionStore implements SessionStore {
 }
 
 interface Lease {
-  readonly ownerId: string;
+  readonly owner: LeaseOwner;
   readonly expiresAtMs: number;
   readonly lengthMs: number;
   /** Its owner was asked to stop. */

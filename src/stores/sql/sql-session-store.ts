@@ -2,7 +2,12 @@ import { SessionError } from "../../core/errors.ts";
 import { isSnapshot } from "../../core/event-shape.ts";
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import type { LoggedSource, SourceConditions, SourceFilter } from "../../core/session-source.ts";
-import type { LeaseOwner, SessionQuery, SessionStore } from "../../core/session-store.ts";
+import type {
+  LeaseInForce,
+  LeaseOwner,
+  SessionQuery,
+  SessionStore,
+} from "../../core/session-store.ts";
 import { hashOfKey } from "../../indexing/words/vocabulary.ts";
 import { storedSource } from "../stored-json.ts";
 import {
@@ -25,7 +30,7 @@ const CLEANS_UP = 0.01;
 const DAY_MS = 86_400_000;
 
 /** Keeps snapshots and leases. */
-export class SqlSessionStore implements Asking<SessionStore> {
+export class SqlSessionStore implements Asking<Required<SessionStore>> {
   readonly #namespace: string;
 
   constructor(namespace: string) {
@@ -140,6 +145,23 @@ export class SqlSessionStore implements Asking<SessionStore> {
       where namespace = ${this.#namespace} and owner = ${owner.id} and stop = true`);
     return found.map(({ key }) => key);
   }
+
+  *leases(limit: number): Sql<readonly LeaseInForce[]> {
+    const left = lease((times) => times.left());
+    const found = yield* rows<LeaseRow>(sql`select key, host, pid, ${left} as left_ms
+      from rkat.lease as held where namespace = ${this.#namespace} and ${IN_FORCE}
+      order by left_ms, key limit ${limit}`);
+    return found.map(({ key, host, pid, left_ms }) => {
+      return { key, host, pid: Number(pid), leftMs: Math.round(Number(left_ms)) };
+    });
+  }
+}
+
+interface LeaseRow {
+  readonly key: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly left_ms: number;
 }
 
 /** An older snapshot never replaces a newer one. */

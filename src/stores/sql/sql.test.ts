@@ -25,7 +25,14 @@ const NUMBERED: Dialect = {
   labels: () => sql``,
   hasLabels: () => sql``,
   readsSource: true,
-  lease: { until: sql``, length: sql``, now: () => sql``, span: () => sql``, ended: sql`` },
+  lease: {
+    until: sql``,
+    length: sql``,
+    now: () => sql``,
+    span: () => sql``,
+    ended: sql``,
+    left: () => sql``,
+  },
 };
 
 test("values become parameters, counted through statements within statements", () => {

@@ -171,6 +171,8 @@ export interface Dialect {
     readonly now: () => Statement;
     span(ms: number): Statement;
     readonly ended: Statement;
+    /** Milliseconds until the lease of a row `held` ends. */
+    readonly left: () => Statement;
   };
 }
 

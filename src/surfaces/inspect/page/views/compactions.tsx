@@ -104,7 +104,6 @@ function Own({
         />
         <After
           source={source}
-          about={about}
           change={chosen}
           view={view}
           session={session}
@@ -136,12 +135,11 @@ const WRITERS = { model: "a model", fallback: "rkat, without a model", none: "no
 
 function After({
   source,
-  about,
   change: { seq, event },
   view,
   session,
   inSummary,
-}: ViewProps & {
+}: Pick<ViewProps, "source"> & {
   readonly change: WindowChange;
   readonly view: View | undefined;
   readonly session: string;
