@@ -117,6 +117,17 @@ const DATABASES: Readonly<Record<string, readonly [schema: string, told?: RegExp
         CREATE INDEX long ON part (substr(${SHORT}, 1, 1), message_id);`,
     }),
   ],
+  "has a message of 70 MB": [
+    tables({
+      message: `CREATE TABLE message (${MESSAGE}); INSERT INTO message VALUES ('m', 's', 1, hex(zeroblob(35000000)));`,
+    }),
+    /record m is not JSON, or larger than 64 MB/,
+  ],
+  "has a title of 20 MB": [
+    tables({
+      session: `CREATE TABLE session (${SESSION}); INSERT INTO session VALUES ('s', '/a', hex(zeroblob(10000000)), 1, 1);`,
+    }),
+  ],
   "has a number that JavaScript has not": [
     tables({
       message: `CREATE TABLE message (${MESSAGE}); INSERT INTO message VALUES ('m', 's', 9007199254740993, '${INFO}');`,

@@ -90,6 +90,16 @@ const MS_OF_MEGABYTE = 500;
 /** Milliseconds after which other work has its turn. */
 const SLICE_MS = 25;
 
+/** What is longer is not read: a title, a folder, what is hidden. */
+const FIELD_BYTES_MAX = 8 * 1024 * 1024;
+/** As much as a line of other transcripts. */
+const DATA_BYTES_MAX = 64 * 1024 * 1024;
+
+/** A column, or null where it is longer. SQLite knows the length without reading it. */
+function within(column: string, bytes: number): string {
+  return `CASE WHEN octet_length("${column}") <= ${bytes} THEN "${column}" END`;
+}
+
 /** The tables of a database that only store what they have, read within the limits of what its file can have. */
 class PlainTables {
   readonly #db: DatabaseSync;
@@ -121,7 +131,9 @@ class PlainTables {
   async *rows(table: string, columns: readonly string[]): AsyncGenerator<Json> {
     if (!this.has(table)) return;
     const stored = this.#columnsOf(table);
-    const shown = columns.map((name) => (stored.has(name) ? `"${name}"` : `NULL AS "${name}"`));
+    const shown = columns.map((name) =>
+      stored.has(name) ? `${within(name, FIELD_BYTES_MAX)} AS "${name}"` : `NULL AS "${name}"`,
+    );
     const rows = this.#db.prepare(
       `SELECT rowid AS row, ${shown.join(", ")} FROM "${table}" NOT INDEXED`,
     );
@@ -136,7 +148,8 @@ class PlainTables {
 
   /** A reader of the column `data`, by the numbers of rows. */
   dataOf(table: string): (row: unknown) => unknown {
-    const column = this.#columnsOf(table).has("data") ? '"data"' : "NULL";
+    const has = this.#columnsOf(table).has("data");
+    const column = has ? within("data", DATA_BYTES_MAX) : "NULL";
     const one = this.#db.prepare(`SELECT ${column} AS data FROM "${table}" WHERE rowid = ?`);
     return (row) => {
       const [found] = [...this.#counted(one.iterate(row as number))];
@@ -260,7 +273,8 @@ class StoredMessages {
       this.#notJson < NAMED_MAX
         ? `record ${String(place.id).slice(0, 100)} is`
         : "more records are";
-    if (this.#notJson <= NAMED_MAX) this.#notes.skip(this.#file, undefined, `${which} not JSON`);
+    if (this.#notJson <= NAMED_MAX)
+      this.#notes.skip(this.#file, undefined, `${which} not JSON, or larger than 64 MB`);
     return undefined;
   }
 
