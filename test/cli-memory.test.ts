@@ -429,6 +429,9 @@ test("entries are forgotten by their ids, and others that say the same are liste
 
 test("a session is forgotten at once; the results of a query only when they are picked or have its phrase", async () => {
   const project = await projectWithMemory();
+  const nothing = await project.rkat(["memory", "forget", "--query", " ", "--yes"]);
+  expect(nothing).toMatchObject({ code: 2, stdout: "" });
+  expect(nothing.stderr).toContain("Nothing to forget is named.");
   const query = ["memory", "forget", "--query", "launch"];
   const refused = await project.rkat(query);
   expect(refused).toMatchObject({ code: 2, stdout: "" });

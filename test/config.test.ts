@@ -325,6 +325,11 @@ test("a section that is there twice is an error with the way out", async () => {
   expect(problem?.message).toContain("A section can be there only once, so put its settings under");
 });
 
+test("a setting that is there twice is not called a section", async () => {
+  const { problem } = await load({ project: "[memory]\nwindow_size = 3\nwindow_size = 4\n" });
+  expect(problem?.message).toContain("A setting can be there only once, so remove one of the two");
+});
+
 test("docs/configuration.md has the table of all settings", () => {
   const docs = readFileSync("docs/configuration.md", "utf8");
   for (const key of SETTING_KEYS) {

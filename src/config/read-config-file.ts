@@ -227,13 +227,16 @@ export async function parseToml(
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const [reason = ""] = error.message.replace(/^Invalid TOML document: /, "").split("\n");
-    return { line: error.line, column: error.column, reason: explained(reason) };
+    const { line, column } = error;
+    const there = text.split("\n")[line - 1] ?? "";
+    return { line, column, reason: explained(reason, there) };
   }
 }
 
 /** The usual mistake of someone who adds a text from elsewhere to a file. */
-function explained(reason: string): string {
-  return reason.includes("redefine an already defined table")
+function explained(reason: string, line: string): string {
+  if (!reason.includes("redefine an already defined table")) return reason;
+  return line.trimStart().startsWith("[")
     ? "this section is there already. A section can be there only once, so put its settings under the first one"
-    : reason;
+    : "this setting is there already. A setting can be there only once, so remove one of the two";
 }

@@ -189,7 +189,8 @@ function sentences(
 }
 
 function requireOneWay(ids: readonly string[], { session, query }: ForgetFlags): void {
-  const ways = [ids.length > 0, session !== undefined, query !== undefined].filter(Boolean);
+  const isAsked = query !== undefined && query.trim() !== "";
+  const ways = [ids.length > 0, session !== undefined, isAsked].filter(Boolean);
   if (ways.length === 1) return;
   throw new SessionError("INVALID_PARAMS", {
     message:
