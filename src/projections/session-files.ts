@@ -144,15 +144,20 @@ export class SessionFiles implements Projection {
   /** Writes the files that were deleted or changed. Without the checkpoint, all sessions are written again. */
   async #restoreLost(): Promise<void> {
     if (!lookAt(this.#root, this.#folder)) return;
-    const lost = () => this.#known().filter((id) => !this.#isIntact(id));
-    const isIndexLost = () =>
-      this.#known().length > 0 && this.#isNewer("index.jsonl", "checkpoint");
-    if (lost().length === 0 && !isIndexLost()) return;
+    const look = () => {
+      const known = this.#known();
+      return {
+        lost: known.filter((id) => !this.#isIntact(id)),
+        isIndexLost: known.length > 0 && this.#isNewer("index.jsonl", "checkpoint"),
+      };
+    };
+    const first = look();
+    if (first.lost.length === 0 && !first.isIndexLost) return;
     await this.#oneWriter(async () => {
-      const isWithoutIndex = isIndexLost();
       // Another process may have deleted a session meanwhile.
-      for (const sessionId of lost()) await this.#projectIfReadable(sessionId, []);
-      if (isWithoutIndex) await this.#indexAgain();
+      const { lost, isIndexLost } = look();
+      for (const sessionId of lost) await this.#projectIfReadable(sessionId, []);
+      if (isIndexLost) await this.#indexAgain();
       this.#saveReached(this.#reached);
     });
   }
@@ -201,15 +206,18 @@ export class SessionFiles implements Projection {
     return readSessionFile(this.#read(join(sessionId, "session.json")), sessionId);
   }
 
-  /** Whether nobody else has changed the files of a session. Those that are links cannot be written either. */
+  /**
+   * Whether the files of a session are as rkat left them. All sessions are looked at when a process starts, so each file
+   * is looked at once, and the folders above not again. Those that are links cannot be written either.
+   */
   #isIntact(sessionId: string): boolean {
+    const folder = join(this.#folder, sessionId);
+    const changedAt = (name: string) =>
+      lookAtFile(folder, join(folder, name))?.mtimeMs ?? Number.POSITIVE_INFINITY;
     try {
-      return (
-        this.#look(join(sessionId, "checkpoint")) !== undefined &&
-        BEFORE_CHECKPOINT.every(
-          (name) => !this.#isNewer(join(sessionId, name), join(sessionId, "checkpoint")),
-        )
-      );
+      if (!lookAt(this.#folder, folder)) return false;
+      const last = changedAt("checkpoint");
+      return Number.isFinite(last) && BEFORE_CHECKPOINT.every((name) => changedAt(name) <= last);
     } catch (error) {
       this.#leaveOut(sessionId, error);
       return true;
