@@ -20,7 +20,7 @@ export function bypassProxy(address: string | URL, env: Environment = process.en
   }
 }
 
-/** What the environment's proxy means for requests to another machine; empty without a proxy. */
+/** A sentence about the environment's proxy for requests to another machine; empty without a proxy. */
 export function proxyNote(address: string, env: Environment = process.env): string {
   const url = URL.parse(address);
   if (!url || LOOPBACK_NAME.test(url.hostname)) return "";

@@ -68,11 +68,11 @@ export const MEMORY_KINDS = ["message", "fact", "correction", "preference", "rul
 
 export type MemoryKind = (typeof MEMORY_KINDS)[number];
 
-/** What a person did with an entry that was added by hand. */
+/** Marks that a person gave an entry that was added by hand. */
 export interface EntryMarks {
   /** It comes back at the beginning of each session. */
   readonly pinned?: true;
-  /** What it said before it was edited, oldest first. */
+  /** Its texts before it was edited, oldest first. */
   readonly earlier?: readonly EarlierText[];
 }
 
@@ -161,9 +161,9 @@ export interface MemoryHit extends Omit<ShownEntry, "earlier"> {
   readonly explanation?: ScoreExplanation;
   /** The question with words that entries have, in place of those that none has and that are spelled almost so. */
   readonly didYouMean?: string;
-  /** What it said before, for a statement that holds now. The service adds it, and the next one. */
+  /** The statement before it, for one that holds now. The service adds it, and the next one. */
   readonly replaces?: OtherStatement;
-  /** What holds now, for a statement that does not. */
+  /** The statement that holds now, for one that does not. */
   readonly replacedBy?: OtherStatement;
 }
 

@@ -49,19 +49,19 @@ export function newestFirst(hits: readonly MemoryHit[]): readonly MemoryHit[] {
 type Newer = ReadonlyMap<number, readonly { readonly at: number; readonly change: Change }[]>;
 
 function placed(hits: readonly MemoryHit[], newer: Newer): readonly MemoryHit[] {
-  const timeOf = (at: number) => hits[at]?.time ?? "";
+  const timeOf = (at: number) => Date.parse(hits[at]?.time ?? "");
   const told = hits.map((hit) => hit);
   for (const [older, all] of newer) {
     const last = all.reduce((one, other) => (timeOf(other.at) > timeOf(one.at) ? other : one));
     const [now, then] = [hits[last.at], hits[older]];
     if (!now || !then) continue;
     told[older] = { ...then, ...told[older], replacedBy: other(now, last.change.now) };
-    const said = told[last.at]?.replaces;
-    if (said?.time !== undefined && said.time > timeOf(older)) continue;
+    const said = told[last.at]?.replaces?.time;
+    if (said !== undefined && Date.parse(said) > timeOf(older)) continue;
     told[last.at] = { ...now, ...told[last.at], replaces: other(then, last.change.before) };
   }
   for (const places of groupsOf(newer)) {
-    const order = places.toSorted((one, other) => timeOf(other).localeCompare(timeOf(one)));
+    const order = places.toSorted((one, other) => timeOf(other) - timeOf(one));
     const moved = order.map((at) => told[at]);
     for (const [nth, place] of places.entries()) {
       const [hit, found] = [moved[nth], hits[place]];

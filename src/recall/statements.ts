@@ -195,7 +195,7 @@ const STEM_LETTERS = 6;
 const CHANGES = set(
   `now actually instead anymore longer moved changed switched renamed raised lowered increased reduced updated extended
   shortened replaced became correction meanwhile migrated rescheduled postponed upgraded downgraded bumped took over grown grew
-  slipped delayed pushed rose risen dropped longer
+  slipped delayed pushed rose risen dropped
   jetzt nun inzwischen stattdessen geändert verschoben umgezogen erhöht gesenkt verlängert umbenannt mittlerweile
   ahora cambió movió maintenant désormais changé déplacé`,
 );

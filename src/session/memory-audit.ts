@@ -26,8 +26,8 @@ interface Audited {
  * Compares memory with the log: every message that the log has for memory is there, as it was said, and no message
  * of a session is there that its log does not have. It can make both alike again.
  *
- * Entries that were added by hand are left alone, unless an edit was cut off between its two steps, and so are those of sessions that have no log here: they may come
- * from another store.
+ * Entries that were added by hand are left alone, unless an edit was cut off between its two steps. So are those of
+ * sessions that have no log here: they may come from another store.
  */
 export class MemoryAudit {
   readonly #stores: Audited;

@@ -77,17 +77,22 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
   };
 }
 
-/** What a person pinned, while the window has no records: at the beginning, and after a compaction. */
+/** The compactions of each session after which its pinned notes were looked for. */
+const PINS_ASKED = new WeakMap<SessionState, number>();
+
+/** The notes that a person pinned, once at the beginning and once after each compaction. */
 async function pinnedOf(
   { outages }: ServiceCore,
   state: SessionState,
   memory: MemoryStore,
   tokensMax: number,
 ): Promise<MemoryRecalled | undefined> {
-  if (state.recalled.shown.length > 0) return undefined;
+  if (state.recalled.shown.length > 0 || PINS_ASKED.get(state) === state.compactions)
+    return undefined;
   const marked = await outages.attempt(memory, () =>
     memory.list({ marked: true, sessionId: NO_SESSION.added, limit: PINNED_MAX }),
   );
+  if (marked) PINS_ASKED.set(state, state.compactions);
   const pinned = marked?.filter(({ id, pinned }) => pinned && !state.recalled.has(id)) ?? [];
   if (pinned.length === 0) return undefined;
   const isShown = shownBy(state.messages);
@@ -173,6 +178,8 @@ async function originsOf(
     source?.agent === OWN_AGENT && source.parent?.relation === "fork";
   ) {
     const { id, event = 0 } = source.parent;
+    // Sessions that somebody else made up may go on from each other.
+    if (id === state.id || ends.has(id)) break;
     ends.set(id, event);
     source = (await sessions.sources([id])).get(id);
   }

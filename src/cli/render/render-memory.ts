@@ -46,7 +46,7 @@ export function renderMemoryEntries(entries: readonly ShownEntry[], style: Style
     .join("\n");
 }
 
-/** What an entry said before it was edited, newest first. */
+/** The texts of an entry before it was edited, newest first. */
 function renderEarlier({ earlier = [] }: ShownEntry, style: Style): string {
   return earlier
     .toReversed()

@@ -32,7 +32,7 @@ export interface Operation {
   readonly http: { readonly method: "GET" | "POST" | "DELETE"; readonly path: string };
   /** MCP tool. */
   readonly tool: string;
-  /** What a model reads to choose and use the tool. Default: `description`. */
+  /** The text by which a model chooses and uses the tool. Default: `description`. */
   readonly toolText?: string;
   /** Command of the CLI. */
   readonly command: string;

@@ -1,4 +1,4 @@
-import { placeFrom } from "../passages/passage-index.ts";
+import { placeFrom, placeOf } from "../passages/passage-index.ts";
 import { BLOCK, blockOf } from "../score/word-amounts.ts";
 
 /** Sessions whose blocks stay known. */
@@ -29,7 +29,7 @@ export class SessionBlocks {
       const session = column[slot] as number;
       const blocks = this.#known.get(session);
       const block = blockOf(slot);
-      if (blocks && !blocks.includes(block)) this.#known.set(session, withBlock(blocks, block));
+      if (blocks && placeOf(blocks, block) < 0) this.#known.set(session, withBlock(blocks, block));
     }
   }
 
