@@ -205,6 +205,32 @@ test("what had left the window of the first session comes back in a fork of a fo
   );
 });
 
+test("sessions that go on from each other, as only somebody else makes them, have turns", async () => {
+  const { service, stores, say } = await openProject({});
+  const { sessionId } = await service.createSession({});
+  const log = await Array.fromAsync(stores.events.read(sessionId, 0));
+  for (const [id, other] of [
+    ["one", "two"],
+    ["two", "one"],
+  ] as const) {
+    const parent = { id: other, relation: "fork", event: 1 } as const;
+    const source = { agent: "rkat", native_id: id, parent };
+    const events = log.map(({ event_id: _, ...stored }) => {
+      const { event } = stored;
+      const made = event.type === "session_created";
+      return {
+        event_id: crypto.randomUUID(),
+        timestamp_ms: stored.timestamp_ms,
+        event: made ? { ...event, session_id: id, settings: { ...event.settings, source } } : event,
+      };
+    });
+    await stores.events.append(id, 0, events);
+    const read = (after: number, to?: number) => stores.events.read(id, after, to);
+    await stores.sessions.save((await SessionState.fold(id, read)).snapshot());
+  }
+  expect(JSON.stringify(await say("one", "Hello there, otter."))).toContain("otter");
+});
+
 test("the last prompt is edited in a fork at the event before it", async () => {
   const { service, say } = await openProject();
   const { sessionId } = await service.createSession({ systemPrompt: "Be brief." });
