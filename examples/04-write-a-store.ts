@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import {
   createSessionService,
+  type HeldLease,
   type LeaseOwner,
   passesSource,
   type SessionQuery,
@@ -29,15 +30,17 @@ class JsonSessionStore implements SessionStore {
     `);
   }
 
-  /** An older snapshot never replaces a newer one. */
-  async save(snapshot: SessionSnapshot) {
+  /** An older snapshot never replaces a newer one. Who has lost the lease saves nothing. */
+  async save(snapshot: SessionSnapshot, held?: HeldLease) {
     const { id, seq, updated_at_ms } = snapshot;
     this.#db
       .prepare(`
-        INSERT INTO session VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
+        INSERT INTO session SELECT ?, ?, ?, ?
+        WHERE NOT EXISTS (SELECT 1 FROM lease WHERE key = ? AND owner <> ?)
+        ON CONFLICT (id) DO UPDATE
         SET seq = excluded.seq, updated = excluded.updated, json = excluded.json
         WHERE excluded.seq >= session.seq`)
-      .run(id, seq, updated_at_ms, JSON.stringify(snapshot));
+      .run(id, seq, updated_at_ms, JSON.stringify(snapshot), held?.key ?? "", held?.owner.id ?? "");
   }
 
   async load(sessionId: string) {

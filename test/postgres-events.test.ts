@@ -2,6 +2,7 @@ import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { NewEvent } from "../src/core/event.ts";
 import { newId } from "../src/core/ids.ts";
+import { SessionState } from "../src/core/session-state.ts";
 import type { LeaseOwner } from "../src/core/session-store.ts";
 import { EVENTS_PER_NUMBER } from "../src/stores/postgres/event-positions.ts";
 import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
@@ -10,11 +11,13 @@ import type { PostgresPool } from "../src/stores/postgres/postgres-pool.ts";
 import { tasksOf } from "../src/stores/postgres/postgres-tables.ts";
 import { sqlStore } from "../src/stores/sql/sql-stores.ts";
 import {
+  freshSchema,
   hasPostgres,
   NEEDS_POSTGRES,
   postgresDatabase,
   postgresPlace,
   postgresPool,
+  postgresUrl,
 } from "./support/postgres.ts";
 
 const WRITERS = 8;
@@ -202,6 +205,49 @@ describe.skipIf(!hasPostgres)("the log on PostgreSQL", NEEDS_POSTGRES, () => {
     ]);
   });
 });
+
+test.skipIf(!hasPostgres)(
+  "a snapshot that a killed process has sent is stored before its session is deleted, or not at all",
+  NEEDS_POSTGRES,
+  async () => {
+    const schema = await freshSchema();
+    const database = new PostgresDatabase({ connectionString: await postgresUrl(), schema });
+    onTestFinished(() => database.close());
+    const sessions = sqlStore("sessions", newId(), tasksOf(database));
+    const client = new pg.Client({ connectionString: await postgresUrl() });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const lock = [process.pid, 1];
+    const [killed, next] = [owner("killed"), owner("next")];
+    await sessions.acquire("session:s", killed, 1);
+    // A server that stores the snapshot only when the test lets it.
+    await client.query(`create function "${schema}".wait() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock_shared(${lock}); return new; end $$`);
+    await client.query(`create trigger wait before insert on "${schema}".snapshot
+      for each row execute function "${schema}".wait()`);
+    await client.query(`select pg_advisory_lock(${lock})`);
+    const waiting = async (count: number) => {
+      const { rows } = await client.query(
+        "select 1 from pg_locks join pg_stat_activity using (pid) where not granted and query ~ $1",
+        [schema],
+      );
+      return rows.length >= count;
+    };
+    const snapshot = { ...new SessionState("s").snapshot(), seq: 1 };
+    const saved = sessions.save(snapshot, { key: "session:s", owner: killed });
+    await expect.poll(() => waiting(1), { timeout: 30_000 }).toBe(true);
+    let isDeleted = false;
+    const deleted = (async () => {
+      while (!(await sessions.acquire("session:s", next, 60_000)));
+      await sessions.delete("s");
+      isDeleted = true;
+    })();
+    await expect.poll(async () => isDeleted || (await waiting(2)), { timeout: 30_000 }).toBe(true);
+    await client.query(`select pg_advisory_unlock(${lock})`);
+    await Promise.all([saved, deleted]);
+    expect(await sessions.list({})).toEqual([]);
+  },
+);
 
 function owner(id: string): LeaseOwner {
   return { id, host: "elsewhere", pid: 1 };

@@ -8,6 +8,7 @@ import type { LoggedSource, SourceFilter } from "./session-source.ts";
  * Contract:
  * - A saved snapshot is loaded as it was saved.
  * - An older snapshot never replaces a newer one.
+ * - Who has lost the lease under which a snapshot was made does not save it.
  * - Lists come newest first, and filters hold.
  * - A lease excludes every other owner until it is released.
  * - A lease that is not renewed can be taken by another owner after its time.
@@ -19,7 +20,11 @@ import type { LoggedSource, SourceFilter } from "./session-source.ts";
  * - Sessions are found by their source, archived ones too.
  */
 export interface SessionStore {
-  save(snapshot: SessionSnapshot): Promise<void>;
+  /**
+   * Saves a snapshot. With `held`, nothing happens when another owner has taken that lease since: that owner may have
+   * deleted the session.
+   */
+  save(snapshot: SessionSnapshot, held?: HeldLease): Promise<void>;
   load(sessionId: string): Promise<SessionSnapshot | undefined>;
   list(query: SessionQuery): Promise<readonly SessionSnapshot[]>;
   delete(sessionId: string): Promise<void>;

@@ -8,7 +8,7 @@ import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { EarlierText, MemoryStore } from "../core/memory-store.ts";
 import type { MemoryForgotten } from "../core/operations/memory.ts";
 import type { SessionState } from "../core/session-state.ts";
-import type { SessionStore } from "../core/session-store.ts";
+import type { HeldLease, SessionStore } from "../core/session-store.ts";
 import { KnowledgeDistiller } from "../knowledge/knowledge-distiller.ts";
 import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 import { findCopies, namesFound } from "./find-copies.ts";
@@ -37,7 +37,10 @@ export interface ForgettingDeps {
   readonly files: object | undefined;
   readonly trash: Trash | undefined;
   /** Runs `work` while no turn runs in the session, in any process. Waits for a turn to end. */
-  withSession<T>(sessionId: string, work: (state: SessionState) => Promise<T>): Promise<T>;
+  withSession<T>(
+    sessionId: string,
+    work: (state: SessionState, held: HeldLease | undefined) => Promise<T>,
+  ): Promise<T>;
   /** Resolves when all projections have caught up with the log. */
   projected(): Promise<void>;
 }
@@ -125,7 +128,9 @@ export async function forgetMemory(
       ...(await cleanedEntries(entries.filter(ofSession), memory)),
       ...cleanedKnowledge(learned.filter(ofSession)),
     ];
-    const work = deps.withSession(sessionId, (state) => redactLog(state, source, goes, deps, gone));
+    const work = deps.withSession(sessionId, (state, held) =>
+      redactLog(state, source, goes, { ...deps, held }, gone),
+    );
     // Without what it came from, nothing is forgotten. A copy elsewhere does not keep the others.
     const places = await (sources.has(sessionId) ? work : readablePlaces(work));
     if (!places) {
@@ -290,7 +295,7 @@ function writings(text: string): readonly string[] {
 }
 
 export interface DeletionDeps extends Pick<ForgettingDeps, "memory" | "knowledge" | "events"> {
-  readonly sessions: Pick<SessionStore, "delete">;
+  readonly sessions: Pick<SessionStore, "load" | "delete">;
   readonly approvals: Pick<ApprovalStore, "remove">;
   /** The session's files, where there are any. */
   readonly files: { remove(sessionId: string): Promise<void> } | undefined;

@@ -14,7 +14,7 @@ import { jsonText } from "../core/json-values.ts";
 import { FORGOTTEN, messageTexts } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import { type ReadLog, SessionState } from "../core/session-state.ts";
-import type { SessionStore } from "../core/session-store.ts";
+import type { HeldLease, SessionStore } from "../core/session-store.ts";
 import { withoutRules } from "../knowledge/knowledge-addendum.ts";
 import {
   forgottenEvent,
@@ -40,6 +40,8 @@ interface RedactedStores {
   readonly events: EventStore;
   readonly sessions: Pick<SessionStore, "save">;
   readonly forgotten: ForgottenTexts | undefined;
+  /** The lease under which the session's log is changed. */
+  readonly held: HeldLease | undefined;
 }
 
 /** Removes texts from one session's log, and updates its state. Returns where they were. */
@@ -47,7 +49,7 @@ export async function redactLog(
   state: SessionState,
   source: Source,
   what: TextsToForget,
-  { events, sessions, forgotten }: RedactedStores,
+  { events, sessions, forgotten, held }: RedactedStores,
   /** Other deletions of the session, for the receipt. */
   deleted: readonly Cleaned[] = [],
 ): Promise<readonly Cleaned[]> {
@@ -69,7 +71,7 @@ export async function redactLog(
   await forgotten?.add(state.id, gone);
   const cleaned = cleanedPlaces(redactions, redacted.history);
   // The snapshot first: it repeats parts of the log, and a kill in between must not leave them there.
-  await sessions.save(redacted.snapshot);
+  await sessions.save(redacted.snapshot, held);
   const { messages, shortened } = source;
   await events.redact(state.id, state.seq, redactions, {
     event_id: newId(),

@@ -62,7 +62,7 @@ export class Deletions implements Projection {
 
   /** Ends the deletion of a session. Returns false when it had not begun. */
   async end(sessionId: string): Promise<boolean> {
-    if (!(await this.#isMarked(sessionId))) return false;
+    if (!(await this.#isUnderWay(sessionId))) return false;
     const givesUpAt = performance.now() + WAITS_MS;
     while (!(await this.#isEnded(sessionId))) {
       // The process that works on it ends it, or the next one.
@@ -86,17 +86,19 @@ export class Deletions implements Projection {
   }
 
   async #end(sessionId: string): Promise<void> {
-    if (!(await this.#isMarked(sessionId))) return;
+    if (!(await this.#isUnderWay(sessionId))) return;
     await this.#deps.alone(sessionId, async () => {
       // Another process may have ended it, and restored the session since.
-      if (!(await this.#isMarked(sessionId))) return;
+      if (!(await this.#isUnderWay(sessionId))) return;
       await deleteSession(sessionId, this.#deps);
       this.#deps.drop(sessionId);
     });
   }
 
-  async #isMarked(sessionId: string): Promise<boolean> {
-    const { events } = this.#deps;
-    return (await events.lastSeq(sessionId)) > 0 && (await isDeleted(sessionId, events));
+  /** Whether a deletion has begun and not ended. A snapshot without a log is what an earlier version may have left. */
+  async #isUnderWay(sessionId: string): Promise<boolean> {
+    const { events, sessions } = this.#deps;
+    if ((await events.lastSeq(sessionId)) > 0) return await isDeleted(sessionId, events);
+    return (await sessions.load(sessionId)) !== undefined;
   }
 }

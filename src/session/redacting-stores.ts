@@ -29,7 +29,9 @@ export function redactingStores<Stores extends Written>(stores: Stores): Stores 
           held,
         ),
     }),
-    sessions: over(sessions, { save: (snapshot) => sessions.save(redactSnapshot(snapshot)) }),
+    sessions: over(sessions, {
+      save: (snapshot, held) => sessions.save(redactSnapshot(snapshot), held),
+    }),
     approvals: over(approvals, {
       add: (pending) => approvals.add(pending.map(redactApproval)),
       replace: (pending) => approvals.replace(pending.map(redactApproval)),

@@ -127,7 +127,7 @@ export function serviceCore(given: SessionOptions, user?: ServedUser): ServiceCo
       events,
       sessions,
       files,
-      withSession: (id, redact) => work.runAfterTurn(id, ({ state }) => redact(state)),
+      withSession: (id, redact) => work.runAfterTurn(id, ({ state, held }) => redact(state, held)),
       projected,
     },
     projected,

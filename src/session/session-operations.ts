@@ -177,11 +177,11 @@ export function sessionOperations(
     async restore({ sessionId }) {
       if (!trash) throw notInTrash(sessionId);
       await deletions.end(sessionId);
-      await work.alone(sessionId, async () => {
+      await work.alone(sessionId, async (held) => {
         const { snapshot, lacks } = await trash.copyOf(sessionId, events);
         const begins = { sessionId, lastSeq: 0, events: lacks, snapshot, ids: [] };
         if (lacks.length > 0) await commitAll(core.options.stores, [begins]);
-        else await sessions.save(snapshot);
+        else await sessions.save(snapshot, held);
         await trash.remove(sessionId);
       });
       projections.wake();

@@ -137,7 +137,7 @@ export class SessionWork {
    *
    * @throws SessionError `SESSION_BUSY`
    */
-  async alone<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
+  async alone<T>(sessionId: string, work: (held: HeldLease) => Promise<T>): Promise<T> {
     // The lease of a turn that runs here has the same owner.
     if (this.#deps.live.running(sessionId)) throw new SessionError("SESSION_BUSY");
     return await this.#withLease(sessionId, work);
@@ -210,16 +210,16 @@ export class SessionWork {
         return await work();
       } finally {
         session.held = undefined;
-        if (state.openCalls.length === 0) await this.#sessions.save(state.snapshot());
-        else await this.#touch(state);
+        if (state.openCalls.length === 0) await this.#sessions.save(state.snapshot(), held);
+        else await this.#touch(state, held);
       }
     });
   }
 
   /** No snapshot is taken while calls are open. The last one stays, with a new time of use. */
-  async #touch({ id, updatedAtMs }: SessionState): Promise<void> {
+  async #touch({ id, updatedAtMs }: SessionState, held: HeldLease): Promise<void> {
     const last = await this.#sessions.load(id);
-    if (last) await this.#sessions.save({ ...last, updated_at_ms: updatedAtMs });
+    if (last) await this.#sessions.save({ ...last, updated_at_ms: updatedAtMs }, held);
   }
 }
 

@@ -268,6 +268,24 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
     },
   },
   {
+    name: "who has lost the lease under which a snapshot was made does not save it",
+    async holds(open) {
+      const store = await open();
+      const [lost, taken] = [ann, ben].map((owner) => ({ key: "k", owner }));
+      await store.save(snapshot("s"), lost);
+      await store.acquire("k", ann, 1);
+      await store.save(snapshot("s", { seq: 2 }), lost);
+      while (!(await store.acquire("k", ben, HOUR_MS))) await sleep(1);
+      await store.save(snapshot("s", { seq: 3 }), lost);
+      assert.equal((await store.load("s"))?.seq, 2);
+      await store.delete("s");
+      await store.save(snapshot("s", { seq: 4 }), lost);
+      assert.deepEqual(await store.list({}), []);
+      await store.save(snapshot("s", { seq: 5 }), taken);
+      assert.equal((await store.load("s"))?.seq, 5);
+    },
+  },
+  {
     name: "snapshots and leases survive closing and opening again",
     durable: true,
     async holds(open) {

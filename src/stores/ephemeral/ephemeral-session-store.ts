@@ -3,6 +3,7 @@ import { callback, group, requireOptions } from "../../core/options.ts";
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import { type LoggedSource, passesSource, type SourceFilter } from "../../core/session-source.ts";
 import {
+  type HeldLease,
   isInForce,
   type LeaseInForce,
   type LeaseOwner,
@@ -24,7 +25,8 @@ export class EphemeralSessionStore implements SessionStore {
     this.#now = options.now ?? Date.now;
   }
 
-  async save(snapshot: SessionSnapshot): Promise<void> {
+  async save(snapshot: SessionSnapshot, held?: HeldLease): Promise<void> {
+    if (held && (this.#leases.get(held.key)?.owner.id ?? held.owner.id) !== held.owner.id) return;
     const saved = this.#snapshots.get(snapshot.id);
     if (!saved || saved.seq <= snapshot.seq) this.#snapshots.set(snapshot.id, snapshot);
   }

@@ -3,6 +3,7 @@ import { isSnapshot } from "../../core/event-shape.ts";
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import type { LoggedSource, SourceConditions, SourceFilter } from "../../core/session-source.ts";
 import type {
+  HeldLease,
   LeaseInForce,
   LeaseOwner,
   SessionQuery,
@@ -37,8 +38,8 @@ export class SqlSessionStore implements Asking<Required<SessionStore>> {
     this.#namespace = namespace;
   }
 
-  *save(snapshot: SessionSnapshot): Sql<void> {
-    yield* saveSnapshot(this.#namespace, snapshot);
+  *save(snapshot: SessionSnapshot, held?: HeldLease): Sql<void> {
+    yield* saveSnapshot(this.#namespace, snapshot, held);
   }
 
   *load(sessionId: string): Sql<SessionSnapshot | undefined> {
@@ -164,15 +165,27 @@ interface LeaseRow {
   readonly left_ms: number;
 }
 
-/** An older snapshot never replaces a newer one. */
-export function* saveSnapshot(namespace: string, snapshot: SessionSnapshot): Sql<void> {
+/**
+ * An older snapshot never replaces a newer one. The row of the lease is locked, so that no other process takes it while
+ * its owner saves.
+ */
+export function* saveSnapshot(
+  namespace: string,
+  snapshot: SessionSnapshot,
+  held?: HeldLease,
+): Sql<void> {
   yield* change(
-    sql`${(dialect: Dialect) => savedBy(dialect, namespace, snapshot)}`,
+    sql`${(dialect: Dialect) => savedBy(dialect, namespace, snapshot, held)}`,
     "write unsynced",
   );
 }
 
-function savedBy(dialect: Dialect, namespace: string, snapshot: SessionSnapshot): Statement {
+function savedBy(
+  dialect: Dialect,
+  namespace: string,
+  snapshot: SessionSnapshot,
+  held: HeldLease | undefined,
+): Statement {
   const { id, seq, updated_at_ms, archived, settings } = snapshot;
   const { labels, source } = settings;
   const columns: Record<string, Statement> = {
@@ -188,8 +201,16 @@ function savedBy(dialect: Dialect, namespace: string, snapshot: SessionSnapshot)
   }
   const names = Object.keys(columns);
   const set = names.map((name) => `${name} = excluded.${name}`).join(", ");
-  return sql`insert into rkat.snapshot as saved (namespace, session_id, ${words(names.join(", "))})
-    values (${namespace}, ${id}, ${joined(Object.values(columns), ", ")})
+  const into = sql`insert into rkat.snapshot as saved
+    (namespace, session_id, ${words(names.join(", "))})`;
+  const values = sql`${namespace}, ${id}, ${joined(Object.values(columns), ", ")}`;
+  const inserted = held
+    ? sql`with taken as (select owner from rkat.lease
+        where namespace = ${namespace} and key = ${held.key} ${dialect.lease.locked})
+      ${into} select ${values}
+        where not exists (select 1 from taken where owner <> ${held.owner.id})`
+    : sql`${into} values (${values})`;
+  return sql`${inserted}
     on conflict (namespace, session_id) do update set ${words(set)}
     where excluded.seq >= saved.seq`;
 }

@@ -31,6 +31,7 @@ const NUMBERED: Dialect = {
     now: () => sql``,
     span: () => sql``,
     ended: sql``,
+    locked: sql``,
     left: () => sql``,
   },
 };

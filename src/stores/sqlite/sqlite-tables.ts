@@ -82,6 +82,7 @@ const SQLITE: Dialect = {
     now: () => sql`${Date.now()}`,
     span: (ms) => sql`${ms}`,
     ended: words("0"),
+    locked: words(""),
     left: () => sql`held.expires_at_ms - ${Date.now()}`,
   },
 };
