@@ -196,6 +196,7 @@ export type {
   SessionForked,
   SessionSettings,
   StandingInstruction,
+  StateBefore,
   StoredEvent,
   SummaryReport,
   TextForgotten,

@@ -83,8 +83,8 @@ describe.each(KINDS)("a long session in %s", (kind) => {
     expect(sources.messageCount).toBe(2 * (changes * 200 - 3));
     expect(sources.messages[0]).toMatchObject({ text: "Ship 1000?" });
     expect(readSources).toBeLessThan(changes + 900);
-    const [back, readTurn] = await cost(service.bringBack({ sessionId, turn: 900 }));
-    expect(back).toMatchObject({ broughtBack: true });
+    const [shown, readTurn] = await cost(service.bringBack({ sessionId, turn: 900 }));
+    expect(shown).toMatchObject({ broughtBack: true });
     expect(readTurn).toBeLessThan(50);
 
     const [told, readCost] = await cost(service.sessionCost({ sessionId, limit: 20 }));
@@ -97,5 +97,23 @@ describe.each(KINDS)("a long session in %s", (kind) => {
     const whole = ledger.view(sessionId, totals);
     expect(told).toEqual(whole);
     expect(whole).toMatchObject({ calls: TURNS + changes, earlier: { turns: TURNS - 20 } });
+
+    // The compaction of turn 999 kept turn 997 and those after it.
+    const [fork, readFork] = await cost(
+      service.forkSession({ sessionId, event: (prompts[1100] ?? 0) - 1 }),
+    );
+    expect(fork.messages).toBe(2 * 103 + 1);
+    // What the fork shows, and what the compaction before it had: 406 messages at the most, each of two events.
+    expect(readFork).toBeLessThan(3600);
+    const undone = await cost(service.undoCompaction({ sessionId }));
+    expect(undone[0]).toMatchObject({ undone: true, messages: 407 + 2 * (TURNS % 200) });
+    expect(undone[1]).toBeLessThan(4800);
+    const redone = await cost(service.undoCompaction({ sessionId, redo: true }));
+    expect(redone[0]).toMatchObject({ undone: true, messages: 7 + 2 * (TURNS % 200) });
+    expect(redone[1]).toBeLessThan(4800);
+    // Compactions kept each of the histories apart, so going back to one shows all that was said since then.
+    const back = await cost(service.undoCompaction({ sessionId, event: compactions.at(-2) ?? 0 }));
+    expect(back[0]).toMatchObject({ undone: true, messages: 407 + 400 + 2 * (TURNS % 200) });
+    expect(back[1]).toBeLessThan(9600);
   });
 });

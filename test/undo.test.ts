@@ -146,6 +146,36 @@ test("what is forgotten after an undo is in no request any more, nor after the u
     await undo(project, sessionId, { redo });
   }
   expect(await nextRequest(sessionId)).not.toMatch(/okapi/);
+  const log = await Array.fromAsync(project.stores.events.read(sessionId, 0));
+  expect(JSON.stringify(log)).not.toMatch(/okapi/);
+  await expectEarlierHistories(project.stores, sessionId);
+});
+
+test("a log of an earlier version, whose compactions do not say what was before them, is undone and forked too", async () => {
+  const project = await openProject();
+  const { service, stores, say, nextRequest } = project;
+  const { sessionId } = await service.createSession({});
+  for (let turn = 0; turn < 5; turn += 1) await say(sessionId, `${turn} ${FILLER}`);
+  const whole = await nextRequest(sessionId);
+  await service.compact({ sessionId });
+  const { seq } = await service.read({ sessionId });
+  await say(sessionId, "And the ferry?");
+  const asked = await nextRequest(sessionId);
+  for await (const { event } of stores.events.read(sessionId, seq - 1, seq)) {
+    if (event.type !== "compaction_completed") throw new Error(event.type);
+    const { before, ...earlier } = event;
+    expect(before).toBeDefined();
+    const told = { type: "message_unpinned", message: 1 } as const;
+    const stored = { event_id: "unpinned", timestamp_ms: 1, event: told };
+    const last = await stores.events.lastSeq(sessionId);
+    await stores.events.redact(sessionId, last, [{ seq, event: earlier }], stored);
+  }
+  await undo(project, sessionId);
+  expect((await nextRequest(sessionId)).startsWith(whole.slice(0, -1))).toBe(true);
+  await undo(project, sessionId, { redo: true });
+  expect(await nextRequest(sessionId)).toBe(asked);
+  const fork = await service.forkSession({ sessionId, event: seq + 2 });
+  expect(fork.messages).toBe((await service.read({ sessionId })).history.length - 1);
 });
 
 test("messages that stay out take their tool calls and results along", async () => {

@@ -100,6 +100,35 @@ export const isSnapshot: Shape = fields({
 
 const approval = { approval_id: isText, id: isText, name: isText };
 
+/** What a model sees besides messages. */
+const besideMessages = {
+  pruned,
+  recalled: maybe(listOf(fields({ before: isNumber, text: isText, ids: listOf(isText) }))),
+  recall_refused: maybe(listOf(isText)),
+  brought_back: maybe(
+    listOf(
+      fields({ message: isNumber, after: isNumber, text: isText, images: maybe(listOf(block)) }),
+    ),
+  ),
+  pins: ids,
+  shown_task: orNull(fields({ after: isNumber, text: isText })),
+  denied: listOf(fields({ tool: isText, args: isText, reason: isText })),
+  instructions: listOf(fields({ id: isNumber, message: isNumber, text: isText })),
+  instructions_left_out: ids,
+  task,
+};
+const span = { from: isNumber, to: isNumber };
+const before = maybe(
+  fields({
+    ...besideMessages,
+    turns: isNumber,
+    message_count: isNumber,
+    history: listOf(fields({ ...span, turns_before: isNumber, ordinal: isNumber })),
+    summary: orNull(fields({ seq: isNumber, index: isNumber })),
+    recall_bar: maybe(fields({ score: isNumber, seq: isNumber })),
+  }),
+);
+
 /** What the events of a log have at least. Types that are not here have nothing that another part depends on. */
 const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
   session_created: fields({ settings: isSettings }),
@@ -141,12 +170,13 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
   tool_execution_timed_out: call,
   tool_result_received: call,
   compaction_completed: fields({
-    discarded: listOf(fields({ from: isNumber, to: isNumber })),
+    discarded: listOf(fields(span)),
     summary: orNull(isText),
     pruned,
     usage,
     model: maybe(isText),
     rewritten_tokens: maybe(isNumber),
+    before,
   }),
   compaction_failed: fields({ error: isText, usage: maybe(usage), model: maybe(isText) }),
   memory_recalled: fields({
@@ -166,6 +196,7 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
     rewritten_tokens: maybe(isNumber),
     usage: maybe(usage),
     model: maybe(isText),
+    before,
   }),
   compaction_undone: fields({ undone: isNumber, left_out: maybe(ids) }),
   messages_brought_back: fields({
@@ -185,20 +216,7 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
   history_inherited: fields({
     from: fields({ session: isText, event: isNumber }),
     summary: maybe(fields({ session: isText, event: isNumber, text: isText, index: isNumber })),
-    pruned,
-    recalled: maybe(listOf(fields({ before: isNumber, text: isText, ids: listOf(isText) }))),
-    recall_refused: maybe(listOf(isText)),
-    brought_back: maybe(
-      listOf(
-        fields({ message: isNumber, after: isNumber, text: isText, images: maybe(listOf(block)) }),
-      ),
-    ),
-    pins: ids,
-    shown_task: orNull(fields({ after: isNumber, text: isText })),
-    denied: listOf(fields({ tool: isText, args: isText, reason: isText })),
-    instructions: listOf(fields({ id: isNumber, message: isNumber, text: isText })),
-    instructions_left_out: ids,
-    task,
+    ...besideMessages,
     token_factors: recordOf(isNumber),
   }),
   text_forgotten: fields({ messages: ids, shortened: maybe(ids), events: ids }),

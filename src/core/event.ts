@@ -194,6 +194,7 @@ export type DurableEvent =
       readonly usage?: Usage;
       readonly model?: string;
       readonly plan?: CompactionPlan;
+      readonly before?: StateBefore;
     }
   | CompactionUndone
   | MessagesBroughtBack
@@ -351,7 +352,7 @@ export interface SessionForked {
  * The session began with the history of another one: the messages before this event are copies. The rest of what its
  * model sees is in here, with ids of the copies.
  */
-export interface HistoryInherited {
+export interface HistoryInherited extends BesideMessages {
   readonly type: "history_inherited";
   readonly from: {
     readonly session: string;
@@ -359,6 +360,12 @@ export interface HistoryInherited {
     readonly event: number;
   };
   readonly summary?: InheritedSummary;
+  /** What each model counts for an estimated token. */
+  readonly token_factors: Readonly<Record<string, number>>;
+}
+
+/** What a session has besides its messages, as far as its model sees it. */
+export interface BesideMessages {
   readonly pruned: readonly PrunedOutput[];
   readonly recalled?: readonly ShownRecords[];
   readonly brought_back?: readonly ShownMessage[];
@@ -369,8 +376,21 @@ export interface HistoryInherited {
   readonly denied: readonly DeniedCall[];
   readonly instructions: readonly HeldInstruction[];
   readonly instructions_left_out: readonly number[];
-  /** What each model counts for an estimated token. */
-  readonly token_factors: Readonly<Record<string, number>>;
+}
+
+/**
+ * What a session's model saw before a compaction, and where its messages are in the log. So an undo, and a fork at an
+ * earlier event, need not read the log before it.
+ */
+export interface StateBefore extends BesideMessages {
+  /** Whether the session was for memory. */
+  readonly memory: boolean;
+  readonly turns: number;
+  readonly message_count: number;
+  readonly history: readonly (DiscardedSpan & { readonly ordinal: number })[];
+  readonly summary: { readonly seq: number; readonly index: number } | null;
+  /** The score that the last records of memory had to reach, and the event that had it first. */
+  readonly recall_bar?: { readonly score: number; readonly seq: number };
 }
 
 export interface TextForgotten {
@@ -488,6 +508,8 @@ export interface CompactionCompleted {
   readonly rewritten_tokens?: number;
   /** What was kept and what was lost. Logs of earlier versions have no report. */
   readonly report?: CompactionReport;
+  /** Missing in logs of earlier versions. */
+  readonly before?: StateBefore;
 }
 
 /** Why this was done and not the other: a summary, or shortened tool output. Missing where cost decided nothing. */

@@ -1,7 +1,7 @@
 import { type AllowedCalls, covers } from "./approval.ts";
 import { BroughtBack, withBroughtBack } from "./brought-back.ts";
 import { CostTotals } from "./cost-totals.ts";
-import type { SessionSettings, StoredEvent } from "./event.ts";
+import type { SessionSettings, StateBefore, StoredEvent } from "./event.ts";
 import type { KnownFork } from "./fork.ts";
 import { HistoryChanges } from "./history-changes.ts";
 import type { HistoryEntry } from "./history-entry.ts";
@@ -71,8 +71,10 @@ export class SessionState {
   readonly appended = new AppendedBatches();
   #history = new SessionHistory();
   #assembler = new MessageAssembler();
-  /** Whether the log has to be read again: texts in it were forgotten, or what had left the history is back. */
-  #isOutdated = false;
+  /** Texts in the log were forgotten, so it has to be read again. */
+  #hasForgotten = false;
+  /** What had left the history since this event is back, so the log has to be read again from there. */
+  #undone: number | undefined;
 
   constructor(id: string) {
     this.id = id;
@@ -221,10 +223,10 @@ export class SessionState {
         return;
       case "compaction_undone":
         this.lastInputTokens = 0;
-        this.#isOutdated = true;
+        this.#undone = event.undone;
         return;
       case "text_forgotten":
-        this.#isOutdated = true;
+        this.#hasForgotten = true;
         return;
     }
   }
@@ -285,6 +287,21 @@ export class SessionState {
     };
   }
 
+  /** What an undo of the next event goes on from. Undefined while calls wait for their results: the log has to be read then. */
+  get before(): StateBefore | undefined {
+    if (this.openCalls.length > 0) return undefined;
+    const { history_tokens: _, ...history } = this.#history.snapshot();
+    return {
+      memory: this.settings.memory,
+      turns: this.turns,
+      message_count: this.messageCount,
+      ...history,
+      ...this.recalled.snapshot(),
+      ...this.broughtBack.snapshot(),
+      ...this.working.snapshot(),
+    };
+  }
+
   /**
    * The state at `snapshot`, caught up with the log. It reads the messages of the history, and the
    * events after the snapshot.
@@ -292,93 +309,182 @@ export class SessionState {
   static async restore(snapshot: SessionSnapshot, read: ReadLog): Promise<SessionState> {
     const state = new SessionState(snapshot.id);
     state.settings = snapshot.settings;
-    for (const run of snapshot.history) {
-      state.messageCount = run.ordinal;
-      state.turns = run.turns_before;
-      for await (const stored of read(run.from - 1, run.to)) {
-        const completed = state.#assembler.push(stored);
-        if (completed) state.#append(completed);
-        state.recordedCompactions += Number(isRecordedCompaction(stored.event));
-      }
-    }
-    state.#history.prune(snapshot.pruned, state.settings.model);
-    if (snapshot.summary) {
-      const { seq } = snapshot.summary;
-      for await (const { event, timestamp_ms } of read(seq - 1, seq)) {
-        const summary = summaryIn(event);
-        if (summary === null) continue;
-        state.#history.insertSummary(snapshot.summary, timestamp_ms, summary);
-      }
-    }
+    await state.#restoreHistory(snapshot, read);
     // An earlier version did not count them.
     const { recorded_compactions = state.recordedCompactions } = snapshot;
-    Object.assign(state, scalarsOf(snapshot), { recordedCompactions: recorded_compactions });
-    state.working.restore(snapshot);
-    state.recalled.restore(snapshot);
-    state.broughtBack.restore(snapshot);
-    state.cache.restore(snapshot);
-    state.cost = snapshot.cost && CostTotals.restore(snapshot.cost, snapshot.settings.model);
-    if (snapshot.token_counts) state.counts.restore(snapshot.token_counts);
-    if (snapshot.appended) state.appended.restore(snapshot.appended);
+    state.#restoreRest({ ...snapshot, recorded_compactions });
     await state.catchUp(read);
     return state;
+  }
+
+  async #restoreHistory(
+    { history, pruned, summary: place }: Pick<SessionSnapshot, "history" | "pruned" | "summary">,
+    read: ReadLog,
+  ): Promise<void> {
+    for (const run of history) {
+      this.messageCount = run.ordinal;
+      this.turns = run.turns_before;
+      for await (const stored of read(run.from - 1, run.to)) {
+        const completed = this.#assembler.push(stored);
+        if (completed) this.#append(completed);
+        this.recordedCompactions += Number(isRecordedCompaction(stored.event));
+      }
+    }
+    this.#history.prune(pruned, this.settings.model);
+    if (!place) return;
+    for await (const { event, timestamp_ms } of read(place.seq - 1, place.seq)) {
+      const summary = summaryIn(event);
+      if (summary !== null) this.#history.insertSummary(place, timestamp_ms, summary);
+    }
+  }
+
+  #restoreRest(snapshot: SessionSnapshot): void {
+    Object.assign(this, scalarsOf(snapshot));
+    this.working.restore(snapshot);
+    this.recalled.restore(snapshot);
+    this.broughtBack.restore(snapshot);
+    this.cache.restore(snapshot);
+    this.cost = snapshot.cost && CostTotals.restore(snapshot.cost, snapshot.settings.model);
+    if (snapshot.token_counts) this.counts.restore(snapshot.token_counts);
+    if (snapshot.appended) this.appended.restore(snapshot.appended);
   }
 
   /** The state after the events of a log up to `toSeq`. With an undo in it, the log is read twice. */
   static async fold(id: string, read: ReadLog, toSeq?: number): Promise<SessionState> {
     const changes = new HistoryChanges();
-    const state = new SessionState(id);
+    let state = new SessionState(id);
     let last = 0;
     for await (const stored of read(0, toSeq)) {
       changes.note(stored);
       if (!changes.hasUndo) state.apply(stored);
       last = stored.seq;
     }
-    if (changes.hasUndo) return await SessionState.after(id, read(0, last), changes);
-    state.#isOutdated = false;
+    if (changes.hasUndo) {
+      const isUndone = changes.undoneBefore();
+      state = new SessionState(id);
+      for await (const stored of read(0, last)) state.apply(stored, isUndone(stored.seq));
+    }
+    state.#undone = undefined;
+    state.#hasForgotten = false;
     return state;
   }
 
-  /** The state after the events of a log, without the changes of its history that are undone. */
-  static async after(
-    id: string,
-    log: AsyncIterable<StoredEvent>,
-    changes: HistoryChanges,
+  /** This state without a change of its history, and without all changes after that one. Not while calls wait. */
+  async without(undone: number, read: ReadLog): Promise<SessionState> {
+    const state = new SessionState(this.id);
+    state.#restoreRest(this.snapshot());
+    const undo = { seq: this.seq + 1, event: { type: "compaction_undone", undone } } as const;
+    state.#showAs(await this.#foldedSince(await changeBelow(undone, read), read, { undo }));
+    return state;
+  }
+
+  /**
+   * This session as it was after an earlier event, as far as a fork goes on from it. `since` is a change of the history
+   * that was in force then: the log before it is not read.
+   */
+  async earlier(toSeq: number, since: number | undefined, read: ReadLog): Promise<SessionState> {
+    const change = since === undefined ? undefined : await changeBelow(since, read);
+    const state = await this.#foldedSince(change, read, { toSeq });
+    state.counts.restore(this.counts.snapshot());
+    return state;
+  }
+
+  /**
+   * What the model sees of this session, folded from a change of the history on, or from the beginning of the log:
+   *
+   *     log     ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪
+   *     change                      ▪ has what the model saw before it
+   *     read          ─    ──       ────────────────
+   */
+  async #foldedSince(
+    change: ChangeOfHistory | undefined,
+    read: ReadLog,
+    { toSeq = this.seq, undo }: { toSeq?: number; undo?: UncommittedUndo },
   ): Promise<SessionState> {
-    const state = new SessionState(id);
+    const state = new SessionState(this.id);
+    if (change) {
+      const { before } = change;
+      state.settings = { ...this.settings, memory: before.memory };
+      await state.#restoreHistory(before, read);
+      state.turns = before.turns;
+      state.messageCount = before.message_count;
+      state.working.restore(before);
+      state.recalled.restore(before);
+      state.broughtBack.restore(before);
+    }
+    const begins = (change?.seq ?? 1) - 1;
+    const changes = new HistoryChanges();
+    for await (const stored of read(begins, toSeq)) changes.note(stored);
+    if (undo) changes.note(undo);
     const isUndone = changes.undoneBefore();
-    for await (const stored of log) state.apply(stored, isUndone(stored.seq));
-    state.#isOutdated = false;
+    for await (const stored of read(begins, toSeq)) state.apply(stored, isUndone(stored.seq));
     return state;
   }
 
-  /** Like `apply`, and reads the log up to the event where that brings back what had left the history. */
+  /** Like `apply`, and reads the log where that brings back what had left the history. */
   async follow(stored: StoredEvent, read: ReadLog): Promise<void> {
     this.apply(stored);
-    if (stored.event.type !== "compaction_undone") return;
-    this.#become(await SessionState.fold(this.id, read, stored.seq));
+    if (stored.event.type === "compaction_undone") await this.#takeBack(stored.event.undone, read);
   }
 
   /** Whether `catchUp` has to read the log before the history is right. */
   get isOutdated(): boolean {
-    return this.#isOutdated;
+    return this.#hasForgotten || this.#undone !== undefined;
   }
 
   /**
-   * Applies the events that this and other processes have appended. When texts were forgotten, or a
-   * compaction was undone, it reads the whole log again.
+   * Applies the events that this and other processes have appended. When a compaction was undone, it reads the log
+   * again from there. When texts were forgotten, it reads all of it.
    */
   async catchUp(read: ReadLog): Promise<void> {
     for await (const stored of read(this.seq)) this.apply(stored);
-    if (this.#isOutdated) this.#become(await SessionState.fold(this.id, read));
+    if (this.#hasForgotten) this.#become(await SessionState.fold(this.id, read));
+    else if (this.#undone !== undefined) await this.#takeBack(this.#undone, read);
+  }
+
+  async #takeBack(undone: number, read: ReadLog): Promise<void> {
+    this.#showAs(await this.#foldedSince(await changeBelow(undone, read), read, {}));
+    this.#undone = undefined;
+  }
+
+  /** Its model sees from now on what that of `fresh` sees. */
+  #showAs(fresh: SessionState): void {
+    const { clearings } = this.recalled;
+    const { working, recalled, broughtBack } = fresh;
+    Object.assign(this, { working, recalled, broughtBack });
+    this.recalled.clearings = clearings + 1;
+    this.#history = fresh.#history;
   }
 
   #become(fresh: SessionState): void {
     Object.assign(this, fresh);
     this.#history = fresh.#history;
     this.#assembler = fresh.#assembler;
-    this.#isOutdated = false;
+    this.#hasForgotten = false;
+    this.#undone = undefined;
   }
+}
+
+/** A change of the history that says what the model saw before it. */
+interface ChangeOfHistory {
+  readonly seq: number;
+  readonly before: StateBefore;
+}
+
+interface UncommittedUndo {
+  readonly seq: number;
+  readonly event: { readonly type: "compaction_undone"; readonly undone: number };
+}
+
+/** The change that an undo takes back, through undos of undos. Undefined when it does not say what was there before. */
+async function changeBelow(seq: number, read: ReadLog): Promise<ChangeOfHistory | undefined> {
+  for await (const { event } of read(seq - 1, seq)) {
+    if (event.type === "compaction_undone") return await changeBelow(event.undone, read);
+    return "before" in event && typeof event.before === "object"
+      ? { seq, before: event.before }
+      : undefined;
+  }
+  return undefined;
 }
 
 /** Events that put another history in the place of the last one, or show something beside it. */

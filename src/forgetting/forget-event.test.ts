@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { DurableEvent } from "../core/event.ts";
+import type { DurableEvent, StateBefore } from "../core/event.ts";
 import { NO_USAGE } from "../core/usage.ts";
 import { FORGETTING, forgottenEvent, withoutCopies } from "./forget-event.ts";
 import { ForgottenPhrases } from "./forgotten-phrases.ts";
@@ -11,6 +11,23 @@ const said = (text: string) => `${text}: ${SECRET}.`;
 
 type Type = DurableEvent["type"];
 type Sample<Of extends Type> = Extract<DurableEvent, { readonly type: Of }>;
+
+const BEFORE: StateBefore = {
+  memory: true,
+  turns: 1,
+  message_count: 2,
+  history: [{ from: 2, to: 3, turns_before: 0, ordinal: 0 }],
+  summary: null,
+  pruned: [],
+  pins: [2],
+  task: { goal: said("Goal"), sub_tasks: [], scratchpad: { note: said("Note") }, active_files: [] },
+  shown_task: { after: 2, text: said("Task") },
+  denied: [{ tool: "send", args: "{}", reason: said("No") }],
+  instructions: [{ id: 1, message: 2, text: said("Never") }],
+  instructions_left_out: [],
+  recalled: [{ before: 2, text: said("Record"), ids: ["s:1"] }],
+  brought_back: [{ message: 2, after: 3, text: said("Brought") }],
+};
 
 /** One event of each type, with the text wherever an event may have one. */
 const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
@@ -119,6 +136,7 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
     pruned: [],
     summarised_by: "model",
     usage: NO_USAGE,
+    before: BEFORE,
   },
   compaction_failed: { type: "compaction_failed", error: said("Error"), reason: "summary_failed" },
   memory_recalled: {
@@ -131,6 +149,7 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
     pruned: [],
     tokens_before: 1,
     tokens_after: 1,
+    before: BEFORE,
   },
   compaction_undone: { type: "compaction_undone", undone: 1, left_out: [2] },
   messages_brought_back: {

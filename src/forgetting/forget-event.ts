@@ -1,5 +1,6 @@
 import type { AllowedCalls } from "../core/approval.ts";
 import type {
+  BesideMessages,
   DurableEvent,
   HistoryInherited,
   HostItemsChanged,
@@ -185,9 +186,12 @@ export const FORGETTING: Rows = {
   compaction_started: NO_TEXT,
   compaction_completed: {
     copies: (event, phrases) =>
-      event.summary === null
-        ? event
-        : { ...event, summary: phrases.removeFrom(event.summary, "part") },
+      beforeWithout(
+        event.summary === null
+          ? event
+          : { ...event, summary: phrases.removeFrom(event.summary, "part") },
+        phrases,
+      ),
   },
   compaction_failed: { copies: errorWithout },
   memory_recalled: {
@@ -199,7 +203,7 @@ export const FORGETTING: Rows = {
       })),
     }),
   },
-  tool_output_pruned: NO_TEXT,
+  tool_output_pruned: { copies: beforeWithout },
   compaction_undone: NO_TEXT,
   messages_brought_back: {
     copies: (event, phrases) => ({
@@ -322,17 +326,33 @@ function withoutItsSummary(value: unknown): unknown {
 
 /** What a fork has of the other session, besides its messages. */
 function inheritedWithout(event: HistoryInherited, phrases: ForgottenPhrases): HistoryInherited {
+  const { summary } = event;
+  const rest = besideWithout(event, phrases);
+  if (!summary) return rest;
+  return { ...rest, summary: { ...summary, text: phrases.removeFrom(summary.text, "part") } };
+}
+
+function beforeWithout<Event extends { readonly before?: BesideMessages }>(
+  event: Event,
+  phrases: ForgottenPhrases,
+): Event {
+  return event.before ? { ...event, before: besideWithout(event.before, phrases) } : event;
+}
+
+function besideWithout<Beside extends BesideMessages>(
+  beside: Beside,
+  phrases: ForgottenPhrases,
+): Beside {
   const without = (text: string) => phrases.removeFrom(text, "part");
-  const { summary, recalled, shown_task: shown, brought_back: brought } = event;
+  const { recalled, shown_task: shown, brought_back: brought } = beside;
   return {
-    ...event,
-    ...(summary ? { summary: { ...summary, text: without(summary.text) } } : {}),
+    ...beside,
     ...(recalled ? { recalled: recalled.map((one) => ({ ...one, text: without(one.text) })) } : {}),
     ...(brought ? { brought_back: brought.map((each) => broughtWithout(each, phrases)) } : {}),
-    task: inJson(event.task, without) as typeof event.task,
+    task: inJson(beside.task, without) as typeof beside.task,
     shown_task: shown && { ...shown, text: without(shown.text) },
-    denied: inJson(event.denied, without) as typeof event.denied,
-    instructions: heldWithout(event.instructions, phrases),
+    denied: inJson(beside.denied, without) as typeof beside.denied,
+    instructions: heldWithout(beside.instructions, phrases),
   };
 }
 

@@ -52,6 +52,8 @@ const PLACES: Partial<Record<Redaction["event"]["type"], CleanedPlace>> = {
 export function cleanedPlaces(
   redactions: readonly Redaction[],
   history: readonly HistoryEntry[],
+  /** `seq` of the events that only repeat what others say. */
+  repeating: ReadonlySet<number> = new Set(),
 ): readonly Cleaned[] {
   const changed = new Set(redactions.map(({ seq }) => seq));
   const isShown = history.some(({ from, id }) => {
@@ -60,8 +62,8 @@ export function cleanedPlaces(
   });
   return sumCleaned([
     { place: "log", count: redactions.length },
-    ...redactions.flatMap(({ event }) => {
-      const place = PLACES[event.type];
+    ...redactions.flatMap(({ seq, event }) => {
+      const place = repeating.has(seq) ? undefined : PLACES[event.type];
       return place ? [{ place, count: 1 }] : [];
     }),
     { place: "window", count: isShown ? 1 : 0 },

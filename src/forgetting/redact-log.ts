@@ -3,10 +3,12 @@ import {
   type Cleaned,
   type DurableEvent,
   type HostItemsChanged,
+  type StateBefore,
   type StoredEvent,
   sumCleaned,
 } from "../core/event.ts";
 import type { EventStore, Redaction } from "../core/event-store.ts";
+import { given } from "../core/fields.ts";
 import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import { newId } from "../core/ids.ts";
@@ -54,6 +56,8 @@ export async function redactLog(
   deleted: readonly Cleaned[] = [],
 ): Promise<readonly Cleaned[]> {
   const redactions: Redaction[] = [];
+  /** Those that only repeat what others say. */
+  const repeating = new Set<number>();
   /** Removed texts of people, models and tools, as a transcript may have them. */
   const gone: string[] = [];
   const redacted = new RedactedLog(state.id, (after, to) => events.read(state.id, after, to));
@@ -64,12 +68,13 @@ export async function redactLog(
     const event = await redacted.push(stored, now);
     if (event === stored.event) continue;
     redactions.push({ seq: stored.seq, event });
+    if (saysTheSame(event, stored.event)) repeating.add(stored.seq);
     gone.push(...importableTexts(stored.event));
   }
   if (redactions.length === 0) return [];
   // Before the log: after a kill in between, forgetting it again does the rest.
   await forgotten?.add(state.id, gone);
-  const cleaned = cleanedPlaces(redactions, redacted.history);
+  const cleaned = cleanedPlaces(redactions, redacted.history, repeating);
   // The snapshot first: it repeats parts of the log, and a kill in between must not leave them there.
   await sessions.save(redacted.snapshot, held);
   const { messages, shortened } = source;
@@ -109,6 +114,11 @@ export function logRedactor(
       ? untitled(without)
       : without;
   };
+}
+
+/** Whether two forms of an event differ in nothing but what the model saw before it. */
+function saysTheSame(one: DurableEvent, other: DurableEvent): boolean {
+  return jsonText({ ...one, before: null }) === jsonText({ ...other, before: null });
 }
 
 /** The texts by which an import knows a message again. */
@@ -187,11 +197,24 @@ class RedactedLog {
 
   #rewritten({ event }: StoredEvent, rest: DurableEvent): DurableEvent {
     if (rest.type === "host_items_changed") return this.#rewrittenItems(event, rest);
+    if (event.type === "tool_output_pruned") return this.#withBefore(event);
     if (event.type !== "compaction_completed") return rest;
     const parts = compactedParts(this.#state.history, event);
-    if (rest === event && !parts.discarded.some((entry) => this.#hasChanged(entry))) return event;
-    const rewritten = withRewrittenSummary(event, parts);
+    const isTold = rest.type === "compaction_completed" && rest.summary !== event.summary;
+    if (!isTold && !parts.discarded.some((entry) => this.#hasChanged(entry))) {
+      return this.#withBefore(event);
+    }
+    const rewritten = this.#withBefore(withRewrittenSummary(event, parts));
     return jsonText(rewritten) === jsonText(event) ? event : rewritten;
+  }
+
+  /** What the model saw before a change repeats parts of the log, so it is folded again. */
+  #withBefore<Event extends { readonly before?: StateBefore }>(event: Event): Event {
+    if (!event.before) return event;
+    const { before: was, ...rest } = event;
+    const { before } = this.#state;
+    const isSame = before !== undefined && jsonText(before) === jsonText(was);
+    return isSame ? event : ({ ...rest, ...given({ before }) } as Event);
   }
 
   #rewrittenItems(event: DurableEvent, rest: HostItemsChanged): DurableEvent {

@@ -193,8 +193,12 @@ function emptiedEvent(event: DurableEvent): DurableEvent {
     }
     case "tool_approval_requested":
       return { ...event, args: emptiedJson(event.args), goal: FORGOTTEN };
+    case "tool_output_pruned": {
+      const { before: _, ...rest } = event;
+      return rest;
+    }
     case "compaction_completed": {
-      const { report: _, ...rest } = event;
+      const { report: _, before: __, ...rest } = event;
       return rest.summary === null ? rest : { ...rest, summary: FORGOTTEN };
     }
     default:

@@ -1,4 +1,4 @@
-import type { DurableEvent, HistoryInherited, SessionSettings } from "../core/event.ts";
+import type { BesideMessages, DurableEvent, SessionSettings } from "../core/event.ts";
 import { changedJson, jsonText } from "../core/json-values.ts";
 import type { AssistantBlock, ContentBlock, Message } from "../core/message.ts";
 import { type OnRedacted, redactSecrets } from "./redact-secrets.ts";
@@ -101,7 +101,11 @@ export function redactEvent(event: DurableEvent): DurableEvent {
     case "tool_execution_completed":
       return { ...event, result: redactSecrets(event.result) };
     case "compaction_completed":
-      return event.summary === null ? event : { ...event, summary: redactSecrets(event.summary) };
+      return withRedactedBefore(
+        event.summary === null ? event : { ...event, summary: redactSecrets(event.summary) },
+      );
+    case "tool_output_pruned":
+      return withRedactedBefore(event);
     case "memory_recalled":
       return { ...event, records: redactJson(event.records) };
     case "messages_brought_back":
@@ -109,8 +113,13 @@ export function redactEvent(event: DurableEvent): DurableEvent {
         ...event,
         messages: event.messages.map((each) => ({ ...each, text: redactSecrets(each.text) })),
       };
-    case "history_inherited":
-      return redactInherited(event);
+    case "history_inherited": {
+      const { summary } = event;
+      const rest = redactBeside(event);
+      return summary
+        ? { ...rest, summary: { ...summary, text: redactSecrets(summary.text) } }
+        : rest;
+    }
     case "task_updated":
       return { ...event, changed: redactJson(event.changed) };
     default:
@@ -139,7 +148,6 @@ type WithoutText = Extract<
       | "tool_result_received"
       | "context_overflow"
       | "compaction_started"
-      | "tool_output_pruned"
       | "compaction_undone"
       | "recall_refused"
       | "recall_allowed"
@@ -151,13 +159,18 @@ type WithoutText = Extract<
   }
 >;
 
-function redactInherited(event: HistoryInherited): HistoryInherited {
-  const { summary, recalled, shown_task: shown, task, denied, instructions } = event;
+function withRedactedBefore<Event extends { readonly before?: BesideMessages }>(
+  event: Event,
+): Event {
+  return event.before ? { ...event, before: redactBeside(event.before) } : event;
+}
+
+function redactBeside<Beside extends BesideMessages>(beside: Beside): Beside {
+  const { recalled, shown_task: shown, task, denied, instructions } = beside;
   return {
-    ...event,
-    ...(summary ? { summary: { ...summary, text: redactSecrets(summary.text) } } : {}),
+    ...beside,
     ...(recalled ? { recalled: redactJson(recalled) } : {}),
-    ...(event.brought_back ? { brought_back: redactJson(event.brought_back) } : {}),
+    ...(beside.brought_back ? { brought_back: redactJson(beside.brought_back) } : {}),
     task: redactJson(task),
     shown_task: shown && { ...shown, text: redactSecrets(shown.text) },
     denied: redactJson(denied),

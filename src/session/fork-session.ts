@@ -9,6 +9,7 @@ import { OWN_AGENT } from "../core/session-source.ts";
 import { type ReadLog, SessionState } from "../core/session-state.ts";
 import { inheritedEvents } from "./inherited-events.ts";
 import { LiveSession } from "./live-sessions.ts";
+import { type EventIndex, recentChanges } from "./log-index.ts";
 import type { ServiceCore } from "./service-core.ts";
 
 /**
@@ -30,7 +31,7 @@ export async function forkSession(
     const now = saved
       ? await SessionState.restore(saved, read)
       : await SessionState.fold(sessionId, read);
-    const then = event === seq ? now : await SessionState.fold(sessionId, read, event);
+    const then = event === seq ? now : await earlierState(now, event, { events, read });
     requireAnswered(then, asked);
     const id = newId();
     // Not later than the fork, so that the session used last is the fork.
@@ -54,6 +55,20 @@ export async function forkSession(
     const { history, historyTokens } = fork;
     return { sessionId: id, event, messages: history.length, historyTokens };
   });
+}
+
+/** The session after an earlier event. It reads what the model saw then, and the log since the compaction before. */
+async function earlierState(
+  now: SessionState,
+  toSeq: number,
+  { events, read }: { readonly events: EventIndex; readonly read: ReadLog },
+): Promise<SessionState> {
+  let since: number | undefined;
+  for await (const changes of recentChanges(events, { sessionId: now.id, afterSeq: 0, toSeq })) {
+    since = changes.inForce().at(-1);
+    if (since !== undefined) break;
+  }
+  return await now.earlier(toSeq, since, read);
 }
 
 /**

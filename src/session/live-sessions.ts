@@ -9,6 +9,7 @@ import {
   type TransientEvent,
 } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
+import { given } from "../core/fields.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import { newId } from "../core/ids.ts";
 import { WRAPPED_NESTING_MAX, withinNesting } from "../core/json-values.ts";
@@ -192,10 +193,10 @@ export class LiveSession implements TurnLog {
   async #append(events: readonly DurableEvent[]): Promise<void> {
     if (events.length === 0) return;
     const { state } = this;
-    const batch: NewEvent[] = events.map((event) => ({
+    const batch: NewEvent[] = events.map((event, index) => ({
       event_id: newId(),
       timestamp_ms: Date.now(),
-      event: withinNesting(event, WRAPPED_NESTING_MAX),
+      event: withinNesting(index === 0 ? withBefore(event, state) : event, WRAPPED_NESTING_MAX),
     }));
     const firstSeq = state.seq + 1;
     await this.#events.append(state.id, state.seq, batch, this.held);
@@ -225,4 +226,10 @@ export class LiveSession implements TurnLog {
   #tell(event: EventEnvelope): void {
     for (const listener of this.#listeners) listener(event);
   }
+}
+
+/** A change of the history says what was there before it, for those who undo it. */
+function withBefore(event: DurableEvent, state: SessionState): DurableEvent {
+  if (event.type !== "compaction_completed" && event.type !== "tool_output_pruned") return event;
+  return { ...event, ...given({ before: state.before }) };
 }

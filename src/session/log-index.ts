@@ -1,5 +1,6 @@
 import type { StoredEvent } from "../core/event.ts";
 import type { EventStore, IndexedKind } from "../core/event-store.ts";
+import { HistoryChanges } from "../core/history-changes.ts";
 import { beginsTurn } from "../core/turn.ts";
 
 /** What of an event store finds events without reading the log up to them. */
@@ -7,6 +8,8 @@ export type EventIndex = Pick<EventStore, "read" | "readKinds" | "turnsAt">;
 
 /** Events of one page. */
 const PAGE = 100;
+/** Changes of a history that are read before it is known how many are needed. */
+const RECENT = 8;
 
 /** Kinds of events that change a history as a whole. */
 const CHANGES = [
@@ -26,14 +29,37 @@ interface LogPart {
 /** What changed a history as a whole in a part of a log, oldest first. It reads nothing else, and pages of that. */
 export async function changesIn(
   events: EventIndex,
-  { sessionId, afterSeq, toSeq }: LogPart,
+  part: LogPart,
 ): Promise<readonly StoredEvent[]> {
   const found: StoredEvent[] = [];
-  for (let end = toSeq; ; ) {
-    const page = await lastOf(events, CHANGES, { sessionId, afterSeq, toSeq: end }, PAGE);
+  for await (const page of changesBackwards(events, part, PAGE)) found.unshift(...page);
+  return found;
+}
+
+/** The newest changes of a history, and after that more and more of them. It reads no further than it is asked. */
+export async function* recentChanges(
+  events: EventIndex,
+  part: LogPart,
+): AsyncGenerator<HistoryChanges> {
+  const found: StoredEvent[] = [];
+  for await (const page of changesBackwards(events, part, RECENT)) {
     found.unshift(...page);
+    const changes = new HistoryChanges();
+    for (const stored of found) changes.note(stored);
+    yield changes;
+  }
+}
+
+async function* changesBackwards(
+  events: EventIndex,
+  { sessionId, afterSeq, toSeq }: LogPart,
+  limit: number,
+): AsyncGenerator<readonly StoredEvent[]> {
+  for (let end = toSeq; ; ) {
+    const page = await lastOf(events, CHANGES, { sessionId, afterSeq, toSeq: end }, limit);
     const [first] = page;
-    if (!first || page.length < PAGE) return found;
+    if (first) yield page;
+    if (!first || page.length < limit) return;
     end = first.seq - 1;
   }
 }

@@ -5,11 +5,11 @@ import { HistoryChanges } from "../core/history-changes.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import { newId } from "../core/ids.ts";
 import { toolResults } from "../core/message.ts";
-import type { UndoCompaction, UndoOutcome } from "../core/operations/history.ts";
+import type { UndoOutcome } from "../core/operations/history.ts";
 import type { CheckedRequest } from "../core/operations.ts";
-import { type ReadLog, SessionState } from "../core/session-state.ts";
+import type { ReadLog, SessionState } from "../core/session-state.ts";
 import { startsTurn } from "../core/turn.ts";
-import { changesIn } from "./log-index.ts";
+import { type EventIndex, recentChanges } from "./log-index.ts";
 import type { ServiceCore, ToolsOf } from "./service-core.ts";
 import { type Room, roomFor } from "./window-room.ts";
 
@@ -24,15 +24,11 @@ export async function undoCompaction(
   return await work.run(sessionId, {}, async (session) => {
     const { state } = session;
     if (state.openCalls.length > 0) throw new SessionError("APPROVAL_REQUIRED");
-    const changes = new HistoryChanges();
-    const part = { sessionId, afterSeq: 0, toSeq: state.seq };
-    for (const stored of await changesIn(options.stores.events, part)) changes.note(stored);
-    const undone = undoneBy(request, changes);
+    const undone = await undoneBy(request, options.stores.events, state.seq);
     const inHistory = new Set(state.history.map(idOf));
     const returned = ({ history }: SessionState) =>
       history.filter(({ id, ordinal }) => ordinal >= 0 && !inHistory.has(id));
-    changes.note({ seq: state.seq + 1, event: { type: "compaction_undone", undone } });
-    const after = await SessionState.after(sessionId, read(0, state.seq), changes);
+    const after = await state.without(undone, read);
     const leftOut = stayingOut(leaveOut, after, new Set(returned(after).map(idOf)));
     const event: CompactionUndone = {
       type: "compaction_undone",
@@ -60,13 +56,28 @@ export async function undoCompaction(
   });
 }
 
-/** @throws SessionError `NOT_POSSIBLE` */
-function undoneBy({ event, redo }: UndoCompaction, changes: HistoryChanges): number {
+/**
+ * The change that is undone. It reads the changes since then.
+ *
+ * @throws SessionError `NOT_POSSIBLE`
+ */
+async function undoneBy(
+  { sessionId, event, redo }: CheckedRequest<"undoCompaction">,
+  events: EventIndex,
+  toSeq: number,
+): Promise<number> {
+  let changes = new HistoryChanges();
+  for await (const recent of recentChanges(events, { sessionId, afterSeq: 0, toSeq })) {
+    changes = recent;
+    if (redo) break;
+    const last = changes.inForce().at(-1);
+    if (event === undefined && last !== undefined) return last;
+    if (event !== undefined && changes.canUndo(event)) return event;
+  }
   if (redo) return changes.lastUndo ?? refuse("The last change of the history was no undo.");
+  if (event === undefined) return refuse("There is no compaction to undo.");
   const inForce = changes.inForce();
   const last = inForce.at(-1);
-  if (event === undefined) return last ?? refuse("There is no compaction to undo.");
-  if (changes.canUndo(event)) return event;
   const which =
     last === undefined
       ? "There is no compaction to undo."

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
+import type { DurableEvent } from "../../src/core/event.ts";
 import { HistoryChanges } from "../../src/core/history-changes.ts";
 import type { HistoryEntry } from "../../src/core/history-entry.ts";
 import type { Message } from "../../src/core/message.ts";
@@ -22,7 +23,7 @@ const COMPACTION = {
   summarizer: scriptedModel(() => "The harbour was quiet in the evening, and the tide came in."),
 } as const;
 
-/** The history before each of its changes is, message for message, what a fold of the log up to there gives. */
+/** The history before each of its changes is, message for message, what a fold of the log up to there gives, and the change says so. */
 export async function expectEarlierHistories({ events }: Stores, sessionId: string): Promise<void> {
   const read = (after: number, to?: number) => events.read(sessionId, after, to);
   const toSeq = await events.lastSeq(sessionId);
@@ -31,12 +32,20 @@ export async function expectEarlierHistories({ events }: Stores, sessionId: stri
   for (const stored of changes) fold.note(stored);
   const told = ({ entries }: { readonly entries: readonly HistoryEntry[] }) =>
     entries.map(({ ordinal, ...entry }) => ({ ...entry, isSummary: ordinal < 0 }));
-  for (const { seq } of [...changes, { seq: toSeq + 1 }]) {
+  for (const change of [...changes, { seq: toSeq + 1 }]) {
+    const { seq } = change;
     const folded = await SessionState.fold(sessionId, read, seq - 1);
+    if ("event" in change && isOfHistory(change.event)) {
+      expect(change.event.before).toEqual(folded.before);
+    }
     const { model } = folded.settings;
     const found = await historyBefore(events, { sessionId, model, seq, changes, fold });
     expect(told(found)).toEqual(told({ entries: folded.history }));
   }
+}
+
+function isOfHistory(event: DurableEvent) {
+  return event.type === "compaction_completed" || event.type === "tool_output_pruned";
 }
 
 /** A service over a project's stores, and what its model would be sent next. */

@@ -13,13 +13,17 @@ export async function longSession(stores: Stores, turns: number) {
   const service = createSessionService({ model: scriptedModel(() => "Noted."), stores });
   const { sessionId } = await service.createSession({ memory: false });
   await service.close();
-  const events = longLog(turns);
+  const events: NewEvent[] = [];
   const state = await SessionState.fold(sessionId, (after, to) =>
     stores.events.read(sessionId, after, to),
   );
   const { seq } = state;
-  for (const [index, event] of events.entries()) {
-    state.apply({ ...event, seq: seq + 1 + index, schema_version: 1 });
+  for (const [index, stored] of longLog(turns).entries()) {
+    const { event } = stored;
+    const isCompaction = event.type === "compaction_completed" && state.before;
+    const said = isCompaction ? { ...stored, event: { ...event, before: state.before } } : stored;
+    events.push(said);
+    state.apply({ ...said, seq: seq + 1 + index, schema_version: 1 });
   }
   const batch = { sessionId, lastSeq: seq, events, snapshot: state.snapshot(), ids: [] };
   await stores.imports?.commit([batch]);

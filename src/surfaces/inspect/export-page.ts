@@ -180,10 +180,17 @@ async function eventsUpTo(
   const events: ExportedEvent[] = [];
   for await (const event of service.subscribe({ sessionId, afterSeq: 0 })) {
     if (isTransient(event.payload)) continue;
-    events.push({ ...event, payload: redactEvent(event.payload) });
+    events.push({ ...event, payload: redactEvent(withoutBefore(event.payload)) });
     if (event.seq >= last) break;
   }
   return events;
+}
+
+/** What the model saw before a compaction, the file has in the events that say it. */
+function withoutBefore(event: DurableEvent): DurableEvent {
+  if (!("before" in event) || event.type === "memory_recalled") return event;
+  const { before: _, ...rest } = event;
+  return rest;
 }
 
 /** Where a path may begin in JSON, which writes an end of a line as a letter. */
