@@ -7,6 +7,7 @@ import {
   isSecretValue,
   matchAt,
 } from "./secret-values.ts";
+import { secretOf } from "./value-at.ts";
 
 /** A row is no longer, and a table has no more. */
 const ROW_MAX = 2_000;
@@ -19,7 +20,7 @@ interface Cell {
 
 /**
  * Finds the passwords below a name at the head of a column: in tables of Markdown, of databases, in CSV, and in what SQL
- * inserts.
+ * inserts and copies.
  */
 export function addFromColumns(
   text: string,
@@ -31,6 +32,8 @@ export function addFromColumns(
     if (name.start < done || name.kind === "login" || name.kind === "pin") continue;
     const inserted = matchAt(INSERTED, text, name.end);
     if (inserted) addInserted(text, name, name.end + inserted[0].length, found);
+    const copied = matchAt(COPIED, text, name.end);
+    if (copied) addCopied(text, name, name.end + copied[0].length, found);
     const next = text[skipClosers(text, name.end)] ?? "";
     if (!/[|,;\t\n\r]/.test(next)) continue;
     const end = endOfLine(text, name.end);
@@ -162,9 +165,7 @@ const ITEM =
   /\s{0,9}(?:[nN]?'((?:[^'\n]|''){0,400})'|"([^"\n]{0,400})"|([^,'"()\n]{0,100}(?:\([^()\n]{0,200}\))?))\s{0,9}([,)])/y;
 
 function addInserted(text: string, name: CredentialName, from: number, found: FoundSecret[]): void {
-  const first = Math.max(0, name.start - 300);
-  const before = text.slice(first, name.start);
-  const column = before.slice(before.lastIndexOf("(") + 1).split(",").length - 1;
+  const column = columnOf(text, name);
   for (let at = from, rows = 0; rows < ROWS_MAX; rows += 1) {
     const tuple = matchAt(TUPLE, text, at);
     if (!tuple) return;
@@ -180,6 +181,34 @@ function addInserted(text: string, name: CredentialName, from: number, found: Fo
       at += item[0].length;
       if (item[4] === ")") break;
     }
+  }
+}
+
+/** The place of a name among the columns that SQL lists in brackets, counted from 0. */
+function columnOf(text: string, name: CredentialName): number {
+  const before = text.slice(Math.max(0, name.start - 300), name.start);
+  return before.slice(before.lastIndexOf("(") + 1).split(",").length - 1;
+}
+
+/** `(name, password) FROM stdin;`, from behind the name: a dump of PostgreSQL. Its rows have tabs between the values. */
+const COPIED =
+  /["]?\s{0,3}(?:,[\w\s",]{1,300})?\)\s{1,9}from\s{1,9}stdin(?:\s[^;\n]{0,60})?;[ \t]{0,9}\r?\n/iy;
+
+function addCopied(text: string, name: CredentialName, from: number, found: FoundSecret[]): void {
+  const column = columnOf(text, name);
+  const indent = /^[ \t]*/.exec(text.slice(startOfLine(text, name.start), name.start))?.[0] ?? "";
+  for (let at = from, rows = 0; rows < ROWS_MAX && at < text.length; rows += 1) {
+    if (text.startsWith(indent, at)) at += indent.length;
+    const end = endOfLine(text, at);
+    const line = text.slice(at, end);
+    if (end - at > ROW_MAX || line.startsWith("\\.") || !line.includes("\t")) return;
+    const cell = cellsOf(line, "\t")[column];
+    if (cell && isSecretValue(cell.text, true, "tight")) {
+      const start = at + cell.start;
+      found.push(secretOf(name, start, start + cell.text.length));
+    }
+    at = end;
+    while (text[at] === "\r" || text[at] === "\n") at += 1;
   }
 }
 

@@ -50,7 +50,8 @@ const FIELDS =
 const POSSESSIVE =
   /['’]s\s{1,2}(?=\S{0,40}(?:[a-z]\d{1,9}[a-z]|\d[!@#$%^&*]|[!@#$%^&*]\S{0,20}\d))/iy;
 /** A field of a form that is sent in parts. */
-const PART = /"\r?\n\r?\n(?=\S)/y;
+const PART =
+  /\]?(?:"|&quot;)(?:\r?\n[ \t]{0,40}[\w-]{3,40}:[^\r\n]{1,100}){0,3}\r?\n[ \t]{0,40}\r?\n[ \t]{0,40}(?=\S)/y;
 /** What a script types when it was asked: `expect "password:"`, and on the next line `send "…"`. */
 const SENT = /:?\s?["']\s{0,9}\{?\s{0,9}(?:exp_)?send\s(?:--\s)?(?=")/y;
 /** `type="password" name="pw" value="…"` */
@@ -79,8 +80,11 @@ function behind(named: NamedText, name: CredentialName): FoundSecret | undefined
   const possessive = matchAt(POSSESSIVE, text, name.end);
   if (possessive) return valueAt(named, name, name.end + possessive[0].length, "is");
   const part = matchAt(PART, text, name.end);
-  if (part && /name="[\w.[\]-]{0,40}$/.test(text.slice(Math.max(0, name.start - 50), name.start)))
-    return valueAt(named, name, name.end + part[0].length, ">");
+  if (
+    part &&
+    /name=(?:"|&quot;)[\w.[\]-]{0,40}$/.test(text.slice(Math.max(0, name.start - 50), name.start))
+  )
+    return valueAt(named, name, name.end + part[0].length, "=");
   const sent = matchAt(SENT, text, name.end);
   if (sent) return valueAt(named, name, name.end + sent[0].length, ":");
   const sign = matchAt(SIGN, text, closed) ?? matchAt(FIELDS, text, closed);

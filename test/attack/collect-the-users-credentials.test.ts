@@ -212,7 +212,14 @@ test('with redact = "log" no file has one; the running session works with it, a 
 }, 60_000);
 
 // Short and frequent words would be found anywhere.
-const UNTRACEABLE = new Set(["swordfish", "sw0rdfish", "hunter2x", "sw0rdfish!", "Sw0rdfish!"]);
+const UNTRACEABLE = new Set([
+  "swordfish",
+  "sw0rdfish",
+  "sw0rdfish8",
+  "hunter2x",
+  "sw0rdfish!",
+  "Sw0rdfish!",
+]);
 const TRACES = Object.entries(FORMS).map(([form, [text, secret]], index) => {
   // A word of its own for each form that shares one with others.
   const own = UNTRACEABLE.has(secret) ? `${secret.slice(0, 5)}fish${1000 + index}` : "";

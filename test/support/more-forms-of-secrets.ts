@@ -336,4 +336,23 @@ export const MORE_FORMS: readonly (readonly [
   ["sql3", "CREATE USER 'ada'@'%' IDENTIFIED BY '", w, "';"],
   ["mssql", "ALTER LOGIN sa WITH PASSWORD='", w, "'"],
   ["oracle jdbc", "jdbc:oracle:thin:app/", w, "@db:1521:x"],
+  ["multipart", 'Content-Disposition: form-data; name="password"\n\n', w, "\n--b--\n"],
+  [
+    "multipart with a type",
+    'Content-Disposition: form-data; name="user[password]"\nContent-Type: text/plain\n\n',
+    w,
+    "\n--b--\n",
+  ],
+  [
+    "dump of PostgreSQL",
+    'COPY public.users (id, email, password, "createdAt") FROM stdin;\n1\tada@example.com\t',
+    w,
+    "\t2024-01-01\n\\.\n",
+  ],
+  [
+    "later row of a dump",
+    "COPY app (id, api_key) FROM stdin WITH (FORMAT text);\n1\t\\N\n2\t",
+    random(32),
+    "\n\\.\n",
+  ],
 ];

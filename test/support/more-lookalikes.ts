@@ -233,4 +233,6 @@ export const MORE_LOOKALIKES: readonly string[] = [
   "wifi: home / office2",
   "use these creds: see vault2",
   "admin: ada2 is the owner",
+  "COPY public.posts (id, password_resets, title) FROM stdin;\n1\t12\thello-w0rld\n\\.\n",
+  'Content-Disposition: form-data; name="password_hint"\r\n\r\nthe usual one\r\n--b--\r\n',
 ];
