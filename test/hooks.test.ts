@@ -251,6 +251,23 @@ test("a prompt is told what other sessions said about it, once, and again after 
   expect((await ask(question)).stdout).toContain("blue oilskin");
 });
 
+test("a session begins with what a person pinned, whatever its first prompt is about, and again after a compaction", async () => {
+  const { project, hook } = await claude(talk());
+  const add = async (text: string): Promise<string> =>
+    JSON.parse((await project.rkat(["memory", "add", text, "--json"])).stdout).id;
+  const id = await add("Deployments go through Mara.");
+  await add("The cafeteria closes at four.");
+  await project.rkat(["memory", "pin", id]);
+  const ask = async (prompt: string) => (await hook("UserPromptSubmit", { prompt })).stdout;
+  const first = await ask("ok");
+  expect(first).toContain("- user: Deployments go through Mara.");
+  expect(first).not.toContain("cafeteria");
+  expect(await ask("Who do deployments go through?")).toBe("");
+  await hook("SessionStart", { source: "compact" });
+  expect(await ask("When does the cafeteria close, at four?")).toMatch(/Mara.*cafeteria/s);
+  expect(await ask("ok")).toBe("");
+});
+
 test("a session is not told a record that was refused in it", async () => {
   const { project, hook } = await claude(talk());
   await hook("import");

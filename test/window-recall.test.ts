@@ -238,6 +238,39 @@ test("another session of the project is recalled with its name, what the window 
   expect(recordsIn((await without.apply([user(QUESTION)])).messages)).toEqual([]);
 });
 
+test("a chat begins with what a person pinned, asked for or not, and again after a compaction", async () => {
+  const folder = await temporaryFolder();
+  const { window, service, events } = await openChat(folder);
+  const pin = async (content: string) => {
+    const { id } = await service.addMemory({ content });
+    return (await service.editMemory({ id, pinned: true })).id;
+  };
+  const [mara, refused] = [
+    await pin("Deployments go through Mara."),
+    await pin("Say it in verse."),
+  ];
+  await service.addMemory({ content: "The cafeteria closes at four." });
+  const talk = [user("Good morning.")];
+  const { messages } = await window.apply(talk);
+  expect(recordsIn(messages).join()).toMatch(/Deployments go through Mara.*Say it in verse/);
+  expect(recordsIn(messages).join()).not.toContain("cafeteria");
+  talk.push(answer("Good morning."), user("When does the cafeteria close, at four?"));
+  const next = await window.apply(talk);
+  expect(next.messages.slice(0, messages.length)).toEqual(messages);
+  expect((await events()).flatMap(({ records }) => records)).toHaveLength(3);
+  const { window: later } = await openChat(folder);
+  expect((await later.apply(talk)).messages).toEqual(next.messages);
+
+  await service.refuseRecall({ sessionId: "chat:boat", ids: [refused] });
+  talk.push(answer("At four."), ...longTalk(), user("Good evening."));
+  const compacted = await later.apply(talk);
+  expect(compacted.outcome).toBe("compacted");
+  const ids = (await events()).at(-1)?.records.map(({ id }) => id);
+  expect(ids).toContain(mara);
+  expect(ids).not.toContain(refused);
+  expect(recordsIn(compacted.messages)).toHaveLength(1);
+});
+
 test("a forgotten text leaves the records of a chat", async () => {
   const folder = await temporaryFolder();
   const { window, service, events } = await openChat(folder);

@@ -12,6 +12,7 @@ import {
 import type { Stores } from "../core/stores.ts";
 import { warnedOutages } from "../core/warn.ts";
 import type { HostMemory } from "../hosts/host-chats.ts";
+import { pinnedNotes } from "../recall/pinned-notes.ts";
 import { BAR_LEAST } from "../recall/recall-bar.ts";
 import { RECALL_TOKENS_DEFAULT } from "../recall/recall-room.ts";
 import { memoryBar } from "../session/memory-bar.ts";
@@ -103,6 +104,7 @@ export function windowMemory(
     sessionId,
     recallTokens,
     search: (query) => warnedOutages.watch(stores, () => service.searchMemory(query)),
+    pinned: async () => (stores.memory ? await pinnedNotes(stores.memory) : []),
     bar: async () => (stores.memory ? await memoryBar(stores.memory, stores.events) : BAR_LEAST),
     failed: (error) => warnedOutages.failed(stores, error, "The chat goes on without memory."),
   };

@@ -1,8 +1,9 @@
 import { hasCapability, type Workspace } from "../config/workspace.ts";
 import type { MemoryEntry } from "../core/memory-store.ts";
 import { recalledText } from "../core/recalled.ts";
-import { chooseRecords, inOrder, RECALL_SEARCH } from "../recall/choose-records.ts";
+import { chooseRecords, inOrder, pinnedRecords, RECALL_SEARCH } from "../recall/choose-records.ts";
 import { outputRecords } from "../recall/output-records.ts";
+import { pinnedNotes } from "../recall/pinned-notes.ts";
 import { BAR_LEAST } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
 import { outputsBefore } from "../session/earlier-outputs.ts";
@@ -18,6 +19,8 @@ export interface PromptElsewhere {
   readonly project?: string;
   /** The bar of an earlier prompt, so that it is measured once. */
   readonly bar?: number | undefined;
+  /** Whether the agent's window is at its beginning: then it is shown what a person pinned. */
+  readonly isFirst: boolean;
   /** When the last compaction took the agent's window away, ISO 8601. Empty before the first. */
   readonly left: string;
   /** Whether the agent's window shows nothing of an entry. */
@@ -25,7 +28,7 @@ export interface PromptElsewhere {
 }
 
 export interface FoundElsewhere {
-  readonly bar: number;
+  readonly bar: number | undefined;
   /** The records as a text, and their ids. */
   readonly text: string;
   readonly ids: readonly string[];
@@ -34,32 +37,48 @@ export interface FoundElsewhere {
 /** The records of a project's memory about a prompt that another agent gets. It loads as little as a search does. */
 export async function recallForPrompt(
   workspace: Workspace,
-  { prompt, sessionId, project, left, isNew: isUnseen, bar: known }: PromptElsewhere,
+  { prompt, sessionId, project, left, isFirst, isNew: isUnseen, bar: known }: PromptElsewhere,
 ): Promise<FoundElsewhere | undefined> {
   const { config } = workspace;
   const tokensMax = config.get("memory.recall_tokens");
   const query = recallQuery({ prompt });
   const recalls = hasCapability(config, "memory-store") && config.get("search.enabled");
-  if (!recalls || tokensMax === 0 || query === "") return undefined;
+  if (!recalls || tokensMax === 0 || (query === "" && !isFirst)) return undefined;
   const stores = await openStores(workspace, "existing");
   try {
     const options = memoryOptions(workspace, actingFor(workspace, stores));
-    const hits = await openMemoryOperations(options).searchMemory({
-      ...RECALL_SEARCH,
-      query,
-      ...(project === undefined ? {} : { project }),
-    });
-    const said = left === "" ? [] : await outputsBefore(left, { query, sessionId }, stores.events);
+    const { memory } = options;
+    if (!memory) return undefined;
+    const notes = isFirst ? await pinnedNotes(memory) : [];
+    const isAsked = query !== "";
+    const hits = isAsked
+      ? await openMemoryOperations(options).searchMemory({
+          ...RECALL_SEARCH,
+          query,
+          ...(project === undefined ? {} : { project }),
+        })
+      : [];
+    const said =
+      isAsked && left !== "" ? await outputsBefore(left, { query, sessionId }, stores.events) : [];
     const mayBeSure = (hits[0]?.score ?? 0) >= BAR_LEAST;
-    if (!options.memory || (!mayBeSure && said.length === 0)) return undefined;
+    if (!mayBeSure && said.length === 0 && notes.length === 0)
+      return { bar: known, text: "", ids: [] };
     const refused = (await stores.sessions.load(sessionId))?.recall_refused ?? [];
     const isNew = (entry: MemoryEntry) => !refused.includes(entry.id) && isUnseen(entry);
     const asked = { query, sessionId, isNew };
-    const outputs = outputRecords(said, { ...asked, tokensMax });
-    const bar = known ?? (await memoryBar(options.memory, options.stores?.events));
-    const room = tokensMax - outputs.tokens;
-    const found = chooseRecords(hits, { ...asked, bar, tokensMax: room });
-    const records = inOrder([...(found?.records ?? []), ...outputs.records]);
+    const pinned = pinnedRecords(notes, { ...asked, tokensMax });
+    const room = tokensMax - (pinned?.tokens ?? 0);
+    const outputs = outputRecords(said, { ...asked, tokensMax: room });
+    const bar = mayBeSure ? (known ?? (await memoryBar(memory, options.stores?.events))) : known;
+    const found = chooseRecords(hits, {
+      ...asked,
+      bar: bar ?? BAR_LEAST,
+      tokensMax: room - outputs.tokens,
+    });
+    const others = inOrder([...(found?.records ?? []), ...outputs.records]);
+    const first = pinned?.records ?? [];
+    const ids = new Set(first.map(({ id }) => id));
+    const records = [...first, ...others.filter(({ id }) => !ids.has(id))];
     return { bar, text: recalledText(records), ids: records.map(({ id }) => id) };
   } finally {
     await stores.close();

@@ -6,6 +6,8 @@ import { makeFolders } from "../files/make-folders.ts";
 export interface ToldRecords {
   /** Ids of the records that the session's window has. */
   readonly told: readonly string[];
+  /** Whether a prompt was answered since the window began: it comes with what a person pinned. */
+  readonly begun?: boolean;
   /** When the last compaction took the window away, ISO 8601. What was said before it may come back. */
   readonly left?: string;
   /** The score that records need, as it was measured for this session. */
@@ -21,9 +23,10 @@ export function readTold(folder: string, sessionId: string): ToldRecords {
   try {
     const read: unknown = JSON.parse(readFileSync(fileOf(folder, sessionId), "utf8"));
     if (!isObject(read)) return { told: [] };
-    const { told, left, bar } = read;
+    const { told, begun, left, bar } = read;
     return {
       told: Array.isArray(told) ? told.map(String) : [],
+      ...(begun === true ? { begun } : {}),
       ...(typeof left === "string" ? { left } : {}),
       ...(typeof bar === "number" ? { bar } : {}),
     };

@@ -22,6 +22,7 @@ function chat(notes: (query: string) => string) {
       memoryFor: (sessionId) => ({
         sessionId,
         recallTokens: 1_500,
+        pinned: async () => [],
         bar: async () => 0.42,
         failed: (error) => expect.fail(String(error)),
         search: async ({ query }) => {

@@ -102,14 +102,15 @@ export function recordOf(
   };
 }
 
-/** Records of texts that a person pinned, as many as have room. They are sure without a score. */
+/** Records of notes that a person pinned, as many as have room. They are sure without a score. */
 export function pinnedRecords(
   pinned: readonly MemoryEntry[],
-  { tokensMax, sessionId }: Pick<RecordChoice, "tokensMax" | "sessionId">,
-): Pick<MemoryRecalled, "records" | "tokens"> {
+  { tokensMax, sessionId, isNew }: Omit<RecordChoice, "query" | "bar">,
+): MemoryRecalled | undefined {
   const asRecord = (entry: MemoryEntry) =>
     recordOf({ entry, text: oneLine(entry.content), score: 1 }, { words: new Set(), sessionId });
-  return recordsWithin(tokensMax, pinned, asRecord);
+  const chosen = recordsWithin(tokensMax, pinned.filter(isNew), asRecord);
+  return chosen.records.length > 0 ? { type: "memory_recalled", ...chosen } : undefined;
 }
 
 function rounded(score: number): number {

@@ -1,11 +1,6 @@
 import type { Recall } from "../agent/run-turn.ts";
 import type { MemoryRecalled } from "../core/event.ts";
-import {
-  type MemoryEntry,
-  type MemoryFilter,
-  type MemoryStore,
-  NO_SESSION,
-} from "../core/memory-store.ts";
+import type { MemoryEntry, MemoryFilter, MemoryStore } from "../core/memory-store.ts";
 import { contentText, isSummary } from "../core/message.ts";
 import type { MeasuredBar } from "../core/recalled.ts";
 import { type LoggedSource, OWN_AGENT } from "../core/session-source.ts";
@@ -18,15 +13,13 @@ import {
   RECALL_SEARCH,
   type RecordChoice,
 } from "../recall/choose-records.ts";
+import { pinnedNotes, withPinned } from "../recall/pinned-notes.ts";
 import { BAR_LEAST, isStillTrue, measureBar } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
 import { shownBy } from "../recall/shown-entries.ts";
 import { memoryBar } from "./memory-bar.ts";
 import type { ServiceCore } from "./service-core.ts";
 import { memoryOf, recallTokensOf } from "./service-options.ts";
-
-/** Marked entries that are looked at for those that are pinned. They have to fit a window, so there are few. */
-const PINNED_MAX = 200;
 
 /** The compactions of each session after which memory was known to have all that left. */
 const CAUGHT_UP = new WeakMap<SessionState, number>();
@@ -67,7 +60,7 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
         const left = tokensMax - (pinned?.tokens ?? 0);
         const asked = { query, tokensMax: left, sessionId: state.id };
         const sure = await core.outages.attempt(memory, () => recall(places, asked, memory));
-        const records = together(pinned, sure);
+        const records = withPinned(pinned, sure);
         const fields = { "rkat.recall.records": records?.records.length ?? 0 };
         span.set({ ...fields, "rkat.recall.tokens": records?.tokens ?? 0 });
         return records;
@@ -89,30 +82,11 @@ async function pinnedOf(
 ): Promise<MemoryRecalled | undefined> {
   if (state.recalled.shown.length > 0 || PINS_ASKED.get(state) === state.compactions)
     return undefined;
-  const marked = await outages.attempt(memory, () =>
-    memory.list({ marked: true, sessionId: NO_SESSION.added, limit: PINNED_MAX }),
-  );
-  if (marked) PINS_ASKED.set(state, state.compactions);
-  const pinned = marked?.filter(({ id, pinned }) => pinned && !state.recalled.has(id)) ?? [];
-  if (pinned.length === 0) return undefined;
+  const notes = await outages.attempt(memory, () => pinnedNotes(memory));
+  if (notes) PINS_ASKED.set(state, state.compactions);
   const isShown = shownBy(state.messages);
-  const unseen = pinned.filter((entry) => !isShown(entry));
-  const chosen = pinnedRecords(unseen, { tokensMax, sessionId: state.id });
-  return chosen.records.length > 0 ? { type: "memory_recalled", ...chosen } : undefined;
-}
-
-function together(
-  pinned: MemoryRecalled | undefined,
-  found: MemoryRecalled | undefined,
-): MemoryRecalled | undefined {
-  if (!pinned || !found) return found ?? pinned;
-  const ids = new Set(pinned.records.map(({ id }) => id));
-  const others = found.records.filter(({ id }) => !ids.has(id));
-  return {
-    ...found,
-    records: [...pinned.records, ...others],
-    tokens: pinned.tokens + found.tokens,
-  };
+  const isNew = (entry: MemoryEntry) => !state.recalled.has(entry.id) && !isShown(entry);
+  return pinnedRecords(notes ?? [], { tokensMax, sessionId: state.id, isNew });
 }
 
 /** Where memory is asked. */

@@ -3,7 +3,13 @@ import type { HostItems, HostRecalled, HostRecord } from "../core/host-record.ts
 import type { MemoryEntry, MemoryHit } from "../core/memory-store.ts";
 import type { Message } from "../core/message.ts";
 import { recalledText } from "../core/recalled.ts";
-import { chooseRecords, RECALL_SEARCH } from "../recall/choose-records.ts";
+import {
+  chooseRecords,
+  pinnedRecords,
+  RECALL_SEARCH,
+  type RecordChoice,
+} from "../recall/choose-records.ts";
+import { withPinned } from "../recall/pinned-notes.ts";
 import { BAR_LEAST } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
 import type { RecallRoom } from "../recall/recall-room.ts";
@@ -22,6 +28,8 @@ export interface WindowMemory {
     readonly limit: number;
     readonly neighbours: number;
   }): Promise<readonly MemoryHit[]>;
+  /** The notes that a person wants each session to begin with. */
+  pinned(): Promise<readonly MemoryEntry[]>;
   /** The score that the best record needs. */
   bar(): Promise<number>;
   /** Tells that memory does not work: a call goes on without it. */
@@ -56,6 +64,8 @@ export class WindowRecall<HostMessage extends object> {
   readonly #messages = new Map<string, HostMessage>();
   /** The prompt that memory was asked about last, since the last compaction. */
   #asked: string | undefined;
+  /** Whether pinned notes were looked for since the last compaction. */
+  #hasPinned = false;
 
   constructor(
     memory: WindowMemory,
@@ -97,6 +107,7 @@ export class WindowRecall<HostMessage extends object> {
     this.#shown = [];
     this.#known = [];
     this.#asked = undefined;
+    this.#hasPinned = false;
   }
 
   /** A provider refused the request, and nothing else may leave: the records do, and do not come back to this prompt. */
@@ -165,16 +176,36 @@ export class WindowRecall<HostMessage extends object> {
   ): Promise<MemoryRecalled | undefined> {
     const { recallTokens, sessionId } = this.#memory;
     const tokensMax = Math.min(recallTokens, Math.max(beside, instead));
+    if (tokensMax <= 0) return undefined;
     const query = recallQuery({ prompt, before });
-    if (query === "" || tokensMax <= 0) return undefined;
+    const choice = { query, sessionId, isNew: this.#unseen(messages) };
+    const pinned = await this.#pinned({ ...choice, tokensMax });
+    if (query === "") return pinned;
     const hits = await this.#memory.search({ ...RECALL_SEARCH, query });
-    if ((hits[0]?.score ?? 0) < BAR_LEAST) return undefined;
+    if ((hits[0]?.score ?? 0) < BAR_LEAST) return pinned;
     const bar = await this.#memory.bar();
-    const isShown = shownBy(messages());
+    const left = tokensMax - (pinned?.tokens ?? 0);
+    return withPinned(pinned, chooseRecords(hits, { ...choice, bar, tokensMax: left }));
+  }
+
+  /** The notes that a person pinned, once at the beginning and once after each compaction. */
+  async #pinned(choice: Omit<RecordChoice, "bar">): Promise<MemoryRecalled | undefined> {
+    if (this.#hasPinned || this.#shown.length > 0) return undefined;
+    const notes = await this.#memory.pinned();
+    this.#hasPinned = true;
+    return pinnedRecords(notes, choice);
+  }
+
+  /** Tells whether neither the history nor a record shows an entry, and no person refused it. */
+  #unseen(messages: () => readonly Message[]): RecordChoice["isNew"] {
+    let isShown: ReturnType<typeof shownBy> | undefined;
     const recalled = new Set(this.#shown.flatMap(({ event }) => event.records.map(({ id }) => id)));
-    const isNew = (entry: Pick<MemoryEntry, "id" | "content">) =>
-      !recalled.has(entry.id) && !this.#refused.has(entry.id) && !isShown(entry);
-    return chooseRecords(hits, { query, bar, tokensMax, sessionId, isNew });
+    return (entry) => {
+      if (recalled.has(entry.id) || this.#refused.has(entry.id)) return false;
+      // Most prompts find nothing that is sure, and nothing has to be compared.
+      isShown ??= shownBy(messages());
+      return !isShown(entry);
+    };
   }
 
   async #add(event: MemoryRecalled): Promise<void> {

@@ -15,6 +15,7 @@ import {
   type Workspace,
 } from "../../config/workspace.ts";
 import { causeTexts, errorText, SessionError } from "../../core/errors.ts";
+import { given } from "../../core/fields.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { makeFolders } from "../../files/make-folders.ts";
 import { unclosable } from "../../text/quoting.ts";
@@ -155,7 +156,7 @@ async function recordsFor(
   const before = readTold(folder, sessionId);
   // Another beginning of the window: a compaction has taken what was told.
   const isCut = windowFrom !== "" && windowFrom !== before.left;
-  const known = isCut ? { ...before, told: [], left: windowFrom } : before;
+  const known = isCut ? { ...before, begun: false, told: [], left: windowFrom } : before;
   const told = new Set(known.told);
   const { left = "" } = known;
   const isUserWide = isHome(workspace.folder, env) && workspace.folder !== cwd;
@@ -165,13 +166,16 @@ async function recordsFor(
     sessionId: importedId,
     ...(isUserWide ? { project: cwd } : {}),
     bar: known.bar,
+    isFirst: !known.begun,
     left,
     isNew: ({ id, sessionId: of, time = "" }) =>
       !told.has(id) && (of !== importedId || (time !== "" && time < left)),
   });
   if (!found) return undefined;
   const { text, ids, bar } = found;
-  writeTold(folder, sessionId, { ...known, told: [...known.told, ...ids], bar });
+  const isSame = known.begun && ids.length === 0 && bar === known.bar;
+  const now = { ...known, begun: true, told: [...known.told, ...ids], ...given({ bar }) };
+  if (!isSame) writeTold(folder, sessionId, now);
   return text === "" ? undefined : `<${RECORDS}>\n${unclosable(RECORDS, text)}\n</${RECORDS}>\n`;
 }
 
