@@ -1,5 +1,6 @@
 export const SUITES = [
   "recall",
+  "finding",
   "coherence",
   "memory",
   "vectors",

@@ -9,6 +9,7 @@ type Suite = (bench: Bench) => Promise<readonly BenchTable[]>;
 
 const LOAD: Readonly<Record<SuiteName, () => Promise<Suite>>> = {
   recall: async () => (await import("./recall/recall-suite.ts")).recallSuite,
+  finding: async () => (await import("./finding/finding-suite.ts")).findingSuite,
   coherence: async () => (await import("./coherence/coherence-suite.ts")).coherenceSuite,
   memory: async () => (await import("./memory/store-suites.ts")).memorySuite,
   vectors: async () => (await import("./memory/store-suites.ts")).vectorsSuite,

@@ -21,6 +21,7 @@ Measures rkat on this machine, offline.
 
 Suites (default: all):
   recall    whether the messages that answer a question are among the first results
+  finding   whether questions in many languages, forms and spellings find the right note
   coherence whether the model is sent what answers a question, long after it was said
   memory    searching, adding, opening, disk and memory of a store with --size entries
   vectors   the same with vectors of 384 numbers beside the words

@@ -1,6 +1,7 @@
 /** The measured work by name. Each task runs in its own process. */
 export const TASKS = {
   recall: async () => (await import("./recall/recall-task.ts")).recallTask,
+  finding: async () => (await import("./finding/finding-task.ts")).findingTask,
   coherence: async () => (await import("./coherence/coherence-task.ts")).coherenceTask,
   fill: async () => (await import("./memory/fill-task.ts")).fillTask,
   search: async () => (await import("./memory/search-task.ts")).searchTask,

@@ -4,6 +4,7 @@ import {
   type MemoryQuery,
   memoryFilter,
 } from "../core/memory-store.ts";
+import { didYouMean } from "./did-you-mean.ts";
 import type { OpenIndex } from "./open-index.ts";
 import type { Postings } from "./passages/passage-index.ts";
 import { type Asking, ask, question, together, transaction } from "./port/asking.ts";
@@ -14,7 +15,7 @@ import type { StandIns } from "./score/question-evidence.ts";
 import { reportedScore, unreportedScore } from "./score/score.ts";
 import { entryOf, type TextMark, textMark } from "./segments/entries.ts";
 import { type NeighbourSlots, neighbourSlots } from "./segments/runs.ts";
-import { didYouMean, findStandIns, hasUnknown } from "./stand-ins.ts";
+import { findStandIns, needsStandIns, tellingWordsFor } from "./stand-ins.ts";
 import {
   type EmbeddedSearch,
   type Finding,
@@ -54,7 +55,7 @@ function* search(
   const marks = texts.map(textMark);
   const questions = texts.map((text) => ({ text, question: readQuestion(text, query.at) }));
   const forms = questions.flatMap(({ question }) => formsOf(question));
-  const words = [...forms, ...marks.map(({ word }) => word)];
+  const words = [...forms, ...marks.map(({ word }) => word), ...tellingWordsFor(questions)];
   const { minScore, bestScore, ...rest } = query;
   const floor = minScore === undefined ? {} : { minScore: unreportedScore(minScore) };
   const bar = bestScore === undefined ? {} : { bestScore: unreportedScore(bestScore) };
@@ -70,7 +71,7 @@ function* search(
     return { finding: find(index, asked, embedded), marked };
   };
   const canGuess =
-    isByWords(query, embedded) && index.recall(words) && !hasUnknown(index, questions);
+    isByWords(query, embedded) && index.recall(words) && !needsStandIns(index, questions);
   const guess = canGuess ? findNow() : undefined;
   const wanted = {
     words,

@@ -2,10 +2,12 @@ import type { OpenIndex, Wanted } from "./open-index.ts";
 import type { Asking } from "./port/asking.ts";
 import { capitalsIn, formOf, type Question } from "./score/question.ts";
 import type { StandIn, StandIns } from "./score/question-evidence.ts";
-import { foldText } from "./words/fold-text.ts";
-import { editsAllowed, type NearWord, nearWords } from "./words/near-words.ts";
+import { StoreWords } from "./store-words.ts";
+import { type CompoundPart, endingWith, hasCompounds, partsOf } from "./words/compounds.ts";
+import { TELLING_WORDS } from "./words/function-words.ts";
+import { editsAllowed, isOtherWord, isSlip, type NearWord, nearWords } from "./words/near-words.ts";
+import { beginningOf, sameRoot, sameStem } from "./words/other-forms.ts";
 import { possibleSpellings } from "./words/other-spellings.ts";
-import { stem } from "./words/words.ts";
 
 /** A question as it was asked, and as it was read. */
 export interface AskedQuestion {
@@ -14,29 +16,65 @@ export interface AskedQuestion {
 }
 
 /** What a word counts that stands for another one, where that one counts 1. */
-const COUNTS = { spelling: 1, beginning: 0.9, otherForm: 0.85, near: [1, 0.7, 0.5] } as const;
+const COUNTS = {
+  spelling: 1,
+  beginning: 0.9,
+  otherForm: 0.85,
+  parts: 0.9,
+  compound: 0.8,
+  root: 0.6,
+  near: [1, 0.7, 0.5],
+} as const;
 /** The most words that stand for one. */
 const NEAR_MAX = 3;
 
-/** Whether a question has words that no entry has. The index has looked them up. */
-export function hasUnknown(index: OpenIndex, questions: readonly AskedQuestion[]): boolean {
-  return questions.some(({ question }) => unknownOf(index, question).length > 0);
+/** Words to look up besides those of the questions, to know the languages of the store. */
+export function tellingWordsFor(questions: readonly AskedQuestion[]): readonly string[] {
+  const isKnown = questions.every(({ question }) => question.languages !== undefined);
+  return isKnown ? [] : [...TELLING_WORDS.values()].flat();
 }
 
-function unknownOf(index: OpenIndex, { forms, otherForms }: Question): [string, string][] {
-  const isUnknown = (form: string) => index.postings(form).slots.length === 0;
-  return [...forms].filter(
-    ([form, word]) => isUnknown(form) && (otherForms.get(word) ?? []).every(isUnknown),
+/** Whether a question has words that others of the store may stand for. The index has looked them up. */
+export function needsStandIns(index: OpenIndex, questions: readonly AskedQuestion[]): boolean {
+  return questions.some(
+    ({ question }) => (question.languages?.length ?? 0) > 0 || unknownOf(index, question).size > 0,
   );
 }
 
+function unknownOf(index: OpenIndex, { forms, otherForms }: Question): Set<string> {
+  const isUnknown = (form: string) => index.postings(form).slots.length === 0;
+  const unknown = [...forms].filter(
+    ([form, word]) => isUnknown(form) && (otherForms.get(word) ?? []).every(isUnknown),
+  );
+  return new Set(unknown.map(([form]) => form));
+}
+
+/** The languages of the store that a question of words alone may be in, the most used first. */
+function languagesOf(index: OpenIndex, { languages }: Question): readonly string[] {
+  if (languages !== undefined) return languages;
+  const uses = [...TELLING_WORDS].map(([language, words]) => {
+    const counts = words.map((word) => index.postings(word).slots.length);
+    return {
+      language,
+      count: counts.filter((count) => count > 0).length > 1 ? Math.max(...counts) : 0,
+    };
+  });
+  return uses
+    .filter(({ count }) => count > 0)
+    .sort((one, other) => other.count - one.count)
+    .flatMap(({ language }) => (language === "danish" ? ["danish", "norwegian"] : [language]));
+}
+
 /**
- * The words of the store that stand for words of the questions that no entry has: another spelling, words that
- * begin with a checksum or version, and words that are spelled almost so.
+ * The words of the store that stand for words of the questions: other forms of a word in the question's language, its parts
+ * or a compound of it; and for a word that no entry has, another spelling, words that begin with a checksum or version, and
+ * words that are spelled almost so.
  *
- *     soehne        söhne
- *     deadbee       deadbeef41
- *     hazlenut      hazelnut
+ *     reinigung          gereinigt, reinigt
+ *     buromietvertrag    buro and mietvertrag
+ *     soehne             söhne
+ *     deadbee            deadbeef41
+ *     hazlenut           hazelnut
  */
 export function* findStandIns(
   index: OpenIndex,
@@ -44,25 +82,22 @@ export function* findStandIns(
   wanted: Wanted,
 ): Asking<StandIns> {
   const candidates = new Map<string, Candidates>();
+  const store = new StoreWords(index);
   for (const { text, question } of questions) {
+    if (!needsStandIns(index, [{ text, question }])) continue;
+    const asked = { text, question, languages: languagesOf(index, question) };
     const unknown = unknownOf(index, question);
-    if (unknown.length === 0) continue;
+    yield* store.read(lettersFor(index, asked, unknown));
     const inCapitals = new Set(capitalsIn(text));
-    for (const [form, word] of unknown) {
-      const near = inCapitals.has(word) ? [] : yield* nearIn(index, form);
-      const spellings = possibleSpellings(word).map(formOf);
-      const beginning = BEGINNING.test(word) ? `${word}*` : undefined;
-      if (near.length + spellings.length === 0 && beginning === undefined) continue;
-      const isEnglish = question.isEnglish;
-      candidates.set(form, { word, form, near, spellings, beginning, isEnglish });
+    for (const [form, word] of question.forms) {
+      const isUnknown = unknown.has(form);
+      if (!isUnknown && asked.languages.length === 0) continue;
+      const found = candidatesFor(store, { form, word, isUnknown }, asked, inCapitals.has(word));
+      if (allFormsOf(found).length > 0) candidates.set(form, found);
     }
   }
   if (candidates.size === 0) return new Map();
-  const more = [...candidates.values()].flatMap(({ near, spellings, beginning }) => [
-    ...near.map(({ word }) => word),
-    ...spellings,
-    ...(beginning === undefined ? [] : [beginning]),
-  ]);
+  const more = [...candidates.values()].flatMap(allFormsOf);
   yield* index.catchUp({ ...wanted, words: [...wanted.words, ...more] });
   return new Map(
     [...candidates].flatMap(([form, some]) => {
@@ -75,26 +110,154 @@ export function* findStandIns(
 /** A checksum, or a number or version with more behind it. */
 const BEGINNING = /^(?:[0-9a-f]{7,}|(?=[a-z]*\d)[a-z0-9]{6,}|v?\d+\.\d[\d.]*)$/;
 
+interface AskedIn extends AskedQuestion {
+  readonly languages: readonly string[];
+}
+
+/** The letters with which words begin that may stand for those of a question. */
+function lettersFor(
+  index: OpenIndex,
+  { question, languages }: AskedIn,
+  unknown: ReadonlySet<string>,
+): Set<string> {
+  const letters = new Set<string>();
+  const add = (letter: string | undefined) => {
+    if (letter !== undefined && LETTER.test(letter)) letters.add(letter);
+  };
+  const isOther = (question.languages?.length ?? 0) > 0;
+  const isCompounding = hasCompounds(languages) && (isOther || unknown.size > 0);
+  for (const [form] of question.forms) {
+    if (!isOther && !unknown.has(form)) continue;
+    add(form[0]);
+    if (unknown.has(form) && editsAllowed(form) > 0) add(form[1]);
+    if (unknown.has(form) && hasCompounds(languages)) for (const letter of form) add(letter);
+  }
+  // A word may be the end of any other one. In a large store, reading all of them would take too long.
+  if (isCompounding && index.passages <= COMPOUND_PASSAGES_MAX) {
+    for (const letter of ALPHABET) add(letter);
+  }
+  return letters;
+}
+
+const LETTER = /^\p{L}$/u;
+const ALPHABET = "abcdefghijklmnopqrstuvwxyzøæ";
+const COMPOUND_PASSAGES_MAX = 50_000;
+
 interface Candidates {
   readonly word: string;
   readonly form: string;
+  readonly isUnknown: boolean;
+  /** The question tells its language. */
+  readonly isTold: boolean;
+  /** Its other spellings, which the index has looked up. */
+  readonly otherForms: readonly string[];
+  /** Other forms of the word. */
+  readonly forms: readonly string[];
+  /** Compounds that it is a part of. */
+  readonly compounds: readonly string[];
+  /** Its own parts. */
+  readonly parts: readonly CompoundPart[];
+  /** Words with the same root. */
+  readonly root: readonly string[];
   readonly near: readonly NearWord[];
   readonly spellings: readonly string[];
   readonly beginning: string | undefined;
   readonly isEnglish: boolean;
 }
 
-function* nearIn(index: OpenIndex, form: string): Asking<NearWord[]> {
+function allFormsOf(candidates: Candidates): readonly string[] {
+  const { forms, compounds, parts, root, near, spellings, beginning } = candidates;
+  return [
+    ...[forms, compounds, root, spellings].flat(),
+    ...parts.flatMap((part) => part.forms),
+    ...near.map(({ word }) => word),
+    ...(beginning === undefined ? [] : [beginning]),
+  ];
+}
+
+interface AskedForm {
+  readonly form: string;
+  readonly word: string;
+  readonly isUnknown: boolean;
+}
+
+function candidatesFor(
+  store: StoreWords,
+  { form, word, isUnknown }: AskedForm,
+  { question, languages }: AskedIn,
+  inCapitals: boolean,
+): Candidates {
+  const isWord = WORD.test(form);
+  const others = isWord ? store.beginningWith(beginningOf(form)) : new Set<string>();
+  const forms = sameStem({ word, form, languages }, others);
+  const isForeign = languages.length > 0 || question.languages === undefined;
+  const compounds = isWord && hasCompounds(languages);
+  return {
+    word,
+    form,
+    isUnknown,
+    isTold: question.languages !== undefined,
+    otherForms: question.otherForms.get(word) ?? [],
+    forms,
+    compounds: compounds ? compoundsOf(store, form, languages) : [],
+    parts: compounds && isUnknown && forms.length === 0 ? partsIn(store, form, languages) : [],
+    root: isUnknown && isWord && isForeign ? sameRoot(form, others, languages.length > 0) : [],
+    near: isUnknown && !inCapitals ? nearIn(store, form) : [],
+    spellings: isUnknown ? possibleSpellings(word).map(formOf) : [],
+    beginning: isUnknown && BEGINNING.test(word) ? `${word}*` : undefined,
+    isEnglish: question.isEnglish,
+  };
+}
+
+const WORD = /^\p{L}{3,40}$/u;
+const COMPOUND_FROM = 4;
+
+/** Compounds that begin or end with a word. */
+function compoundsOf(store: StoreWords, form: string, languages: readonly string[]): string[] {
+  if (form.length < COMPOUND_FROM) return [];
+  const behind = [...store.beginningWith(form)].filter(
+    (other) => other.length >= form.length + COMPOUND_FROM,
+  );
+  const isForm = (end: string) =>
+    end === form || sameStem({ word: form, form, languages }, [end]).length > 0;
+  return [...behind, ...endingWith(form, store.containing(form), isForm)].slice(0, COMPOUNDS_MAX);
+}
+
+const COMPOUNDS_MAX = 32;
+
+function partsIn(
+  store: StoreWords,
+  form: string,
+  languages: readonly string[],
+): readonly CompoundPart[] {
+  const known = new Map<string, readonly string[]>();
+  return partsOf(form, (part) => {
+    const before = known.get(part);
+    if (before) return before;
+    const own = formOf(part);
+    const others = store.beginningWith(beginningOf(part));
+    const forms = [
+      ...[part, own].filter((one) => others.has(one)),
+      ...sameStem({ word: part, form: own, languages }, others),
+    ];
+    const found = [...new Set(forms)];
+    known.set(part, found);
+    return found;
+  });
+}
+
+function nearIn(store: StoreWords, form: string): NearWord[] {
   const limit = editsAllowed(form);
   if (limit === 0) return [];
   const found = new Map<string, NearWord>();
   // The stem of "proxy" is "proxi", and that of "prxoy" is itself.
   const asked = form.endsWith("y") ? [form, `${form.slice(0, -1)}i`] : [form];
   for (const letter of new Set([form[0] as string, form[1] as string])) {
-    for (const list of yield* index.wordsBeginningWith(letter)) {
+    for (const list of store.listsOf(letter)) {
       for (const near of asked.flatMap((one) => nearWords(one, limit, list))) {
         const known = found.get(near.word);
-        if (editsAllowed(near.word) > 0 && !(known && known.edits <= near.edits)) {
+        if (isOtherWord(form, near.word) || editsAllowed(near.word) === 0) continue;
+        if (!known || known.edits > near.edits) {
           found.set(near.word, near);
         }
       }
@@ -105,13 +268,54 @@ function* nearIn(index: OpenIndex, form: string): Asking<NearWord[]> {
 }
 
 function bestOf(index: OpenIndex, candidates: Candidates): StandIn | undefined {
-  const { word, form, near, spellings, beginning, isEnglish } = candidates;
+  const { word, isUnknown, isTold, compounds, parts, root, spellings, beginning } = candidates;
   const count = (one: string) => index.postings(one).slots.length;
-  const spelled = spellings.filter((one) => count(one) > 0);
-  if (spelled.length > 0) return { word, forms: spelled, counts: COUNTS.spelling, isNear: false };
-  if (beginning !== undefined && count(beginning) > 0) {
-    return { word, forms: [beginning], counts: COUNTS.beginning, isNear: false };
-  }
+  const standIn = (forms: readonly string[], counts: number): StandIn | undefined =>
+    forms.length > 0 ? { word, forms, counts, isNear: false } : undefined;
+  const inStore = (forms: readonly string[]) => forms.filter((one) => count(one) > 0);
+  const forms = inStore(candidates.forms);
+  const near = isUnknown ? nearest(candidates, count) : undefined;
+  if (!isUnknown) return standIn(withOwn(candidates, [...forms, ...inStore(compounds)]), 1);
+  return (
+    standIn(inStore(spellings), COUNTS.spelling) ??
+    (beginning === undefined ? undefined : standIn(inStore([beginning]), COUNTS.beginning)) ??
+    (isTold ? undefined : withNear(standIn(forms, COUNTS.otherForm), near)) ??
+    standIn(forms, COUNTS.spelling) ??
+    standIn(inStore(compounds), COUNTS.compound) ??
+    withParts(word, parts) ??
+    (near && !near.isNear ? near : undefined) ??
+    (isTold ? standIn(inStore(root), COUNTS.root) : undefined) ??
+    near ??
+    standIn(inStore(root), COUNTS.root)
+  );
+}
+
+/** In a language that is not known, the forms of a word may be of another one, and the word is one with a typo. */
+function withNear(forms: StandIn | undefined, near: StandIn | undefined): StandIn | undefined {
+  if (!forms || !near || near.counts < forms.counts - 0.2) return forms;
+  return { ...near, forms: [...new Set([...forms.forms, ...near.forms])] };
+}
+
+/** None when the word stands for itself alone. */
+function withOwn({ form, otherForms }: Candidates, others: readonly string[]): readonly string[] {
+  return others.length > 0 ? [...new Set([form, ...otherForms, ...others])] : [];
+}
+
+function withParts(word: string, parts: readonly CompoundPart[]): StandIn | undefined {
+  if (parts.length === 0) return undefined;
+  return {
+    word,
+    forms: parts.flatMap(({ forms }) => forms),
+    counts: COUNTS.parts,
+    isNear: false,
+    parts,
+  };
+}
+
+function nearest(
+  { word, form, near, isEnglish }: Candidates,
+  count: (word: string) => number,
+): StandIn | undefined {
   const best = near
     .filter((one) => count(one.word) > 0)
     .sort((one, other) => count(other.word) - count(one.word) || (one.word < other.word ? -1 : 1))
@@ -122,50 +326,12 @@ function bestOf(index: OpenIndex, candidates: Candidates): StandIn | undefined {
   if (!isEnglish && forms.every((other) => isOtherForm(form, other))) {
     return { word, forms, counts: COUNTS.otherForm, isNear: false };
   }
-  return { word, forms, counts: COUNTS.near[first.edits] ?? 0.5, isNear: true };
+  const isSure = best.some((other) => other.edits === 1 && isSlip(form, other.word));
+  return { word, forms, counts: COUNTS.near[first.edits] ?? 0.5, isNear: true, isSure };
 }
 
 /** Whether only the last letters differ, as in the forms of a word that is not stemmed: сервер and сервере. */
 function isOtherForm(one: string, other: string): boolean {
   const shared = Math.max(one.length, other.length) - 2;
   return one.slice(0, shared) === other.slice(0, shared);
-}
-
-/**
- * A question with the words that an entry has in place of those that no entry has; `undefined` when it has none of them:
- *
- *     hazlenut alergy  ─►  hazelnut allergy
- */
-export function didYouMean(
-  questions: readonly AskedQuestion[],
-  standIns: StandIns,
-  content: string,
-): string | undefined {
-  const near = [...standIns.values()].filter(({ isNear }) => isNear);
-  if (near.length === 0) return undefined;
-  const written = new Map<string, string>();
-  const beginnings = new Set(near.flatMap(({ forms }) => forms.map((form) => form[0])));
-  for (const [word] of content.matchAll(LETTERS)) {
-    const folded = foldText(word);
-    if (beginnings.has(folded[0])) written.set(stem(folded), word);
-  }
-  for (const { text } of questions) {
-    const meant = text.replace(LETTERS, (asked) => {
-      const folded = foldText(asked);
-      const forms = near.find(({ word }) => word === folded)?.forms ?? [];
-      // Stems may be nearer to each other than their words are.
-      const found = forms
-        .flatMap((form) => written.get(form) ?? [])
-        .find((one) => nearWords(folded, editsAllowed(folded), foldText(one)).length > 0);
-      return found === undefined ? asked : inCaseOf(asked, found);
-    });
-    if (meant !== text) return meant;
-  }
-  return undefined;
-}
-
-const LETTERS = /[\p{L}\p{M}]+/gu;
-
-function inCaseOf(asked: string, found: string): string {
-  return asked === asked.toLowerCase() ? found.toLowerCase() : found;
 }

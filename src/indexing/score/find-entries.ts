@@ -163,7 +163,7 @@ const BOUNDED_SCORE_MAX = 0.99;
  * An entry is a result, whatever it scores, if words that few passages have are this much of the question: two of
  * five. One of three is enough where words are not stemmed: the others may be there in another form.
  */
-const RARE_SHARE = { english: 0.3, other: 0.25 } as const;
+const RARE_SHARE = { english: 0.25, other: 0.22 } as const;
 
 /** What an entry scores that was said at the time that a question asks for, with no word in common. */
 const LISTED_SCORE = 0.5;

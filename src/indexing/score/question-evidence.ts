@@ -32,6 +32,10 @@ export interface StandIn {
   readonly counts: number;
   /** They are spelled almost like the word, and may be others. */
   readonly isNear: boolean;
+  /** A near word that is hardly another one. */
+  readonly isSure?: boolean;
+  /** Parts of the word, each with its own forms: an entry with both has more of the question than one with either. */
+  readonly parts?: readonly { readonly part: string; readonly forms: readonly string[] }[];
 }
 
 /** By the form of the word that they stand for. */
@@ -61,19 +65,21 @@ export function questionEvidence(
   within?: Uint32Array,
   standIns?: StandIns,
 ): QuestionEvidence {
-  const found = [...question.forms].map(([form, word]) => {
+  const found = [...question.forms].flatMap(([form, word]) => {
     const standIn = standIns?.get(form);
     const forms = standIn?.forms ?? [form, ...(question.otherForms.get(word) ?? [])];
-    const postings = postingsOf(index, forms);
-    const summary = wordSummary(index, postings, weights, within);
     const times = question.names.has(word) ? weights.name : 1;
-    return {
-      word,
-      postings,
-      summary,
-      standIn,
-      rarity: times * rarity(postings.slots.length, index.passages),
-    };
+    return (standIn?.parts ?? [{ part: word, forms }]).map(({ part, forms }) => {
+      const postings = postingsOf(index, forms);
+      const letters = standIn?.parts ? part.length / word.length : 1;
+      return {
+        word: part,
+        postings,
+        summary: wordSummary(index, postings, weights, within),
+        standIn,
+        rarity: times * letters * rarity(postings.slots.length, index.passages),
+      };
+    });
   });
   const rarities = found.reduce((sum, { rarity }) => sum + rarity, 0);
   const words = found.map(({ rarity, ...rest }) => ({
@@ -86,10 +92,9 @@ export function questionEvidence(
 
 /** The postings of a word in all of its forms. */
 function postingsOf(index: PassageIndex, forms: readonly string[]): Postings {
-  const [form = "", ...others] = forms;
-  const own = index.postings(form);
-  if (others.length === 0) return own;
-  return unitePostings([own, ...others.map((other) => index.postings(other))]);
+  const [only] = forms;
+  if (only !== undefined && forms.length === 1) return index.postings(only);
+  return unitePostings(forms.map((form) => index.postings(form)));
 }
 
 /** Smaller, the more passages have the word. Never 0, so that a store with one entry works. */
@@ -239,9 +244,15 @@ export class OwnWords {
   readonly #index: PassageIndex;
   /** The rarest first. */
   readonly #words: readonly AskedWord[];
+  /** The share of all words, where those that any text may have count little. */
+  readonly #asked: number;
 
   constructor(index: PassageIndex, words: readonly AskedWord[]) {
     this.#index = index;
+    this.#asked = words.reduce(
+      (sum, word) => sum + word.share * (isCommon(word) ? COMMON_COUNTS : 1),
+      0,
+    );
     this.#words = words.toSorted(
       (one, other) => one.postings.slots.length - other.postings.slots.length,
     );
@@ -263,9 +274,10 @@ export class OwnWords {
     let rare = 0;
     for (const word of this.#words) {
       if (word.postings.slots.length > most) break;
-      if (!COMMON_WORDS.has(word.word) && this.#has(entry, word)) rare += word.share;
+      const isGuess = word.standIn?.isNear && !word.standIn.isSure;
+      if (!isGuess && !isCommon(word) && this.#has(entry, word)) rare += word.share;
     }
-    return rare;
+    return rare / this.#asked;
   }
 
   /** The entries that have all words; with `within`, those in these blocks. */
@@ -295,6 +307,13 @@ export class OwnWords {
     return slot !== undefined && this.#index.columns.entry[slot] === entry;
   }
 }
+
+function isCommon({ word }: AskedWord): boolean {
+  return COMMON_WORDS.has(word);
+}
+
+/** That an entry lacks "reason" or "happen" tells little. */
+const COMMON_COUNTS = 0.3;
 
 /**
  * The most passages that have a rare word.

@@ -2,7 +2,7 @@ import { type Span, timeInWords } from "../../core/time-in-words.ts";
 import { readClock } from "../../core/zoned-time.ts";
 import { CharacterKinds, isAscii, sizeIn } from "../../text/character-kinds.ts";
 import { STOP_WORDS } from "../words/english.ts";
-import { functionWordsIn, withoutPhrases } from "../words/function-words.ts";
+import { functionWordsIn, languagesByLetters, withoutPhrases } from "../words/function-words.ts";
 import { monthIn, type NamedTime, namedTime } from "../words/named-time.ts";
 import { otherSpellings } from "../words/other-spellings.ts";
 import { newRoom, unitsOf } from "../words/vocabulary.ts";
@@ -27,6 +27,11 @@ export interface Question {
   readonly otherForms: ReadonlyMap<string, readonly string[]>;
   /** It has neither words nor letters of another language. */
   readonly isEnglish: boolean;
+  /**
+   * Languages that it may be in, other than English; `undefined` for words alone, which are of any language that the
+   * store has.
+   */
+  readonly languages: readonly string[] | undefined;
   /** Words that are written like names: with a capital inside a sentence. */
   readonly names: ReadonlySet<string>;
   /** Whether it asks for a time. Texts that name one are likelier answers. */
@@ -68,8 +73,8 @@ function read(query: string, at: string | undefined): Question {
   const timeWords = new Set(said ? askedWords(query, [said.start, said.end]) : []);
   const all = askedWords(withoutPhrases(query));
   const month = monthIn(query);
-  const foreign = functionWordsIn(all);
-  const isStopWord = (word: string) => STOP_WORDS.has(word) || foreign.has(word);
+  const foreign = functionWordsIn(all, FOREIGN_LETTER.test(query));
+  const isStopWord = (word: string) => STOP_WORDS.has(word) || foreign.words.has(word);
   const meaningful: string[] = [];
   for (const word of all) {
     if (isStopWord(word) && !(word === "may" && month === "may")) continue;
@@ -95,7 +100,8 @@ function read(query: string, at: string | undefined): Question {
         .filter(([word]) => words.includes(word))
         .map(([word, others]) => [word, others.map(formOf)]),
     ),
-    isEnglish: foreign.size === 0 && words.every(isAscii),
+    isEnglish: foreign.words.size === 0 && words.every(isAscii),
+    languages: languagesOf(query, all, foreign.language),
     names: new Set(names),
     asksWhen: WHEN.test(query),
     asksForAnswers: ANSWERS.test(query),
@@ -108,6 +114,27 @@ function read(query: string, at: string | undefined): Question {
       : undefined,
   };
 }
+
+/** A function word tells more than a letter: "wo" is German, and "Málaga" is in texts of any language. */
+function languagesOf(
+  query: string,
+  all: readonly string[],
+  told: string | undefined,
+): readonly string[] | undefined {
+  if (told !== undefined) return NAMED_TOGETHER[told] ?? [told];
+  const english = all.filter((word) => STOP_WORDS.has(word)).length;
+  const byLetters = english > 1 ? [] : languagesByLetters(query);
+  if (byLetters.length > 0)
+    return byLetters.flatMap((language) => NAMED_TOGETHER[language] ?? [language]);
+  return english > 0 ? [] : undefined;
+}
+
+const FOREIGN_LETTER = /[^\P{L}A-Za-z]/u;
+
+/** Languages whose function words are the same. */
+const NAMED_TOGETHER: Readonly<Record<string, readonly string[]>> = {
+  danish: ["danish", "norwegian"],
+};
 
 function isIn(spans: readonly Span[]): NamedTime {
   return (time) => spans.some(({ from, to }) => from <= time && time < to);
@@ -131,7 +158,7 @@ export function saysNothing(query: string): boolean {
 export function hasOnlyStopWords(text: string): boolean {
   const all = askedWords(withoutPhrases(text));
   const foreign = functionWordsIn(all);
-  const areStopWords = all.every((word) => STOP_WORDS.has(word) || foreign.has(word));
+  const areStopWords = all.every((word) => STOP_WORDS.has(word) || foreign.words.has(word));
   return areStopWords && askedWords(text).length > 0;
 }
 

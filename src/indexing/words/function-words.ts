@@ -1,5 +1,6 @@
 import { STOP_WORDS } from "./english.ts";
 import { foldText } from "./fold-text.ts";
+import { stem } from "./words.ts";
 
 /**
  * Words that build a sentence and carry no topic, by language. The first list of a language tells it; a word of the
@@ -31,8 +32,9 @@ const LISTS: Readonly<Record<string, readonly [own: string, shared: string]>> = 
     skulle måste där här nu mycket blir blev`,
     "den de en i du ni man ha så sin min mina din var till men bara vi kan",
   ],
+  // And Norwegian.
   danish: [
-    `og det som er var ikke et jeg han hun dem sit sine mit dit vores hvad hvem hvor
+    `hva hvilke noe noen disse kva og det som er var ikke et jeg han hun dem sit sine mit dit vores hvad hvem hvor
     hvornår hvorfor hvordan hvilken hvilket hvilke med fra til på af eller også kun havde kunne skal
     skulle må der nu meget bliver blev hva når`,
     "den de en i du man for om så at her har sin min mine din dine men vi kan",
@@ -62,6 +64,15 @@ const LISTS: Readonly<Record<string, readonly [own: string, shared: string]>> = 
     nos nas ao aos à às pelo pela é são eram está estão estava foi foram tem têm tinha meu minha nosso
     nossa seu sua este esta isso isto esse essa ele ela nós eles você vocês também muito já`,
     "a de em se me te ou eu sem as no do com para os um e era",
+  ],
+  hungarian: [
+    `az és egy hogy nem hol mikor miért kinek melyik hány vannak lesz már még csak ez ezt azt nekem mennyi milyen hova
+    honnan vagy`,
+    "a is de meg én te ki mi mit van volt",
+  ],
+  romanian: [
+    `și este sunt unde când cine cât câte câți pentru fost avem află noastră nostru dacă după până`,
+    "se un o de a în in pe ce care cu la nu mai era din au am al ale mea meu",
   ],
   polish: [
     `ze nie się jest są był była było były że jak kto co gdzie kiedy dlaczego czemu który która które
@@ -105,6 +116,7 @@ const LISTS: Readonly<Record<string, readonly [own: string, shared: string]>> = 
 };
 
 interface Language {
+  readonly name: string;
   readonly own: ReadonlySet<string>;
   readonly all: ReadonlySet<string>;
 }
@@ -112,9 +124,9 @@ interface Language {
 let languages: readonly Language[] | undefined;
 
 function allLanguages(): readonly Language[] {
-  languages ??= Object.values(LISTS).map(([own, shared]) => {
+  languages ??= Object.entries(LISTS).map(([name, [own, shared]]) => {
     const telling = new Set(folded(own));
-    return { own: telling, all: new Set([...telling, ...folded(shared)]) };
+    return { name, own: telling, all: new Set([...telling, ...folded(shared)]) };
   });
   return languages;
 }
@@ -125,22 +137,78 @@ function folded(list: string): string[] {
     .filter(Boolean);
 }
 
-const NONE: ReadonlySet<string> = new Set();
+/** The language of a question, and its words that carry no topic. */
+export interface FunctionWords {
+  /** `undefined` in English, and where it is not known. */
+  readonly language: string | undefined;
+  readonly words: ReadonlySet<string>;
+}
+
+const NONE: FunctionWords = { language: undefined, words: new Set() };
 
 /**
  * The words of a question's language that carry no topic, besides the English ones: those of the language that most of
  * its words are function words of. None for a question in English, or in a language that is not known.
  */
-export function functionWordsIn(words: readonly string[]): ReadonlySet<string> {
+export function functionWordsIn(
+  words: readonly string[],
+  hasForeignLetters = false,
+): FunctionWords {
   const english = words.filter((word) => STOP_WORDS.has(word)).length;
-  let best: { readonly all: ReadonlySet<string>; readonly count: number } | undefined;
-  for (const { own, all } of allLanguages()) {
+  let best: { readonly found: FunctionWords; readonly count: number } | undefined;
+  for (const { name, own, all } of allLanguages()) {
     if (!words.some((word) => own.has(word))) continue;
     const count = words.filter((word) => all.has(word)).length;
-    if (count > english && count > (best?.count ?? 0)) best = { all, count };
+    // "för" is folded to the English "for".
+    const isLikelier = count > english || (hasForeignLetters && count === english);
+    if (isLikelier && count > (best?.count ?? 0))
+      best = { found: { language: name, words: all }, count };
   }
-  return best?.all ?? NONE;
+  return best?.found ?? NONE;
 }
+
+/** Letters that tell a language, where its function words do not. */
+const LETTERS: readonly (readonly [letters: RegExp, languages: readonly string[]])[] = [
+  [/[іїєґ]/i, ["ukrainian"]],
+  [/\p{Script=Cyrillic}/u, ["russian"]],
+  [/\p{Script=Arabic}/u, ["arabic"]],
+  [/\p{Script=Hebrew}/u, ["hebrew"]],
+  [/ß/, ["german"]],
+  [/[øæ]/i, ["danish"]],
+  [/å/i, ["swedish", "danish"]],
+  [/ñ|[¿¡]/i, ["spanish"]],
+  [/[ãõ]/i, ["portuguese"]],
+  [/[őű]/i, ["hungarian"]],
+  [/[ğış]/, ["turkish"]],
+  [/[ąęłńśźż]/i, ["polish"]],
+  [/[țșă]/i, ["romanian"]],
+];
+
+/** The languages that a text may be in, by its letters; none for letters that many languages have. */
+export function languagesByLetters(text: string): readonly string[] {
+  return LETTERS.find(([letters]) => letters.test(text))?.[1] ?? [];
+}
+
+/**
+ * Some words that most texts of a language have, as they are in the index. A store that has them has that language.
+ */
+export const TELLING_WORDS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    german: "und ist der",
+    dutch: "het een van",
+    swedish: "och som det",
+    danish: "og er det",
+    french: "le les dans",
+    spanish: "el los del",
+    italian: "il che della",
+    portuguese: "nao uma os",
+    hungarian: "az egy",
+    romanian: "si este",
+    polish: "nie jest",
+    turkish: "bir ve",
+    finnish: "ja ei oli",
+  }).map(([language, list]) => [language, list.split(" ").map(stem)]),
+);
 
 /**
  * A text without the phrases that make a question in scripts without spaces, and without the particles between

@@ -20,6 +20,24 @@ const LENGTH_MAX = 40;
 const LETTERS =
   /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}]+$/u;
 
+/** Whether a word is another one with letters swapped or doubled, or long: hardly a word of its own. */
+export function isSlip(word: string, other: string): boolean {
+  if (word.length >= LONG) return true;
+  const single = (text: string) => text.replace(/(.)\1/gu, "$1");
+  return single(word) === single(other) || [...word].sort().join("") === [...other].sort().join("");
+}
+
+const LONG = 8;
+
+/** Of short words, one with another letter is mostly another word: paint and print. */
+export function isOtherWord(one: string, other: string): boolean {
+  if (one.length !== other.length || one.length > SHORT) return false;
+  const differing = [...one].flatMap((letter, at) => (letter === other[at] ? [] : [at]));
+  return differing.length === 1;
+}
+
+const SHORT = 5;
+
 /** Whether two words begin alike: with the same letter, or with the same two, swapped. People rarely get the first one wrong. */
 function beginAlike(one: string, other: string): boolean {
   return one[0] === other[0] || (one[0] === other[1] && one[1] === other[0]);

@@ -18,7 +18,9 @@ export function otherSpellings(query: string): ReadonlyMap<string, readonly stri
     const own = foldText(word);
     const others = ARABIC.test(word)
       ? withArabicForms(own)
-      : WAYS.map((letters) => foldText(replaced(word, letters)));
+      : HEBREW.test(word)
+        ? withBeginnings(own, HEBREW_BEGINNINGS)
+        : WAYS.map((letters) => foldText(replaced(word, letters)));
     found.set(
       own,
       [...new Set(others)].filter((other) => other !== own),
@@ -29,7 +31,19 @@ export function otherSpellings(query: string): ReadonlyMap<string, readonly stri
 
 const WORD = /[\p{L}\p{M}]{2,100}/gu;
 const ARABIC = /[\u0621-\u064a]/;
-const SPECIAL = /[äöüßåøæœłđı\u0621-\u064a]/u;
+const HEBREW = /[\u05d0-\u05ea]/;
+const SPECIAL = /[äöüßåøæœłđı\u0621-\u064a\u05d0-\u05ea]/u;
+
+/** Words that are written together with the next one: the, and, in, to, from, that, like. */
+const HEBREW_BEGINNINGS = ["", ..."הובלמשכ", "וה", "שה", "מה"];
+
+/** A word with other beginnings in place of its own. At least three letters are left. */
+function withBeginnings(word: string, beginnings: readonly string[]): string[] {
+  const rests = beginnings
+    .filter((beginning) => word.startsWith(beginning) && word.length >= beginning.length + 3)
+    .map((beginning) => word.slice(beginning.length));
+  return rests.flatMap((rest) => beginnings.map((beginning) => beginning + rest));
+}
 
 const PLAIN: Readonly<Record<string, string>> = {
   ß: "ss",

@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from "node:fs";
+import type { MemoryEntry } from "rkat";
+
+/** What makes a question hard. */
+export const KINDS = [
+  "plain",
+  "forms",
+  "compound",
+  "spelling",
+  "typo",
+  "paraphrase",
+  "identifier",
+  "time",
+  "changed",
+  "nothing",
+] as const;
+
+export type Kind = (typeof KINDS)[number];
+
+export interface AskedNote {
+  readonly kind: Kind;
+  readonly language: string;
+  readonly text: string;
+  /** The note that answers it; `undefined` when none does. */
+  readonly answer: string | undefined;
+}
+
+export interface FindingSet {
+  readonly notes: readonly MemoryEntry[];
+  readonly questions: readonly AskedNote[];
+}
+
+/** When and where the questions are asked: on a Thursday. */
+export const ASKED_AT = "2026-11-26T10:00:00+01:00[Europe/Berlin]";
+
+const FOLDER = new URL("./notes/", import.meta.url);
+const SESSION_NOTES = 10;
+
+/**
+ * Notes in many languages, and the questions about them. A file has the notes of a language. Each is followed by the
+ * questions that it answers, with their kinds:
+ *
+ *     # 2026-02-11 Der Schlüssel für den Serverraum liegt beim Hausmeister.
+ *     plain: Wo liegt der Schlüssel für den Serverraum?
+ *     compound: Serverraumschlüssel
+ */
+export function findingSet(): FindingSet {
+  const questions: AskedNote[] = [];
+  const notes: { readonly id: string; readonly time: string; readonly content: string }[] = [];
+  for (const file of readdirSync(FOLDER).sort()) {
+    const language = file.replace(/\.txt$/, "");
+    let answer: string | undefined;
+    for (const line of readFileSync(new URL(file, FOLDER), "utf8").trim().split("\n")) {
+      const [, day, content] = /^# (\S+) (.+)$/.exec(line) ?? [];
+      if (day !== undefined && content !== undefined) {
+        answer = `${language}:${notes.length}`;
+        notes.push({ id: answer, time: `${day}T10:00:00.000Z`, content });
+        continue;
+      }
+      const [, name, text = ""] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+      const kind = KINDS.find((one) => one === name);
+      if (kind === undefined) throw new Error(`${file}: "${line}" has no kind.`);
+      if (text !== "") questions.push({ kind, language, text, answer });
+    }
+  }
+  return { notes: inOrder(notes), questions };
+}
+
+/** By time, as people write them: ten of a session, whatever their language. */
+function inOrder(
+  notes: readonly { readonly id: string; readonly time: string; readonly content: string }[],
+): MemoryEntry[] {
+  return notes
+    .toSorted((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0))
+    .map((note, at) => ({
+      ...note,
+      sessionId: `notes ${Math.floor(at / SESSION_NOTES)}`,
+      turn: at % SESSION_NOTES,
+      kind: "message",
+      role: "user",
+    }));
+}

@@ -1,0 +1,41 @@
+import type { Bench } from "../bench.ts";
+import { inOwnProcess } from "../own-process.ts";
+import { type BenchTable, type Figure, figure } from "../report.ts";
+
+/** Finding: whether a natural question finds the note that answers it, by what makes it hard. */
+export async function findingSuite(bench: Bench): Promise<BenchTable[]> {
+  const output = await inOwnProcess("finding", { folder: bench.folder }, bench);
+  const percent = (name: string, rkat: number, fts5: number) =>
+    figure(name, "%", 100 * rkat, { name: "FTS5", value: 100 * fts5 });
+  const rows = (key: "first" | "amongFive"): Figure[] =>
+    output.rows.map((row) =>
+      percent(`${row.name}, ${row.questions}`, row[key].rkat, row[key].fts5),
+    );
+  const { answeredWrongly, notes, questions } = output;
+  const method = `${questions} made-up questions about ${notes} made-up notes in one store, asked on a day of November 2026. FTS5 with Porter's stemmer is asked the same words.`;
+  return [
+    { suite: "finding", title: "finding, the right note first", method, figures: rows("first") },
+    {
+      suite: "finding",
+      title: "finding, the right note among five",
+      method: "The same. The last line is about questions that no note answers.",
+      figures: [
+        ...rows("amongFive"),
+        percent(
+          "answered, of questions without an answer",
+          answeredWrongly.rkat,
+          answeredWrongly.fts5,
+        ),
+      ],
+    },
+    {
+      suite: "finding",
+      title: "finding, how often a score is right",
+      method:
+        "Of first results with a score from this one to the next. Questions without an answer count as wrong.",
+      figures: output.scores
+        .filter(({ of }) => of > 0)
+        .map(({ from, right, of }) => figure(`${from} and up, ${of}`, "%", 100 * right)),
+    },
+  ];
+}

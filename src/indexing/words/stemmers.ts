@@ -1,0 +1,97 @@
+import { createRequire } from "node:module";
+import { foldText } from "./fold-text.ts";
+
+/** The languages whose words are known in all of their forms. */
+export const STEMMED = [
+  "arabic",
+  "danish",
+  "dutch",
+  "finnish",
+  "french",
+  "german",
+  "hungarian",
+  "italian",
+  "norwegian",
+  "portuguese",
+  "romanian",
+  "russian",
+  "spanish",
+  "swedish",
+  "turkish",
+  "ukrainian",
+] as const;
+
+export type StemmedLanguage = (typeof STEMMED)[number];
+
+export function isStemmed(language: string): language is StemmedLanguage {
+  return (STEMMED as readonly string[]).includes(language);
+}
+
+type Stemmer = (word: string) => string;
+
+const load = createRequire(import.meta.url);
+const known = new Map<StemmedLanguage, Stemmer>();
+
+/**
+ * What all forms of a word share in a language, folded: `reinig` of "Reinigung", "reinigen" and "gereinigt". The words are
+ * folded ones, as the index has them. The rules of a language are loaded when it is first used.
+ */
+export function stemmerOf(language: StemmedLanguage): Stemmer {
+  const before = known.get(language);
+  if (before) return before;
+  const { stemmer } = load(`@orama/stemmers/${language}`) as { readonly stemmer: Stemmer };
+  const ready = remembered(withRules(stemmer, RULES[language] ?? {}));
+  known.set(language, ready);
+  return ready;
+}
+
+/** What the stemmer of a language does not know, or knows of letters only that folding takes away. */
+interface Rules {
+  readonly before?: Stemmer;
+  /** Endings that are left of other parts of speech. The stem keeps four letters at least. */
+  readonly endings?: RegExp;
+  readonly after?: Stemmer;
+}
+
+/** "gereinigt" is a form of "reinigen". */
+const withoutParticiple: Stemmer = (word) => word.replace(/^ge(?=.{4,}(?:t|en|d)$)/, "");
+/** "nyckel" and "nycklar", "Schlüssel" and "Schlüsseln". */
+const withoutVowel: Stemmer = (stem) => stem.replace(/(?<=.{3})e(?=[lnr]$)/, "");
+
+const RULES: { readonly [Language in StemmedLanguage]?: Rules } = {
+  german: {
+    before: (word) => withoutParticiple(word).replace(/(?<=.{3}[lr])n$/, ""),
+    endings: /(?<=.{4})(?:ung|et|t)$/,
+  },
+  dutch: { before: withoutParticiple, endings: /(?<=.{4})(?:ing|[dt])$/ },
+  swedish: { endings: /(?<=.{4})(?:ning|ing)$/, after: withoutVowel },
+  danish: { endings: /(?<=.{4})(?:ning|ing)$/, after: withoutVowel },
+  norwegian: { endings: /(?<=.{4})(?:ning|ing)$/, after: withoutVowel },
+  french: { before: (word) => word.replace(/(?<=.{2})aux$/, "al") },
+  portuguese: { before: (word) => word.replace(/(?<=.)(?:oes|aes|aos)$/, "ao") },
+  // Folding makes й an и, and most endings of adjectives have it.
+  russian: { before: (word) => word.replace(/(?<=[аеоуыиэюя])и$/, "й") },
+};
+
+function withRules(stem: Stemmer, { before, endings, after }: Rules): Stemmer {
+  return (word) => {
+    let now = foldText(stem(before?.(word) ?? word));
+    if (endings) now = foldText(stem(now.replace(endings, "")));
+    return after?.(now) ?? now;
+  };
+}
+
+/** More are not kept. */
+const KEPT_MAX = 50_000;
+
+function remembered(stem: Stemmer): Stemmer {
+  const stems = new Map<string, string>();
+  return (word) => {
+    const before = stems.get(word);
+    if (before !== undefined) return before;
+    const found = stem(word);
+    if (stems.size >= KEPT_MAX) stems.clear();
+    stems.set(word, found);
+    return found;
+  };
+}
