@@ -3,10 +3,14 @@ export const KEYS = 2 ** 32;
 /** Column blocks of an odd generation come behind those of an even one. */
 export const GENERATION_KEYS = KEYS / 2;
 
+const FOUND_BY_MARKS = `
+  CREATE INDEX memory_entry_marked ON memory_entry (namespace) WHERE marks IS NOT NULL;
+`;
+
 /** The addition of schema 14: what a person did with an entry. */
 export const MARKS_OF_ENTRIES = `
   ALTER TABLE memory_entry ADD COLUMN marks TEXT;
-  CREATE INDEX memory_entry_marked ON memory_entry (namespace) WHERE marks IS NOT NULL;
+  ${FOUND_BY_MARKS}
 `;
 
 /**
@@ -72,10 +76,12 @@ export const indexSchema = `
     source_from INTEGER,
     source_to INTEGER,
     content TEXT NOT NULL,
+    -- What a person did with it.
+    marks TEXT,
     UNIQUE (namespace, id)
   ) STRICT;
   CREATE UNIQUE INDEX memory_entry_by_slot ON memory_entry (namespace, slot);
-  ${MARKS_OF_ENTRIES}
+  ${FOUND_BY_MARKS}
 
   CREATE TABLE memory_segment (
     key INTEGER PRIMARY KEY,

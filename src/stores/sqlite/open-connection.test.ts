@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { SessionState } from "../../core/session-state.ts";
+import type { Connection } from "./connection.ts";
 import { openDatabase } from "./database.ts";
 import { openConnection, requireSqlite, SCHEMA_VERSION } from "./open-connection.ts";
 import { sqliteStores } from "./sqlite-stores.ts";
@@ -83,7 +84,9 @@ test("a store of a newer rkat is refused and left as it is", () => {
 });
 
 test("a store of schema 7 becomes one of today, by whatever process opens it first", async () => {
-  openConnection(path).close();
+  const made = openConnection(path);
+  const schema = schemaOf(made);
+  made.close();
   const snapshot = new SessionState("old").snapshot();
   const older = new DatabaseSync(path);
   older.exec(`
@@ -116,8 +119,18 @@ test("a store of schema 7 becomes one of today, by whatever process opens it fir
   await Promise.all(stores.map((one) => one.close()));
   const db = openConnection(path);
   expect(db.get("PRAGMA user_version")).toEqual({ user_version: SCHEMA_VERSION });
+  expect(schemaOf(db)).toEqual(schema);
   db.close();
 });
+
+/** The columns of each table and the indexes, however they came to be. */
+function schemaOf(db: Connection): unknown {
+  return db.all(`
+    SELECT entry.type, entry.name, entry.tbl_name, column.*, iif(entry.type = 'index', entry.sql, NULL) AS sql
+    FROM sqlite_schema AS entry LEFT JOIN pragma_table_xinfo(entry.name) AS column ON entry.type = 'table'
+    ORDER BY entry.name, column.cid
+  `);
+}
 
 test("another program's database is refused and left as it is", () => {
   path = join(folder, "other.db");

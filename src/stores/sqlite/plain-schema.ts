@@ -1,16 +1,21 @@
 import { HAS_KIND_MARK, KIND_MARK } from "../history/event-kind.ts";
 
-/**
- * The addition of schema 8: the origin of sessions, as JSON. NULL for the sessions of rkat itself. The
- * index has all that filters compare, so no snapshot is read for them.
- */
+// A new store has its columns from the start: SQLite checks the whole schema for each column that is added to a table, which
+// took most of the time of making a store. A test compares a new store with one that came here by all migrations.
+
+/** It has all that filters compare, so no snapshot is read for them. */
+const FOUND_BY_SOURCE = `
+  CREATE INDEX snapshot_by_source ON snapshot (namespace, agent, project, branch, session_id)
+    WHERE agent IS NOT NULL;
+`;
+
+/** The addition of schema 8: the origin of sessions. */
 export const SOURCE_OF_SNAPSHOT = `
   ALTER TABLE snapshot ADD COLUMN source TEXT;
   ALTER TABLE snapshot ADD COLUMN agent TEXT AS (source ->> 'agent');
   ALTER TABLE snapshot ADD COLUMN project TEXT AS (source ->> 'project');
   ALTER TABLE snapshot ADD COLUMN branch TEXT AS (source ->> 'branch');
-  CREATE INDEX snapshot_by_source ON snapshot (namespace, agent, project, branch, session_id)
-    WHERE agent IS NOT NULL;
+  ${FOUND_BY_SOURCE}
 `;
 
 /** The addition of schema 13: finds the events that changed a history, and the sessions of a list, without reading the others. */
@@ -67,11 +72,16 @@ export const sessionSchema = `
     archived INTEGER NOT NULL,
     labels TEXT NOT NULL,
     snapshot TEXT NOT NULL,
+    -- The origin of the session, as JSON. NULL for the sessions of rkat itself.
+    source TEXT,
+    agent TEXT AS (source ->> 'agent'),
+    project TEXT AS (source ->> 'project'),
+    branch TEXT AS (source ->> 'branch'),
     PRIMARY KEY (namespace, session_id)
   ) STRICT;
 
   CREATE INDEX snapshot_by_update ON snapshot (namespace, updated_at_ms DESC, session_id DESC);
-  ${SOURCE_OF_SNAPSHOT}
+  ${FOUND_BY_SOURCE}
   ${FOUND_BY_KIND}
 
   CREATE TABLE projection_checkpoint (
@@ -90,9 +100,10 @@ export const sessionSchema = `
     expires_at_ms INTEGER NOT NULL,
     -- How long it was asked for.
     length_ms INTEGER NOT NULL,
+    -- Whether its owner was asked to stop.
+    stop INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (namespace, key)
   ) STRICT, WITHOUT ROWID;
-  ${STOP_OF_LEASE}
 `;
 
 /** The imports from other programs. Version 10 of the schema added it. */
@@ -141,14 +152,14 @@ export const knowledgeSchema = `
     -- Grows with each change; memory has heard of all but the last when the other is smaller.
     version INTEGER NOT NULL,
     heard INTEGER NOT NULL,
-    signature TEXT,
+    likeness TEXT,
     entry TEXT NOT NULL,
+    checksum INTEGER,
     UNIQUE (namespace, id)
   ) STRICT;
   CREATE INDEX knowledge_entry_by_kind ON knowledge_entry (namespace, kind, pinned, used, key);
   CREATE INDEX knowledge_entry_by_session ON knowledge_entry (namespace, session_id);
   CREATE INDEX knowledge_entry_unheard ON knowledge_entry (namespace) WHERE heard < version;
-  ${CHECKSUM_OF_KNOWLEDGE}
 
   CREATE TABLE knowledge_key (
     namespace TEXT NOT NULL,
