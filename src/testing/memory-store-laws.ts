@@ -209,6 +209,22 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
     },
   },
   {
+    name: "a question with the words that matter scores above .5, in a store of one entry as of many",
+    async holds(open) {
+      const store = await open();
+      const staging = entry("staging", "Staging listens on port 4310.");
+      const others = Array.from({ length: 40 }, (_, at) =>
+        entry(`other-${at}`, `The garden has ${at} trees and a bench.`),
+      );
+      for (const added of [[staging], others]) {
+        await store.add(added);
+        const [hit] = await store.search({ query: "which port does staging use", limit: 5 });
+        assert.equal(hit?.id, "staging");
+        expects(hit.score > 0.5, "a score above 0.5", hit.score);
+      }
+    },
+  },
+  {
     name: "unrelated text is not a result",
     async holds(open) {
       const store = await open();

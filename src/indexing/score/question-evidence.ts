@@ -77,7 +77,7 @@ export function questionEvidence(
         postings,
         summary: wordSummary(index, postings, weights, within),
         standIn,
-        rarity: times * letters * rarity(postings.slots.length, index.passages),
+        rarity: times * letters * rarity(part, postings.slots.length, index.passages),
       };
     });
   });
@@ -97,9 +97,25 @@ function postingsOf(index: PassageIndex, forms: readonly string[]): Postings {
   return unitePostings(forms.map((form) => index.postings(form)));
 }
 
-/** Smaller, the more passages have the word. Never 0, so that a store with one entry works. */
-function rarity(having: number, passages: number): number {
-  return Math.log(1 + (Math.max(passages, having) - having + 0.5) / (having + 0.5));
+/**
+ * Smaller, the more passages have the word. Never 0, so that a store with one entry works. A small store cannot tell which
+ * words are rare, so the fewer passages it has, the more those of usual texts count:
+ *
+ *     passages   1                 100             250 and more
+ *     as if      20 usual ones     12 usual ones   none
+ *                were there too
+ */
+function rarity(word: string, having: number, passages: number): number {
+  const usual = USUAL.passages * Math.max(0, 1 - passages / USUAL.until);
+  const has = having + usual * (COMMON_WORDS.has(word) ? USUAL.common : USUAL.other);
+  return rarityOf(has, Math.max(passages, having) + usual);
+}
+
+/** What part of usual texts has a word. */
+const USUAL = { passages: 20, until: 250, common: 0.2, other: 0.005 } as const;
+
+function rarityOf(having: number, all: number): number {
+  return Math.log(1 + (Math.max(all, having) - having + 0.5) / (having + 0.5));
 }
 
 /** How much of the question each session has. Here a word counts by how few sessions have it. */
@@ -114,7 +130,7 @@ function sessionShares(
     const { sessions, said } = summary;
     const counts = standIn?.counts ?? 1;
     const most =
-      (counts * (1 + SESSION_SATURATION) * rarity(sessions.length, index.sessions)) / rarities;
+      (counts * (1 + SESSION_SATURATION) * rarityOf(sessions.length, index.sessions)) / rarities;
     for (let at = 0; at < sessions.length; at += 1) {
       const session = sessions[at] as number;
       const times = said[at] as number;

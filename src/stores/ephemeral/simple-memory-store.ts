@@ -15,14 +15,15 @@ import {
 import { utf8Bytes } from "../../core/tokens.ts";
 import { hasOnlyStopWords, readQuestion } from "../../indexing/score/question.ts";
 import { reportedScore } from "../../indexing/score/score.ts";
+import { COMMON_WORDS } from "../../indexing/words/english.ts";
 import { textKey } from "../../indexing/words/words.ts";
 import { redactEntries } from "../../secrets/redact-secrets.ts";
 
 /**
  * Keeps memory in this process, without an index. The first memory store to read.
  *
- * A search splits the query at its spaces. An entry scores the share of these words that its text
- * contains, in any case and also inside of longer words. 1 is left to the same text:
+ * A search splits the query at its spaces, and leaves out stop words. An entry scores the share of these words that its text
+ * contains, in any case and also inside of longer words. Words of any text ("use", "get") count less. 1 is left to the same text:
  *
  *     query "Parse errors"      entry "Parse errors!"               1
  *                               entry "The parser has no errors."   0.95
@@ -130,15 +131,31 @@ export class SimpleMemoryStore implements MemoryStore {
   }
 }
 
-function wordsOf(text: string): readonly string[] {
-  if (hasOnlyStopWords(text)) return readQuestion(text).words;
-  return text.toLowerCase().split(/\s+/).filter(Boolean);
+/** The words at its spaces, without stop words unless they are a name. */
+function wordsOf(text: string): readonly AskedWord[] {
+  const all = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const asked = hasOnlyStopWords(text)
+    ? readQuestion(text).words
+    : all.filter((word) => !hasOnlyStopWords(word));
+  return asked.map((word) => ({ word, counts: COMMON_WORDS.has(word) ? COMMON_COUNTS : 1 }));
+}
+
+/** That a text lacks "use" or "get" tells little. */
+const COMMON_COUNTS = 0.3;
+
+interface AskedWord {
+  readonly word: string;
+  readonly counts: number;
+}
+
+function sumOf(words: readonly AskedWord[]): number {
+  return words.reduce((sum, { counts }) => sum + counts, 0);
 }
 
 interface Question {
   readonly key: string;
   /** Without words, only the same text answers it. */
-  readonly words: readonly string[];
+  readonly words: readonly AskedWord[];
 }
 
 /** The best score over all questions. */
@@ -152,11 +169,12 @@ function bestScore(
   let parts: readonly ScorePart[] = [];
   const own = textKey(content);
   for (const { key, words } of questions) {
-    const found = words.filter((word) => text.includes(word));
-    const share = key === own ? 1 : reportedScore(found.length / Math.max(1, words.length));
+    const found = words.filter(({ word }) => text.includes(word));
+    const all = sumOf(words);
+    const share = key === own ? 1 : reportedScore(all === 0 ? 0 : sumOf(found) / all);
     if (share <= score) continue;
     score = share;
-    parts = found.map((word) => ({ name: "word", of: word, adds: 1 / words.length }));
+    parts = found.map(({ word, counts }) => ({ name: "word", of: word, adds: counts / all }));
   }
   return { score, ...(explain ? { explanation: { parts } } : {}) };
 }
