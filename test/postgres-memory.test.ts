@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { below, randomFrom } from "../bench/data/random.ts";
+import { ASKED_AT, findingSet } from "../bench/finding/finding-set.ts";
 import type { MemoryEntry, MemoryQuery } from "../src/core/memory-store.ts";
 import { addEntries } from "../src/indexing/add.ts";
 import { OpenIndex } from "../src/indexing/open-index.ts";
@@ -15,7 +16,7 @@ import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
 import { ConceptEmbedder } from "./support/concept-embedder.ts";
 import { freshSchema, hasPostgres, NEEDS_POSTGRES, postgresUrl } from "./support/postgres.ts";
-import { LONG, trials } from "./support/trials.ts";
+import { LONG, sampled, trials } from "./support/trials.ts";
 
 const embedder = new ConceptEmbedder();
 
@@ -236,6 +237,18 @@ describe.skipIf(!hasPostgres)("memory in PostgreSQL", NEEDS_POSTGRES, () => {
       for (const query of QUERIES) alone.push(await store.search(query));
       // This process knows nothing of what was added yet.
       expect(await Promise.all(QUERIES.map((query) => other.search(query)))).toEqual(alone);
+    }
+  });
+
+  test("questions in many languages get the same answers and scores as on SQLite", async () => {
+    const postgres = await openMemory(await freshSchema());
+    const sqlite = new SqliteMemoryStore(openDatabase({ path: ":memory:" }));
+    onTestFinished(() => sqlite.close());
+    const { notes, questions } = findingSet();
+    for (const store of [postgres, sqlite]) await store.add(notes);
+    for (const { text } of sampled(questions, { of: 8, at: 3 }, "cases")) {
+      const query = { query: text, limit: 5, at: ASKED_AT, explain: true };
+      expect(await postgres.search(query), text).toEqual(await sqlite.search(query));
     }
   });
 
