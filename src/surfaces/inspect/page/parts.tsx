@@ -95,6 +95,16 @@ export function amount(count: number): string {
   return NUMBERS.format(count);
 }
 
+/** `1 message`, `1,234 messages`. */
+export function many(count: number, what: string): string {
+  return `${amount(count)} ${what}${count === 1 ? "" : "s"}`;
+}
+
+/** Who said something, in the word that the whole page has for it. */
+export function whoSaid(role: string): string {
+  return plain(role === "assistant" ? "model" : role);
+}
+
 /** 1 234 567 tokens as 1.2M. */
 export function short(count: number): string {
   if (count < 1000) return String(count);

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { short } from "./parts.tsx";
 
-const WIDTH = 800;
+/** Of a laptop, and of a phone, where the same text would be a third as large. */
+const [WIDE, NARROW] = [800, 380];
 const HEIGHT = 220;
 const LEFT = 44;
 const RIGHT = 8;
@@ -31,10 +32,11 @@ export function Plot({
   /** The same as a table. */
   readonly children: ComponentChildren;
 }) {
+  const width = matchMedia("(max-width: 46rem)").matches ? NARROW : WIDE;
   const highest = points.reduce((high, { value }) => Math.max(high, value), limit ?? 1);
   const step = roundStep(highest / LINES);
   const most = Math.max(highest * 1.04, step);
-  const x = (at: number) => LEFT + (at / Math.max(1, points.length - 1)) * (WIDTH - LEFT - RIGHT);
+  const x = (at: number) => LEFT + (at / Math.max(1, points.length - 1)) * (width - LEFT - RIGHT);
   const y = (value: number) => HEIGHT - BOTTOM - (value / most) * (HEIGHT - BOTTOM - TOP);
   const path = points
     .map(({ value }, at) => `${at === 0 ? "M" : "L"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`)
@@ -42,17 +44,17 @@ export function Plot({
   const lines = Array.from({ length: Math.floor(most / step) + 1 }, (_, at) => at * step);
   return (
     <figure class="plot">
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
+      <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={label}>
         {lines.map((value) => (
           <g key={value} class="grid">
-            <line x1={LEFT} x2={WIDTH - RIGHT} y1={y(value)} y2={y(value)} />
+            <line x1={LEFT} x2={width - RIGHT} y1={y(value)} y2={y(value)} />
             <text x={LEFT - 6} y={y(value) + 4}>
               {short(value)}
             </text>
           </g>
         ))}
         {limit !== undefined && (
-          <line class="threshold" x1={LEFT} x2={WIDTH - RIGHT} y1={y(limit)} y2={y(limit)} />
+          <line class="threshold" x1={LEFT} x2={width - RIGHT} y1={y(limit)} y2={y(limit)} />
         )}
         <path
           class="area"

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Fate } from "../../../../core/operations/history.ts";
-import { amount, Badge, Choice, headOf, plain } from "../parts.tsx";
+import { amount, Badge, Choice, headOf, plain, whoSaid } from "../parts.tsx";
 import type { LeftMessage } from "../recorded-compactions.ts";
 import { hrefOf } from "../route.ts";
 import type { ViewProps } from "../source.ts";
@@ -62,7 +62,7 @@ export function Before({
           <article class={`row fate ${where}`}>
             <div class="what">
               <span class="facts">
-                <span class="who">{role === "assistant" ? "model" : role}</span>
+                <span class="who">{whoSaid(role)}</span>
                 <Badge tone={where}>{fates[where]}</Badge>
                 <span class="quiet">{amount(tokens)} tokens</span>
                 <a href={hrefOf(session, "transcript", id)}>Event {id}</a>

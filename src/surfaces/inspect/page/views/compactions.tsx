@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { CompactionView, UndoOutcome } from "../../../../core/operations/history.ts";
-import { amount, Badge, clock, Failure, plain, short, useLoaded } from "../parts.tsx";
+import { amount, Badge, clock, Failure, many, plain, short, useLoaded } from "../parts.tsx";
 import { hrefOf } from "../route.ts";
 import type { SessionLog, WindowChange } from "../session-log.ts";
 import type { Source, ViewProps } from "../source.ts";
@@ -178,9 +178,9 @@ function After({
         {report && (
           <>
             <dt>In memory only</dt>
-            <dd>{amount(report.only_in_memory.messages)} messages</dd>
+            <dd>{many(report.only_in_memory.messages, "message")}</dd>
             <dt>In the log only</dt>
-            <dd>{amount(report.only_in_log.messages)} messages</dd>
+            <dd>{many(report.only_in_log.messages, "message")}</dd>
           </>
         )}
         {report?.words && (
@@ -282,7 +282,7 @@ function UndoBar({
           type="button"
           onClick={() => void undo({ event: seq, leave_out: outcome.leave_out })}
         >
-          Undo it, and leave {amount(outcome.leave_out.length)} messages out
+          Undo it, and leave {many(outcome.leave_out.length, "message")} out
         </button>
       )}
     </div>
@@ -292,5 +292,5 @@ function UndoBar({
 function outcomeText(outcome: Wire<UndoOutcome>): string {
   if (!outcome.undone)
     return `${outcome.reason} ${amount(outcome.tokens_over)} tokens are too many.`;
-  return `${amount(outcome.returned.length)} messages are in the window again. The next request has ${amount(outcome.used_tokens)} tokens.`;
+  return `In the window again: ${many(outcome.returned.length, "message")}. The next request has ${amount(outcome.used_tokens)} tokens.`;
 }

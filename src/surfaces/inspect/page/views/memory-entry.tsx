@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ShownEntry } from "../../../../core/memory-store.ts";
-import { Badge, Editor, headOf, plain, Time, Words } from "../parts.tsx";
+import { Badge, Editor, headOf, Time, Words, whoSaid } from "../parts.tsx";
 import { askingFor, hrefOf } from "../route.ts";
 import type { Source } from "../source.ts";
 import type { Wire } from "../wire.ts";
@@ -33,7 +33,7 @@ export function EntryCard({ source, entry, writes, isChosen, onChoose, ...does }
             onChange={onChoose}
           />
         )}
-        <Badge tone={role ?? ""}>{plain(speaker ?? role ?? kind)}</Badge>
+        <Badge tone={role ?? ""}>{whoSaid(speaker ?? role ?? kind)}</Badge>
         {kind !== "message" && <Badge>{kind}</Badge>}
         {pinned && <Badge>pinned</Badge>}
         {store && <Badge>user-wide</Badge>}

@@ -7,11 +7,11 @@ import {
   Failure,
   headOf,
   KINDS,
-  plain,
   SearchField,
   Time,
   useLoaded,
   Words,
+  whoSaid,
 } from "../parts.tsx";
 import { askingFor } from "../route.ts";
 import type { Source, ViewProps } from "../source.ts";
@@ -110,7 +110,7 @@ function Result({ source, hit }: { readonly source: Source; readonly hit: Hit })
     <article>
       <span class="facts">
         <Score score={hit.score} />
-        <Badge tone={hit.role ?? ""}>{plain(hit.speaker ?? hit.role ?? hit.kind)}</Badge>
+        <Badge tone={hit.role ?? ""}>{whoSaid(hit.speaker ?? hit.role ?? hit.kind)}</Badge>
         {hit.kind !== "message" && <Badge>{hit.kind}</Badge>}
         {hit.time && <Time at={hit.time} />}
         <Origin id={hit.id} />
@@ -136,7 +136,7 @@ function Result({ source, hit }: { readonly source: Source; readonly hit: Hit })
 function Neighbour({ entry }: { readonly entry: Wire<MemoryEntry> }) {
   return (
     <p class="neighbour" dir="auto">
-      <span class="who">{plain(entry.role ?? "")}</span> {headOf(entry.content, 200)}
+      <span class="who">{whoSaid(entry.role ?? "")}</span> {headOf(entry.content, 200)}
     </p>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Fate } from "../../../../core/operations/history.ts";
-import { amount } from "../parts.tsx";
+import { amount, many } from "../parts.tsx";
 import { leftBy, type RecordedCompaction } from "../recorded-compactions.ts";
 import type { SessionLog } from "../session-log.ts";
 import type { ViewProps } from "../source.ts";
@@ -33,7 +33,7 @@ export function Recorded({
   const messages = useMemo(() => leftBy(compaction), [compaction]);
   const tokens = messages.reduce((sum, message) => sum + message.tokens, 0);
   const counted = (...fates: readonly Fate[]) =>
-    amount(messages.filter(({ fate }) => fates.includes(fate)).length);
+    messages.filter(({ fate }) => fates.includes(fate)).length;
   const summary = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (inSummary !== undefined)
@@ -62,12 +62,13 @@ export function Recorded({
         <dl class="facts-list">
           <dt>Messages</dt>
           <dd>
-            {amount(messages.length)}: the summary has something of {counted("quoted", "named")}
+            {amount(messages.length)}: the summary has something of{" "}
+            {amount(counted("quoted", "named"))}
           </dd>
           <dt>In memory here</dt>
-          <dd>{counted("in_memory")} messages that it has nothing of</dd>
+          <dd>{many(counted("in_memory"), "message")} that it has nothing of</dd>
           <dt>In the log here</dt>
-          <dd>{counted("in_log")} messages, such as outputs of tools</dd>
+          <dd>{many(counted("in_log"), "message")}, such as outputs of tools</dd>
         </dl>
         <h3>The summary</h3>
         {compaction.summary === "" ? (

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { SourcesView } from "../../../../core/operations/sources.ts";
-import { amount, Badge, Failure, headOf, Time, useLoaded } from "../parts.tsx";
+import { amount, Badge, Failure, headOf, Time, useLoaded, whoSaid } from "../parts.tsx";
 import { askingFor, hrefOf } from "../route.ts";
 import type { Source } from "../source.ts";
 import type { Wire } from "../wire.ts";
@@ -61,7 +61,7 @@ export function Sources({
       <ol class="rests-on">
         {value?.messages.map((message) => (
           <li key={`${message.session_id} ${message.id}`}>
-            <Badge tone={message.role}>{message.role}</Badge> <Time at={message.time} />{" "}
+            <Badge tone={message.role}>{whoSaid(message.role)}</Badge> <Time at={message.time} />{" "}
             <a href={hrefOf(message.session_id, "transcript", message.id)}>Event {message.id}</a>{" "}
             <span dir="auto">{headOf(message.text, 300)}</span>
           </li>

@@ -6,6 +6,7 @@ import {
   clock,
   Field,
   headOf,
+  many,
   plain,
   SearchField,
   Words,
@@ -228,7 +229,7 @@ function RowContent({ row, source, about, log, session, open }: Omit<RowProps, "
       return (
         <p class="compaction">
           <Badge tone="compaction">compacted</Badge> {amount(row.event.tokens_before)} →{" "}
-          {amount(row.event.tokens_after)} tokens, {amount(row.event.discarded_messages)} messages
+          {amount(row.event.tokens_after)} tokens, {many(row.event.discarded_messages, "message")}{" "}
           left the window. <a href={hrefOf(session, "compactions", row.seq)}>What it dropped</a>
         </p>
       );
