@@ -13,8 +13,8 @@ const FLOORS: Readonly<Record<Kind, number>> = {
   typo: 95,
   paraphrase: 85,
   identifier: 97,
-  time: 50,
-  changed: 60,
+  time: 70,
+  changed: 92,
   nothing: 89,
 };
 

@@ -4,6 +4,7 @@ import {
   MONTHS,
   NUMBERS,
   ORDINALS,
+  OTHER_NUMBERS,
   SEASONS,
   UNITS,
   WEEKDAYS,
@@ -100,7 +101,7 @@ class TimeReader {
     const [isSince, isAfter] = [WORDS.since.has(word), WORDS.after.has(word)];
     const [isUntil, isBefore] = [WORDS.until.has(word), WORDS.before.has(word)];
     if (isSince || isAfter || isUntil || isBefore) {
-      const ago = word === "vor" ? this.#ago(at) : undefined;
+      const ago = WORDS.beforeAgo.has(word) ? this.#ago(at) : undefined;
       const point = ago ?? this.#point(at + 1, true);
       const [span] = point?.spans ?? [];
       if (!point || !span) return undefined;
@@ -169,20 +170,22 @@ class TimeReader {
     return { spans: [this.#between(first, after)], next: at + 1, isRelative: false };
   }
 
-  /** "two weeks ago", "vor zwei Wochen". */
+  /** "two weeks ago", "vor zwei Wochen", "il y a deux semaines". */
   #ago(start: number): Found | undefined {
-    const isGerman = this.#word(start) === "vor";
-    const at = isGerman ? start + 1 : start;
+    const isFrench = [0, 1, 2].every((at) => this.#word(start + at) === "il y a".split(" ")[at]);
+    const isBefore = isFrench || WORDS.beforeAgo.has(this.#word(start));
+    const at = isFrench ? start + 3 : isBefore ? start + 1 : start;
     const { number, next } = this.#number(at) ?? { number: 0, next: 0 };
     const unit = UNITS.get(this.#word(next));
     if (number === 0 || unit === undefined) return undefined;
-    if (!isGerman && this.#word(next + 1) !== "ago") return undefined;
-    return this.#relative(this.#unitBack(unit, number), next + (isGerman ? 1 : 2));
+    if (!isBefore && !WORDS.ago.has(this.#word(next + 1))) return undefined;
+    return this.#relative(this.#unitBack(unit, number), next + (isBefore ? 1 : 2));
   }
 
   /** "last week", "this month", "last Tuesday", "in den letzten drei Tagen". */
   #lastOrThis(at: number): Found | undefined {
     const word = this.#word(at);
+    if (WORDS.lastBehind.has(this.#word(at + 1))) return this.#lastBehind(word, at + 2);
     const isLast = WORDS.last.has(word);
     if (!isLast && !WORDS.this.has(word)) return undefined;
     const counted = isLast ? this.#number(at + 1) : undefined;
@@ -205,6 +208,14 @@ class TimeReader {
     }
     const named = this.#month(at + 1, true) ?? this.#season(at + 1, true);
     return named && { ...named, isRelative: true };
+  }
+
+  /** "vendredi dernier", "la semana pasada". */
+  #lastBehind(word: string, next: number): Found | undefined {
+    const unit = UNITS.get(word);
+    const weekday = WEEKDAYS.get(word);
+    if (unit !== undefined) return this.#relative(this.#unitBack(unit, 1), next);
+    return weekday === undefined ? undefined : this.#weekdayBack(weekday, true, next);
   }
 
   #weekdayBack(weekday: number, isLast: boolean, next: number): Found {
@@ -245,7 +256,7 @@ class TimeReader {
     }
     const day = this.#dayNumber(at, false);
     if (day === undefined) return undefined;
-    const of = this.#word(at + 1) === "of" ? at + 2 : at + 1;
+    const of = WORDS.of.has(this.#word(at + 1)) ? at + 2 : at + 1;
     const behind = MONTHS.get(this.#word(of));
     if (behind !== undefined) return this.#date(day, behind, of + 1);
     const isOrdinal = /\D/.test(this.#word(at)) || (this.#tokens[at]?.hasPoint ?? false);
@@ -310,7 +321,7 @@ class TimeReader {
   }
 
   #yearBehind(at: number): { readonly year: number | undefined; readonly next: number } {
-    const skipped = this.#word(at) === "of" ? at + 1 : at;
+    const skipped = WORDS.of.has(this.#word(at)) ? at + 1 : at;
     const year = /^(?:19|20)\d\d$/.test(this.#word(skipped))
       ? Number(this.#word(skipped))
       : undefined;
@@ -327,7 +338,8 @@ class TimeReader {
 
   #number(at: number): { readonly number: number; readonly next: number } | undefined {
     const word = this.#word(at);
-    const number = /^\d{1,3}$/.test(word) ? Number(word) : NUMBERS.get(word);
+    const other = UNITS.has(this.#word(at + 1)) ? OTHER_NUMBERS.get(word) : undefined;
+    const number = /^\d{1,3}$/.test(word) ? Number(word) : (NUMBERS.get(word) ?? other);
     if (number === undefined) return undefined;
     const isCouple = word === "a" && this.#word(at + 1) === "couple";
     if (!isCouple) return { number, next: at + 1 };

@@ -1,4 +1,6 @@
-/** The words of times, in English and German. A name with two meanings is in `alsoWords`, and counts behind a preposition only. */
+/**
+ * The words of times, in English and German, and the commonest in French, Spanish, Italian, Portuguese, Dutch, Swedish,
+ * Danish, Norwegian and Russian. A name with two meanings is in `alsoWords`, and counts behind a preposition only. */
 
 function numbered(lists: string, from = 0): Map<string, number> {
   const found = new Map<string, number>();
@@ -19,14 +21,26 @@ function named(table: Readonly<Record<string, string>>): Map<string, string> {
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
 export const MONTHS: ReadonlyMap<string, number> = numbered(
-  `january januar jänner, february februar, march märz maerz, april, may mai, june juni, july juli, august,
-  september, october oktober, november, december dezember`,
+  `january januar jänner janvier enero gennaio janeiro januari январь января январе,
+  february februar février febrero febbraio fevereiro februari февраль февраля феврале,
+  march märz maerz mars marzo março maart март марта марте, april avril abril aprile апрель апреля апреле,
+  may mai mayo maggio maio mei maj май мая мае, june juni juin junio giugno junho июнь июня июне,
+  july juli juillet julio luglio julho июль июля июле, august août agosto augustus augusti август августа августе,
+  september septembre septiembre settembre setembro сентябрь сентября сентябре,
+  october oktober octobre octubre ottobre outubro октябрь октября октябре,
+  november novembre noviembre novembro ноябрь ноября ноябре,
+  december dezember décembre diciembre dicembre dezembro декабрь декабря декабре`,
 );
 
 /** From Monday. */
 export const WEEKDAYS: ReadonlyMap<string, number> = numbered(
-  `monday montag montags, tuesday dienstag, wednesday mittwoch, thursday donnerstag, friday freitag,
-  saturday samstag sonnabend, sunday sonntag`,
+  `monday montag montags lundi lunes lunedì maandag måndag måndagen mandag mandagen понедельник,
+  tuesday dienstag mardi martes martedì dinsdag tisdag tisdagen tirsdag tirsdagen вторник,
+  wednesday mittwoch mercredi miércoles mercoledì woensdag onsdag onsdagen среду,
+  thursday donnerstag jeudi jueves giovedì donderdag torsdag torsdagen четверг,
+  friday freitag vendredi viernes venerdì vrijdag fredag fredagen пятница пятницу,
+  saturday samstag sonnabend samedi sábado sabato zaterdag lördag lördagen lørdag lørdagen суббота субботу,
+  sunday sonntag dimanche domingo domenica zondag söndag söndagen søndag søndagen воскресенье`,
 );
 
 /** The months in which they begin. */
@@ -42,16 +56,24 @@ export const SEASONS: ReadonlyMap<string, number> = new Map([
 
 export const UNITS: ReadonlyMap<string, string> = named({
   hour: "hour hours stunde stunden",
-  day: "day days tag tage tagen",
-  week: "week weeks woche wochen",
-  month: "month months monat monate monaten monats",
+  day: "day days tag tage tagen jour jours día días dia dias giorno giorni dagen dagar dage dager день дня дней",
+  week: "week weeks woche wochen semaine semaines semana semanas settimana settimane weken vecka veckan veckor uge uger uke uka uker неделя неделю неделе недели недель",
+  month:
+    "month months monat monate monaten monats mois mes meses mese mesi mês maand maanden månad månaden månader måned måneder месяц месяца месяце месяцев",
   quarter: "quarter quarters quartal quartale quartalen quartals",
-  year: "year years jahr jahre jahren jahres",
+  year: "year years jahr jahre jahren jahres année années ans año años anno anni ano anos jaar år året год года году лет",
 });
 
 export const NUMBERS: ReadonlyMap<string, number> = numbered(
   `a an one ein eine einer einem einen, two zwei zwo, three drei, four vier, five fünf fuenf, six sechs, seven sieben,
   eight acht, nine neun, ten zehn, eleven elf, twelve zwölf zwoelf`,
+  1,
+);
+
+/** In languages where they are other words as well: the Italian `due`. They count before a unit of time only. */
+export const OTHER_NUMBERS: ReadonlyMap<string, number> = numbered(
+  `un une una uno um uma één en ett et один одну, deux dos due dois duas twee två to два две, trois tres tre três drie три,
+  quatre cuatro quattro quatro fyra fire четыре, cinq cinco cinque vijf fem пять`,
   1,
 );
 
@@ -97,8 +119,13 @@ export const HALVES: ReadonlyMap<string, number> = numbered("early anfang, mid m
 
 export const WORDS = {
   last: set(
-    "last past previous letzte letzten letzter letztes letztem vorige vorigen voriger voriges vergangene vergangenen vergangener vergangenes",
+    "last past previous afgelopen förra forrige прошлый прошлую прошлая прошлой прошлом прошлое última último letzte letzten letzter letztes letztem vorige vorigen voriger voriges vergangene vergangenen vergangener vergangenes",
   ),
+  /** Behind the name of a time. */
+  lastBehind: set("dernier dernière pasado pasada scorso scorsa passado passada"),
+  of: set("of de"),
+  beforeAgo: set("vor hace há"),
+  ago: set("ago fa geleden sedan siden назад atrás"),
   this: set("this diese diesen dieser dieses diesem"),
   weekend: set("weekend wochenende"),
   quarter: set("quarter quartal quartals"),
@@ -112,5 +139,5 @@ export const WORDS = {
   and: set("and und to bis until till"),
   beforeTimes: set("in on at during of the im am an der dem den das des die zum"),
   articles: set("the der dem den das des die"),
-  alsoWords: set("may march august"),
+  alsoWords: set("may march august mars mei maj julio"),
 } as const;

@@ -30,6 +30,31 @@ test.each([
     "4455",
   ],
   ["The production port is 5000.", "The production port is 5001.", "5000", "5001"],
+  ["max_connections is 100", "max_connections is 250", "100", "250"],
+  [
+    "My appointment with the dentist is on Tuesday at 15:00.",
+    "My appointment with the dentist was moved to Thursday at 11:00.",
+    "Tuesday",
+    "Thursday",
+  ],
+  [
+    "L'affitto del garage è di 120 euro.",
+    "L'affitto del garage è adesso di 150 euro.",
+    "120 euro",
+    "150 euro",
+  ],
+  [
+    "El plazo para la oferta es el 30 de mayo.",
+    "El plazo para la oferta es ahora el 4 de diciembre.",
+    "30 mayo",
+    "4 diciembre",
+  ],
+  [
+    "Бюджет на ремонт составляет 9000 рублей.",
+    "Бюджет на ремонт теперь составляет 12000 рублей.",
+    "9000 рублей",
+    "12000 рублей",
+  ],
   [
     "The deadline of the report is Friday.",
     "The deadline of the report moved from Friday to Monday.",

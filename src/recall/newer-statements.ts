@@ -5,6 +5,7 @@ import {
   mayReplace,
   type Statement,
   statementsIn,
+  timesOfBoth,
   type Value,
 } from "./statements.ts";
 
@@ -123,7 +124,8 @@ function changeBetween(newer: Statement, older: Statement): Change | undefined {
     if (!before || more.length > 0 || now.filter(ofKind).length > 1) continue;
     if (before.key === value.key) continue;
     const namesOld = newer.values.some(({ isGone, key }) => isGone && key === before.key);
-    const [one, other] = [addressOf(newer, value.kind), addressOf(older, value.kind)];
+    const both = timesOfBoth(newer, older);
+    const [one, other] = [addressOf(newer, value.kind, both), addressOf(older, value.kind, both)];
     const shared = [...one].filter((word) => other.has(word));
     const own = Math.min(one.size, other.size) - shared.length;
     const extra = Math.max(one.size, other.size) - shared.length;

@@ -17,10 +17,28 @@ export interface Value {
   readonly isGone: boolean;
 }
 
-/** What a sentence is about, when it is asked for its value of a kind: its words, and its other values. */
-export function addressOf({ words, values }: Statement, kind: string): ReadonlySet<string> {
-  const others = values.filter((value) => value.kind !== kind && !value.isGone);
+/**
+ * What a sentence is about, when it is asked for its value of a kind: its words, and its other values. An appointment that
+ * moves to another day has another time too, so `both`, the kinds of days and times that two sentences have, are left out.
+ */
+export function addressOf(
+  { words, values }: Statement,
+  kind: string,
+  both: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const others = values.filter(
+    (value) => value.kind !== kind && !value.isGone && !both.has(value.kind),
+  );
   return new Set([...words, ...others.map(({ key }) => stem(key))]);
+}
+
+const OF_TIME: ReadonlySet<string> = new Set(["weekday", "time"]);
+
+/** The kinds of days and times of which both sentences have one. */
+export function timesOfBoth(one: Statement, other: Statement): ReadonlySet<string> {
+  const has = ({ values }: Statement, kind: string) =>
+    values.some((value) => value.kind === kind && !value.isGone);
+  return new Set([...OF_TIME].filter((kind) => has(one, kind) && has(other, kind)));
 }
 
 /** Longer texts are no notes: code, logs, lists. */
@@ -43,6 +61,9 @@ const NOT_PLAIN =
   /[?？`"“”„«»|{}]|^\s*>|\b(?:if|unless|whether|would|could|should|might|maybe|perhaps|probably|plan|plans|planned|propose|suggest|suggests|for example|think|guess|hope|wish|imagine|suppose|used to|previously|formerly|back then|wenn|falls|ob|vielleicht|könnte|würde|sollte|früher|damals|zum beispiel)\b/iu;
 const set = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 
+/** "30 de mayo" is "30 mayo". */
+const OF_DATES = set("de di do");
+
 /** With a capital it is a month. */
 const MAY = /\bmay\b/;
 const MORE_NUMBERS: ReadonlyMap<string, number> = new Map(
@@ -56,7 +77,7 @@ const COLOURS = set(
 );
 /** A number, a capital inside, or a name of a day, a month, a number or a colour. */
 const HAS_VALUE = new RegExp(
-  `\\d|[^\\s.!?] \\p{Lu}(?!['’]|\\s)|[./@]\\p{L}|\\b(?:${[...WEEKDAYS.keys(), ...MONTHS.keys(), ...NUMBERS.keys(), ...MORE_NUMBERS.keys(), ...COLOURS].filter((word) => word.length > 2).join("|")})`,
+  `\\d|[^\\s.!?] \\p{Lu}(?!['’]|\\s)|[./@]\\p{L}|(?<![\\p{L}\\p{N}])(?:${[...WEEKDAYS.keys(), ...MONTHS.keys(), ...NUMBERS.keys(), ...MORE_NUMBERS.keys(), ...COLOURS].filter((word) => word.length > 2).join("|")})`,
   "u",
 );
 const TOKEN =
@@ -64,7 +85,7 @@ const TOKEN =
 
 function statementOf(sentence: string): Statement | undefined {
   if (!HAS_VALUE.test(sentence) || NOT_PLAIN.test(sentence) || MAY.test(sentence)) return undefined;
-  const tokens = sentence.match(TOKEN) ?? [];
+  const tokens = (sentence.match(TOKEN) ?? []).filter((token) => !OF_DATES.has(token));
   if (tokens.length < 2 || tokens.length > TOKENS_MAX) return undefined;
   const words = new Set<string>();
   const values: Value[] = [];
@@ -83,7 +104,7 @@ function statementOf(sentence: string): Statement | undefined {
       isGone = false;
       at = found.last;
     } else if (!EMPTY.has(word) && !CHANGES.has(word) && !GONE.has(word) && !HOLDS.has(word)) {
-      words.add(stem(word));
+      words.add(isKey(token) ? word : stem(word));
     }
   }
   return values.length === 0 ? undefined : { words, values, saysChange };
@@ -197,10 +218,14 @@ const CHANGES = set(
   shortened replaced became correction meanwhile migrated rescheduled postponed upgraded downgraded bumped took over grown grew
   slipped delayed pushed rose risen dropped
   jetzt nun inzwischen stattdessen geändert verschoben umgezogen erhöht gesenkt verlängert umbenannt mittlerweile
-  ahora cambió movió maintenant désormais changé déplacé`,
+  ahora cambió movió maintenant désormais changé déplacé adesso ora cambiato spostato agora mudou mudado passou voortaan
+  nu gewijzigd verplaatst verhoogd numera ändrat ändrades flyttat flyttades höjts nå flyttet endret ændret теперь уже изменился
+  изменилась изменили перенесли перенесена повысили больше`,
 );
 /** What follows one of these is gone. */
-const GONE = set("not longer from nicht statt von instead than");
+const GONE = set(
+  "not longer from nicht statt von instead than niet inte ikke pas non não не вместо",
+);
 const FROM = set("from von");
 /** What follows one of these holds. */
 const HOLDS = set("to but is are sondern auf zu ist");
@@ -215,13 +240,17 @@ const EMPTY = set(
   until till since week month year today yesterday tomorrow
   der die das den dem des ein eine einen einem einer und oder in im am an bei für mit nach von vom zum zur wird werden
   war waren hat haben wir ich du er sie es unser unsere mein meine dein ihr läuft liegt steht
-  el la los las un una de del en y es son le les du des et est sont notre mon ma`,
+  el la los las un una de del en y es son le les du des et est sont notre mon ma il lo gli i di da è sono per nel della
+  dell l o os as da dos das é são no na em ao het een op te zijn van voor met onze mijn en ett och är på av för vår min det
+  er til vores на в во и для от наш наша моя мой составляет равен`,
 );
 /** Things that have one value at a time, by their stems. */
 const ONE_VALUE_WORDS = set(
   `port deadline limit budget owner version host address url branch price cost size timeout name birthday phone number
   email appointment region salary rent default manager lead leader ceo cto boss room gate seat floor provider colour color
-  location password launch release date frist preis termin adresse nummer miete gehalt standort`,
+  location password launch release date frist preis termin adresse nummer miete gehalt standort loyer prix adresse mot
+  plazo precio alquiler fecha dirección presupuesto affitto scadenza prezzo indirizzo renda prazo preço endereço orçamento
+  huur prijs termijn adres begroting hyra pris adress budgeten husleie leie adresse бюджет порт срок цена адрес аренда пароль`,
 );
 const ONE_VALUE = new Set([...ONE_VALUE_WORDS].map(stem));
 
@@ -232,18 +261,25 @@ function stem(word: string): string {
     .slice(0, STEM_LETTERS);
 }
 
-/** A text without one of these words replaces nothing. */
+/** A name in a program: `max_connections`, `retryLimit`, `server.port`. It has one value. */
+function isKey(token: string): boolean {
+  return KEY.test(token);
+}
+
+const KEY = /\p{L}_\p{L}|\p{Ll}\p{Lu}/u;
+
+/** A text without one of these words, and without a key, replaces nothing. */
 const MAY_REPLACE = new RegExp(
-  `\\b(?:${[...CHANGES, ...GONE, ...ONE_VALUE_WORDS].filter((word) => !FROM.has(word)).join("|")})`,
-  "i",
+  `(?<![\\p{L}\\p{N}])(?:${[...CHANGES, ...GONE, ...ONE_VALUE_WORDS].filter((word) => !FROM.has(word)).join("|")})`,
+  "iu",
 );
 
 /** Whether a text may say that something changed, by a quick look. */
 export function mayReplace(text: string): boolean {
-  return MAY_REPLACE.test(text);
+  return MAY_REPLACE.test(text) || KEY.test(text);
 }
 
-/** Whether a thing has one value at a time. `word` is the stem of what it is called. */
+/** Whether a thing has one value at a time. `word` is the stem of what it is called, or a key. */
 export function hasOneValue(word: string): boolean {
-  return ONE_VALUE.has(word);
+  return ONE_VALUE.has(word) || word.includes("_");
 }

@@ -144,7 +144,9 @@ function isIn(spans: readonly Span[]): NamedTime {
 const SAYING_WORDS: ReadonlySet<string> = new Set(
   `say tell talk speak discuss mention write note ask happen do plan decide work chat conversation message anything
   everything something thing session sagen gesagt besprochen geredet erzählt erzahlt geschrieben notiert passiert
-  gemacht los entschieden gefragt`
+  gemacht los entschieden gefragt passe fait dit parle note decide faisons hicimos hice dije dijimos paso hablamos
+  ocurrio fatto detto successo parlato deciso fizemos disse aconteceu falamos gedaan gezegd besproken gebeurde gebeurd
+  gjorde sade hande sagde skete skjedde сделали делали говорили сказал сказали произошло обсуждали случилось записали`
     .split(/\s+/)
     .map(stem),
 );
