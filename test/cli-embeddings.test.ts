@@ -295,10 +295,11 @@ test("the specification's TOML works word for word, and says which lines it read
   expect(notes).toEqual([
     `${folder}: memory.enable_persistence is read as capabilities.memory_store.`,
     'search.index_dir has no effect, because memory.store = "sqlite" (default).',
-    'embeddings.provider = "local" changes nothing with memory.store = "sqlite", whose index counts words itself. "fast", "openai" and "ollama" add the search by meaning.',
   ]);
   await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
   expect((await found(project, "the billing deploy"))[0]).toBe("The");
+  // Words and counted vectors together.
+  expect((await project.rkat(["memory", "stats"])).stdout).toMatch(/local\/djb2\/128/);
   // With vectors of a model, one search combines words and meaning.
   const provider = await providerForTest();
   const hybrid = await projectWith(

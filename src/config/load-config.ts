@@ -150,17 +150,7 @@ export function switchedOffSettings(config: Config): readonly string[] {
 /** All settings that are given and have no effect because of another: a sentence for each group. */
 function unusedSettings(config: Config): readonly string[] {
   if (!config.get("capabilities.memory_store")) return switchedOffSettings(config);
-  const countsOnly =
-    config.given("embeddings.provider") === "local" && config.get("memory.store") === "sqlite";
-  return [
-    ...switchedOffSettings(config),
-    ...unmet(OTHERS, config),
-    ...(countsOnly
-      ? [
-          'embeddings.provider = "local" changes nothing with memory.store = "sqlite", whose index counts words itself. "fast", "openai" and "ollama" add the search by meaning.',
-        ]
-      : []),
-  ];
+  return [...switchedOffSettings(config), ...unmet(OTHERS, config)];
 }
 
 function unmet(needs: readonly Need[], config: Config): readonly string[] {

@@ -11,8 +11,8 @@ export interface Embedder {
   readonly id: string;
   readonly dimensions: number;
   /**
-   * Whether the vectors come from a trained model. Only those are stored and searched. Vectors of
-   * hashed words know less than the word index.
+   * Whether the vectors come from a trained model. Vectors of hashed words know less than the word index:
+   * they decide between entries whose words say the same, and find none by themselves.
    */
   readonly trained: boolean;
   embed(

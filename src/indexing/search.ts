@@ -108,7 +108,7 @@ function* search(
 
 /** Finds entries by their words, and by their meaning if the questions have vectors. */
 function find(index: OpenIndex, query: EntryQuery, embedded: EmbeddedSearch | undefined): Finding {
-  if (isHybrid(embedded)) return findByMeaning(index, query, embedded.vectors);
+  if (isHybrid(embedded)) return findByMeaning(index, query, embedded);
   const found = findEntries(index, query);
   const isExplained = embedded && query.explain;
   const all = isExplained ? found.map((entry) => withoutVectors(entry, embedded.problem)) : found;

@@ -49,7 +49,7 @@ export interface IndexedMemory extends MemoryStore {
   finishMerging(): Promise<void>;
   /**
    * Resolves when every passage has its vector, or when the rest keep failing. It resolves at once
-   * without a trained embedder.
+   * without an embedder.
    */
   finishEmbedding(): Promise<EmbeddingProgress | undefined>;
 }
@@ -58,8 +58,8 @@ export interface IndexedMemoryOptions {
   /** Entries are added and found in this namespace only. Default `"default"`. */
   readonly namespace?: string;
   /**
-   * A trained one makes vectors of all that is added, in the background, and entries are found by
-   * what they mean as well as by their words. One that is not trained makes no difference.
+   * Makes vectors of all that is added, in the background. With a trained one, entries are found by what they mean as well
+   * as by their words. The vectors of one that counts words decide between entries whose words say the same.
    */
   readonly embedder?: Embedder;
   /**
@@ -118,7 +118,7 @@ export class IndexedMemoryStore implements IndexedMemory {
   constructor(database: MemoryDatabase, embedder?: Embedder) {
     this.#database = database;
     this.#embedder = embedder;
-    this.#vectors = embedder?.trained
+    this.#vectors = embedder
       ? new EmbeddedMemory(vectorWork(database, embedder.id), embedder)
       : undefined;
   }

@@ -74,6 +74,23 @@ describe("words and likeness together", () => {
     );
   });
 
+  test("vectors that count words find nothing by themselves, and decide between entries whose words say the same", () => {
+    const index = indexOf(["The mast of a boat.", "A boat with a mast.", "Nobody rowed today."]);
+    const { slots, columns } = index;
+    const all = Array.from({ length: slots }, (_, slot) => slot).filter(
+      (slot) => columns.session[slot] !== 0,
+    );
+    const of = (some: readonly number[]) =>
+      some.map((slot) => ({ slot, likeness: [0.2, 0.9, 3][all.indexOf(slot)] ?? 0 }));
+    const found = (counted: boolean) => {
+      const likenesses = { nearest: all, of, most: 3, counted };
+      const { near, finish } = fuseLikeness(index, { text: "boat mast", limit: 5 }, likenesses);
+      return finish(of(near)).map(({ slot }) => index.entryAt(slot)?.id);
+    };
+    expect(found(true)).toEqual(["1", "0"]);
+    expect(found(false)).toContain("2");
+  });
+
   test("passages are only read that can be among the results", () => {
     const index = indexOf(["The mast of the boat.", ...Array(20).fill("Nobody rowed today.")]);
     const { fuse } = likenessesOf([0.1], index);

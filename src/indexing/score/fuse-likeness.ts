@@ -12,6 +12,8 @@ export interface Likenesses {
   of(slots: readonly number[]): readonly LikePassage[];
   /** An upper bound of all likenesses. */
   readonly most: number;
+  /** The vectors count words, by chance several of them as one, and know nothing of what they mean. */
+  readonly counted?: boolean;
 }
 
 interface LikePassage {
@@ -34,6 +36,8 @@ const CANDIDATES = 100;
 const JUDGED = 50;
 /** The weight of likeness. An answer without a word of the question, and nothing else for it, scores 0.26. */
 const WEIGHT = 0.3;
+/** The same for vectors that count words. It decides between entries whose words say the same. */
+const WEIGHT_COUNTED = 0.005;
 /** An entry that words do not find needs this likeness, which is about that of an answer, and this score. */
 const ALIKE = 0.8;
 const ALIKE_SCORE = 0.3;
@@ -64,8 +68,10 @@ export function fuseLikeness(
   const floor = query.minScore ?? floorOf(index);
   const floorByMeaning = query.minScore ?? ALIKE_SCORE;
   const likelihood = likelihoodOf(index, readQuestion(text, query.at));
+  const { counted = false } = likenesses;
+  const weight = counted ? WEIGHT_COUNTED : WEIGHT;
   const meaningOf = (entry: number, likeness: number) =>
-    1 - Math.exp(-WEIGHT * likeness * likelihood(entry));
+    1 - Math.exp(-weight * likeness * likelihood(entry));
   const least = leastResult(byWords, query.limit, floor);
   const canBe = ({ slot, score }: FoundEntry) =>
     fused(score, meaningOf(slot, likenesses.most)) >= least;
@@ -93,7 +99,7 @@ export function fuseLikeness(
       const meaning = meaningOf(slot, like);
       const both = fused(score, meaning);
       const isFoundByWords = score > 0 && score >= floor;
-      if (!isFoundByWords && (like < ALIKE || both < floorByMeaning)) continue;
+      if (!isFoundByWords && (counted || like < ALIKE || both < floorByMeaning)) continue;
       meanings.set(slot, meaning);
       best.offer(slot, slot, both);
     }

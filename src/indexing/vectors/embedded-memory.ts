@@ -20,7 +20,7 @@ const QUERY_TIMEOUT_MS = 3000;
 /** After a question could not be embedded, searches use words alone for so long. */
 const PAUSE_MS = 10_000;
 
-/** The work of a memory store with a trained embedder: questions are embedded at once, passages in the background. */
+/** The work of a memory store with an embedder: questions are embedded at once, passages in the background. */
 export class EmbeddedMemory {
   readonly #embedder: Embedder;
   readonly #queue: VectorQueue;
@@ -47,7 +47,7 @@ export class EmbeddedMemory {
       "problem" in embedded
         ? { problem: embedded.problem, until: performance.now() + PAUSE_MS }
         : undefined;
-    return { ...embedded, embedder };
+    return { ...embedded, embedder, ...(this.#embedder.trained ? {} : { counted: true }) };
   }
 
   async stats(): Promise<NonNullable<MemoryStats["vectors"]>> {

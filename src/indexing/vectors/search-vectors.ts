@@ -11,10 +11,11 @@ import type { KnownVectors, SimilarSlot, SlotBitmap, VectorQuestion } from "./co
 import { calibrationOf, likeness } from "./store-vectors.ts";
 
 /** The vectors of questions in their order, or why there are none. Only vectors of the same embedder are compared. */
-export type EmbeddedSearch = { readonly embedder: string } & (
-  | { readonly vectors: readonly Float32Array[] }
-  | { readonly problem: string }
-);
+export type EmbeddedSearch = {
+  readonly embedder: string;
+  /** The embedder counts words, and was not trained. */
+  readonly counted?: boolean;
+} & ({ readonly vectors: readonly Float32Array[] } | { readonly problem: string });
 
 /** Entries that were found, as soon as the rows of some vectors are known. */
 export interface Finding {
@@ -34,7 +35,7 @@ interface VectorIndex extends PassageIndex {
 export function findByMeaning(
   index: VectorIndex,
   query: EntryQuery,
-  vectors: readonly Float32Array[],
+  { vectors, counted = false }: Extract<EmbeddedSearch, { readonly vectors: unknown }>,
 ): Finding {
   const wanted = wantedSlots(index, query);
   const findings = query.texts.map((text, at): Finding => {
@@ -46,7 +47,7 @@ export function findByMeaning(
       return { near: [], likely: slotsOf(found), finish: () => found };
     }
     const { texts: _, ...rest } = query;
-    const fusion = fuseLikeness(index, { ...rest, text }, asked.likenesses);
+    const fusion = fuseLikeness(index, { ...rest, text }, { ...asked.likenesses, counted });
     const near = new Set(fusion.near);
     return {
       near: fusion.near,
