@@ -261,7 +261,7 @@ function stem(word: string): string {
     .slice(0, STEM_LETTERS);
 }
 
-/** A name in a program: `max_connections`, `retryLimit`, `server.port`. It has one value. */
+/** A name in a program, such as max_connections. It has one value. */
 function isKey(token: string): boolean {
   return KEY.test(token);
 }
