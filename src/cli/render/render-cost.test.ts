@@ -56,6 +56,13 @@ const COST: SessionCost = {
   recalled: { times: 1, tokens: 900 },
 };
 
+test("where a provider counts no tokens, no share of them is told", () => {
+  const usage = { ...COST.usage, inputTokens: 0 };
+  const text = renderCost({ ...COST, usage }, plain);
+  expect(text).toContain("\nThe provider counted no input tokens.\n");
+  expect(text).not.toContain("came back from memory");
+});
+
 test("what a session cost is a table with a sum, and a sentence for each compaction", () => {
   expect(renderCost(COST, plain)).toMatchInlineSnapshot(`
     "     TURN  CALLS   INPUT  CACHED  WRITTEN  OUTPUT     COST

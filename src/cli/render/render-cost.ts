@@ -69,9 +69,10 @@ function aside(costUsd: number | null): string {
   return costUsd ? ` (${money(costUsd)})` : "";
 }
 
-function notesOf({ costUsd, unpricedModels, recalled, usage }: SessionCost): string[] {
+function notesOf({ calls, costUsd, unpricedModels, recalled, usage }: SessionCost): string[] {
   return [
-    ...(recalled.tokens > 0
+    ...(calls > 0 && usage.inputTokens === 0 ? ["The provider counted no input tokens.\n"] : []),
+    ...(recalled.tokens > 0 && usage.inputTokens > 0
       ? [
           `About ${thousands(recalled.tokens)} of the ${thousands(usage.inputTokens)} input tokens came back from memory.\n`,
         ]

@@ -90,8 +90,9 @@ function CostOf({
         </dd>
         <dt>Compactions saved</dt>
         <dd>
-          {amount(compacting.saved_tokens)} tokens{money(compacting.saved_usd)};{" "}
-          {amount(compacting.rewritten_tokens)} were read again
+          {usage.input_tokens === 0
+            ? "not known"
+            : `${amount(compacting.saved_tokens)} tokens${money(compacting.saved_usd)}; ${amount(compacting.rewritten_tokens)} were read again`}
         </dd>
         <dt>Recalled records</dt>
         <dd>{amount(recalled.tokens)} tokens of all requests together</dd>

@@ -8,6 +8,7 @@ import {
   Field,
   headOf,
   KINDS,
+  many,
   plain,
   useLoaded,
   useWork,
@@ -192,7 +193,7 @@ function Forget({ source, entries, onClose, onCancel }: ForgetProps) {
     >
       <p>
         Their texts are deleted from memory, from the index and from the logs of{" "}
-        {amount(new Set(entries.map(({ session_id }) => session_id)).size)} sessions: messages,
+        {many(new Set(entries.map(({ session_id }) => session_id)).size, "session")}: messages,
         summaries, windows and tool output. What was learned from them goes too. It cannot be
         undone.
       </p>
