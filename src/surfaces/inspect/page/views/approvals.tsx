@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import type { PendingApproval } from "../../../../core/approval.ts";
+import { changeIn } from "../file-change.ts";
 import { amount, Badge, Failure, Field, plain, Time, useLoaded, Words } from "../parts.tsx";
 import { hrefOf } from "../route.ts";
 import type { ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
-import { Change, changeIn } from "./change.tsx";
+import { Change } from "./change.tsx";
 
 type Waiting = Wire<PendingApproval>;
 

@@ -1,4 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
+import { changeIn } from "../file-change.ts";
 import {
   amount,
   Badge,
@@ -21,7 +22,7 @@ import {
 } from "../session-log.ts";
 import type { ViewProps } from "../source.ts";
 import { VirtualList } from "../virtual-list.tsx";
-import { Change, changeIn } from "./change.tsx";
+import { Change } from "./change.tsx";
 import { MessageTraceView } from "./message-trace.tsx";
 import { Recalled } from "./records.tsx";
 
