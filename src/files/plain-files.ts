@@ -89,14 +89,20 @@ export function readSmallFile(root: string, path: string, bytesMax: number): str
   if (!found) return undefined;
   if (found.size > bytesMax) throw unsafe(path, `is larger than ${bytesMax} bytes`);
   return withFile(root, path, constants.O_RDONLY, (descriptor) => {
-    const buffer = Buffer.alloc(bytesMax + 1);
+    // One more than it has: it may grow meanwhile.
+    let buffer: Buffer = Buffer.allocUnsafe(found.size + 1);
     let length = 0;
     for (let read = 1; read > 0 && length <= bytesMax; length += read) {
+      if (length === buffer.length) buffer = enlarged(buffer, bytesMax + 1);
       read = readSync(descriptor, buffer, length, buffer.length - length, null);
     }
     if (length > bytesMax) throw unsafe(path, `is larger than ${bytesMax} bytes`);
     return buffer.toString("utf8", 0, length);
   });
+}
+
+function enlarged(bytes: Buffer, sizeMax: number): Buffer {
+  return Buffer.concat([bytes], Math.min(2 * bytes.length + 4096, sizeMax));
 }
 
 /** Makes a file with this text below `root`, private to you. Returns whether there was none. */
