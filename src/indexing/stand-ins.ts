@@ -28,12 +28,6 @@ const COUNTS = {
 /** The most words that stand for one. */
 const NEAR_MAX = 3;
 
-/** Words to look up besides those of the questions, to know the languages of the store. */
-export function tellingWordsFor(questions: readonly AskedQuestion[]): readonly string[] {
-  const isKnown = questions.every(({ question }) => question.languages !== undefined);
-  return isKnown ? [] : [...TELLING_WORDS.values()].flat();
-}
-
 /** Whether a question has words that others of the store may stand for. The index has looked them up. */
 export function needsStandIns(index: OpenIndex, questions: readonly AskedQuestion[]): boolean {
   return questions.some(
@@ -81,8 +75,13 @@ export function* findStandIns(
   questions: readonly AskedQuestion[],
   wanted: Wanted,
 ): Asking<StandIns> {
+  if (!needsStandIns(index, questions)) return new Map();
   const candidates = new Map<string, Candidates>();
   const store = new StoreWords(index);
+  const isTold = questions.every(({ question }) => question.languages !== undefined);
+  // A question of words alone: the languages of the store are told by some words that it has.
+  const telling = isTold ? [] : [...TELLING_WORDS.values()].flat();
+  if (!isTold) yield* index.catchUp({ ...wanted, words: [...wanted.words, ...telling] });
   for (const { text, question } of questions) {
     if (!needsStandIns(index, [{ text, question }])) continue;
     const asked = { text, question, languages: languagesOf(index, question) };
@@ -93,18 +92,35 @@ export function* findStandIns(
       const isUnknown = unknown.has(form);
       if (!isUnknown && asked.languages.length === 0) continue;
       const found = candidatesFor(store, { form, word, isUnknown }, asked, inCapitals.has(word));
-      if (allFormsOf(found).length > 0) candidates.set(form, found);
+      candidates.set(form, found);
     }
   }
   if (candidates.size === 0) return new Map();
-  const more = [...candidates.values()].flatMap(allFormsOf);
+  const more = [...telling, ...[...candidates.values()].flatMap(allFormsOf)];
   yield* index.catchUp({ ...wanted, words: [...wanted.words, ...more] });
-  return new Map(
+  const found = new Map(
     [...candidates].flatMap(([form, some]) => {
       const best = bestOf(index, some);
       return best ? [[form, best] as const] : [];
     }),
   );
+  return withoutParts(found, candidates);
+}
+
+/** Where a whole is there in another spelling, its parts are not asked for: neither "wi" nor "fi" of "wi-fi". */
+function withoutParts(
+  found: Map<string, StandIn>,
+  candidates: ReadonlyMap<string, Candidates>,
+): StandIns {
+  for (const [form, { counts }] of found) {
+    if (!form.includes("-") || counts < COUNTS.spelling) continue;
+    for (const part of form.split("-").map(formOf)) {
+      const { word, isUnknown } = candidates.get(part) ?? {};
+      if (word !== undefined && isUnknown)
+        found.set(part, { word, forms: [], counts: 0, isNear: false, parts: [] });
+    }
+  }
+  return found;
 }
 
 /** A checksum, or a number or version with more behind it. */
@@ -203,10 +219,19 @@ function candidatesFor(
     parts: compounds && isUnknown && forms.length === 0 ? partsIn(store, form, languages) : [],
     root: isUnknown && isWord && isForeign ? sameRoot(form, others, languages.length > 0) : [],
     near: isUnknown && !inCapitals ? nearIn(store, form) : [],
-    spellings: isUnknown ? possibleSpellings(word).map(formOf) : [],
+    spellings: isUnknown ? [...possibleSpellings(word).map(formOf), ...joined(store, form)] : [],
     beginning: isUnknown && BEGINNING.test(word) ? `${word}*` : undefined,
     isEnglish: question.isEnglish,
   };
+}
+
+/** The word with a hyphen in place of none, or none in place of one: `wifi`, `wi-fi`. */
+function joined(store: StoreWords, form: string): string[] {
+  if (form.includes("-")) return [formOf(form.replaceAll("-", ""))];
+  if (!WORD.test(form)) return [];
+  return [...store.beginningWith(form.slice(0, 2))].filter(
+    (other) => other.includes("-") && other.replaceAll("-", "") === form,
+  );
 }
 
 const WORD = /^\p{L}{3,40}$/u;

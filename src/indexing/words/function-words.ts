@@ -182,6 +182,7 @@ const LETTERS: readonly (readonly [letters: RegExp, languages: readonly string[]
   [/[ğış]/, ["turkish"]],
   [/[ąęłńśźż]/i, ["polish"]],
   [/[țșă]/i, ["romanian"]],
+  [/[äöü]/i, ["german", "swedish", "finnish"]],
 ];
 
 /** The languages that a text may be in, by its letters; none for letters that many languages have. */
@@ -194,20 +195,20 @@ export function languagesByLetters(text: string): readonly string[] {
  */
 export const TELLING_WORDS: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
-    german: "und ist der",
-    dutch: "het een van",
-    swedish: "och som det",
-    danish: "og er det",
-    french: "le les dans",
-    spanish: "el los del",
-    italian: "il che della",
-    portuguese: "nao uma os",
-    hungarian: "az egy",
-    romanian: "si este",
-    polish: "nie jest",
-    turkish: "bir ve",
-    finnish: "ja ei oli",
-  }).map(([language, list]) => [language, list.split(" ").map(stem)]),
+    german: "und ist der das für wird nicht auf",
+    dutch: "het een van voor niet naar wordt",
+    swedish: "och som det inte är på för",
+    danish: "og er det ikke på til af som",
+    french: "le les dans est une pour sur",
+    spanish: "el los del las una por está",
+    italian: "il che della di per sono gli",
+    portuguese: "não uma os do da em está",
+    hungarian: "az egy és nem",
+    romanian: "și este la nu",
+    polish: "nie jest się na",
+    turkish: "bir ve için bu",
+    finnish: "ja ei oli se",
+  }).map(([language, list]) => [language, foldText(list).split(" ").map(stem)]),
 );
 
 /**

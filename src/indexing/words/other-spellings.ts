@@ -82,10 +82,31 @@ function withArabicForms(word: string): string[] {
 
 const ENDS = ["يى", "هة"];
 
+/** English on two sides of the Atlantic: color and colour, center and centre, organize and organise. */
+const ATLANTIC: readonly (readonly [RegExp, string])[] = [
+  [/(?<=..)or(?=(?:s|ed|ing|ful|ite|ites)?$)/, "our"],
+  [/our(?=(?:s|ed|ing|ful|ite|ites)?$)/, "or"],
+  [/(?<=[bt])er(?=(?:s|ed)?$)/, "re"],
+  [/(?<=[bt])re(?=(?:s|d)?$)/, "er"],
+  [/(?<=[iy])z(?=(?:e[rds]?|ing|ation|ations)$)/, "s"],
+  [/(?<=[iy])s(?=(?:e[rds]?|ing|ation|ations)$)/, "z"],
+  [/gray/, "grey"],
+  [/grey/, "gray"],
+  [/tire(?=s?$)/, "tyre"],
+  [/tyre(?=s?$)/, "tire"],
+  [/og(?=s?$)/, "ogue"],
+  [/ogue(?=s?$)/, "og"],
+  [/ense$/, "ence"],
+  [/ence$/, "ense"],
+  [/(?<=e)l(?=(?:ed|ing|er|ers)$)/, "ll"],
+  [/(?<=e)ll(?=(?:ed|ing|er|ers)$)/, "l"],
+];
+
 /** How a word that the store does not know may be written there: `soehne` as `sohne`, `strasse` as `straße`. */
 export function possibleSpellings(word: string): readonly string[] {
   if (word.length < 4 || word.length > 40 || !/^[a-z]+$/.test(word)) return [];
   const umlauts = word.replace(/([aou])e/g, "$1");
   const others = [umlauts, word.replace(/ss/g, "ß"), umlauts.replace(/ss/g, "ß")];
+  for (const [here, there] of ATLANTIC) others.push(word.replace(here, there));
   return [...new Set([...others, word.replace(/aa/g, "a")])].filter((other) => other !== word);
 }
