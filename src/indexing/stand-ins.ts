@@ -1,11 +1,12 @@
+import { bestOf, type Candidates, COUNTS } from "./choose-stand-in.ts";
 import type { OpenIndex, Wanted } from "./open-index.ts";
 import type { Asking } from "./port/asking.ts";
 import { capitalsIn, formOf, type Question } from "./score/question.ts";
 import type { StandIn, StandIns } from "./score/question-evidence.ts";
 import { StoreWords } from "./store-words.ts";
-import { type CompoundPart, endingWith, hasCompounds, partsOf } from "./words/compounds.ts";
+import { type CompoundPart, compoundingOf, endingWith, partsOf } from "./words/compounds.ts";
 import { TELLING_WORDS } from "./words/function-words.ts";
-import { editsAllowed, isOtherWord, isSlip, type NearWord, nearWords } from "./words/near-words.ts";
+import { editsAllowed, isOtherWord, type NearWord, nearWords } from "./words/near-words.ts";
 import { beginningOf, sameRoot, sameStem } from "./words/other-forms.ts";
 import { possibleSpellings } from "./words/other-spellings.ts";
 
@@ -14,19 +15,6 @@ export interface AskedQuestion {
   readonly text: string;
   readonly question: Question;
 }
-
-/** What a word counts that stands for another one, where that one counts 1. */
-const COUNTS = {
-  spelling: 1,
-  beginning: 0.9,
-  otherForm: 0.85,
-  parts: 0.9,
-  compound: 0.8,
-  root: 0.6,
-  near: [1, 0.7, 0.5],
-} as const;
-/** The most words that stand for one. */
-const NEAR_MAX = 3;
 
 /** Whether a question has words that others of the store may stand for. The index has looked them up. */
 export function needsStandIns(index: OpenIndex, questions: readonly AskedQuestion[]): boolean {
@@ -44,8 +32,9 @@ function unknownOf(index: OpenIndex, { forms, otherForms }: Question): Set<strin
 }
 
 /** The languages of the store that a question of words alone may be in, the most used first. */
-function languagesOf(index: OpenIndex, { languages }: Question): readonly string[] {
+function languagesOf(index: OpenIndex, { languages, forms }: Question): readonly string[] {
   if (languages !== undefined) return languages;
+  if (forms.size > WORDS_OF_ANY_MAX) return [];
   const uses = [...TELLING_WORDS].map(([language, words]) => {
     const counts = words.map((word) => index.postings(word).slots.length);
     return {
@@ -58,6 +47,9 @@ function languagesOf(index: OpenIndex, { languages }: Question): readonly string
     .sort((one, other) => other.count - one.count)
     .flatMap(({ language }) => (language === "danish" ? ["danish", "norwegian"] : [language]));
 }
+
+/** A longer question has words that tell its language. */
+const WORDS_OF_ANY_MAX = 12;
 
 /**
  * The words of the store that stand for words of the questions: other forms of a word in the question's language, its parts
@@ -141,12 +133,12 @@ function lettersFor(
     if (letter !== undefined && LETTER.test(letter)) letters.add(letter);
   };
   const isOther = (question.languages?.length ?? 0) > 0;
-  const isCompounding = hasCompounds(languages) && (isOther || unknown.size > 0);
+  const isCompounding = compoundingOf(languages).length > 0 && (isOther || unknown.size > 0);
   for (const [form] of question.forms) {
     if (!isOther && !unknown.has(form)) continue;
     add(form[0]);
     if (unknown.has(form) && editsAllowed(form) > 0) add(form[1]);
-    if (unknown.has(form) && hasCompounds(languages)) for (const letter of form) add(letter);
+    if (unknown.has(form) && isCompounding) for (const letter of form) add(letter);
   }
   // A word may be the end of any other one. In a large store, reading all of them would take too long.
   if (isCompounding && index.passages <= COMPOUND_PASSAGES_MAX) {
@@ -157,29 +149,7 @@ function lettersFor(
 
 const LETTER = /^\p{L}$/u;
 const ALPHABET = "abcdefghijklmnopqrstuvwxyzøæ";
-const COMPOUND_PASSAGES_MAX = 50_000;
-
-interface Candidates {
-  readonly word: string;
-  readonly form: string;
-  readonly isUnknown: boolean;
-  /** The question tells its language. */
-  readonly isTold: boolean;
-  /** Its other spellings, which the index has looked up. */
-  readonly otherForms: readonly string[];
-  /** Other forms of the word. */
-  readonly forms: readonly string[];
-  /** Compounds that it is a part of. */
-  readonly compounds: readonly string[];
-  /** Its own parts. */
-  readonly parts: readonly CompoundPart[];
-  /** Words with the same root. */
-  readonly root: readonly string[];
-  readonly near: readonly NearWord[];
-  readonly spellings: readonly string[];
-  readonly beginning: string | undefined;
-  readonly isEnglish: boolean;
-}
+const COMPOUND_PASSAGES_MAX = 20_000;
 
 function allFormsOf(candidates: Candidates): readonly string[] {
   const { forms, compounds, parts, root, near, spellings, beginning } = candidates;
@@ -207,7 +177,7 @@ function candidatesFor(
   const others = isWord ? store.beginningWith(beginningOf(form)) : new Set<string>();
   const forms = sameStem({ word, form, languages }, others);
   const isForeign = languages.length > 0 || question.languages === undefined;
-  const compounds = isWord && hasCompounds(languages);
+  const compounding = isWord ? compoundingOf(languages) : [];
   return {
     word,
     form,
@@ -215,8 +185,11 @@ function candidatesFor(
     isTold: question.languages !== undefined,
     otherForms: question.otherForms.get(word) ?? [],
     forms,
-    compounds: compounds ? compoundsOf(store, form, languages) : [],
-    parts: compounds && isUnknown && forms.length === 0 ? partsIn(store, form, languages) : [],
+    compounds: compounding.length > 0 ? compoundsOf(store, form, compounding) : [],
+    parts:
+      compounding.length > 0 && isUnknown && forms.length === 0
+        ? partsIn(store, form, compounding)
+        : [],
     root: isUnknown && isWord && isForeign ? sameRoot(form, others, languages.length > 0) : [],
     near: isUnknown && !inCapitals ? nearIn(store, form) : [],
     spellings: isUnknown ? [...possibleSpellings(word).map(formOf), ...joined(store, form)] : [],
@@ -290,73 +263,4 @@ function nearIn(store: StoreWords, form: string): NearWord[] {
   }
   const all = [...found.values()].sort((one, other) => one.edits - other.edits);
   return all.filter(({ edits }) => edits === all[0]?.edits);
-}
-
-function bestOf(index: OpenIndex, candidates: Candidates): StandIn | undefined {
-  const { word, isUnknown, isTold, compounds, parts, root, spellings, beginning } = candidates;
-  const count = (one: string) => index.postings(one).slots.length;
-  const standIn = (forms: readonly string[], counts: number): StandIn | undefined =>
-    forms.length > 0 ? { word, forms, counts, isNear: false } : undefined;
-  const inStore = (forms: readonly string[]) => forms.filter((one) => count(one) > 0);
-  const forms = inStore(candidates.forms);
-  const near = isUnknown ? nearest(candidates, count) : undefined;
-  if (!isUnknown) return standIn(withOwn(candidates, [...forms, ...inStore(compounds)]), 1);
-  return (
-    standIn(inStore(spellings), COUNTS.spelling) ??
-    (beginning === undefined ? undefined : standIn(inStore([beginning]), COUNTS.beginning)) ??
-    (isTold ? undefined : withNear(standIn(forms, COUNTS.otherForm), near)) ??
-    standIn(forms, COUNTS.spelling) ??
-    standIn(inStore(compounds), COUNTS.compound) ??
-    withParts(word, parts) ??
-    (near && !near.isNear ? near : undefined) ??
-    (isTold ? standIn(inStore(root), COUNTS.root) : undefined) ??
-    near ??
-    standIn(inStore(root), COUNTS.root)
-  );
-}
-
-/** In a language that is not known, the forms of a word may be of another one, and the word is one with a typo. */
-function withNear(forms: StandIn | undefined, near: StandIn | undefined): StandIn | undefined {
-  if (!forms || !near || near.counts < forms.counts - 0.2) return forms;
-  return { ...near, forms: [...new Set([...forms.forms, ...near.forms])] };
-}
-
-/** None when the word stands for itself alone. */
-function withOwn({ form, otherForms }: Candidates, others: readonly string[]): readonly string[] {
-  return others.length > 0 ? [...new Set([form, ...otherForms, ...others])] : [];
-}
-
-function withParts(word: string, parts: readonly CompoundPart[]): StandIn | undefined {
-  if (parts.length === 0) return undefined;
-  return {
-    word,
-    forms: parts.flatMap(({ forms }) => forms),
-    counts: COUNTS.parts,
-    isNear: false,
-    parts,
-  };
-}
-
-function nearest(
-  { word, form, near, isEnglish }: Candidates,
-  count: (word: string) => number,
-): StandIn | undefined {
-  const best = near
-    .filter((one) => count(one.word) > 0)
-    .sort((one, other) => count(other.word) - count(one.word) || (one.word < other.word ? -1 : 1))
-    .slice(0, NEAR_MAX);
-  const [first] = best;
-  if (!first) return undefined;
-  const forms = best.map((one) => one.word);
-  if (!isEnglish && forms.every((other) => isOtherForm(form, other))) {
-    return { word, forms, counts: COUNTS.otherForm, isNear: false };
-  }
-  const isSure = best.some((other) => other.edits === 1 && isSlip(form, other.word));
-  return { word, forms, counts: COUNTS.near[first.edits] ?? 0.5, isNear: true, isSure };
-}
-
-/** Whether only the last letters differ, as in the forms of a word that is not stemmed: сервер and сервере. */
-function isOtherForm(one: string, other: string): boolean {
-  const shared = Math.max(one.length, other.length) - 2;
-  return one.slice(0, shared) === other.slice(0, shared);
 }

@@ -9,8 +9,9 @@ const COMPOUNDING: ReadonlySet<string> = new Set([
   "hungarian",
 ]);
 
-export function hasCompounds(languages: readonly string[]): boolean {
-  return languages.some((language) => COMPOUNDING.has(language));
+/** Those of the languages that write nouns together. */
+export function compoundingOf(languages: readonly string[]): readonly string[] {
+  return languages.filter((language) => COMPOUNDING.has(language));
 }
 
 /** A part has this many letters at least. */
