@@ -213,6 +213,11 @@ test.each(["project", "session", "message", "part"])(
 
 test("a database in the body of POST /import is read within the same limits", async () => {
   const folder = await temporaryFolder();
+  // Before there is a server: making one blocks this process for seconds, in which a server gives up idle connections.
+  const bodies: [what: string, body: Buffer<ArrayBuffer>][] = [];
+  for (const [what, [schema]] of Object.entries(DATABASES)) {
+    bodies.push([what, readFileSync(databaseIn(await temporaryFolder(), schema))]);
+  }
   const stores = sqliteStores({ path: join(folder, "rkat.db") });
   const service = createSessionService({ model: "none", stores });
   const server = await serveRest({ service, port: 0 });
@@ -221,8 +226,7 @@ test("a database in the body of POST /import is read within the same limits", as
     await service.close();
     await stores.close();
   });
-  for (const [what, [schema]] of Object.entries(DATABASES)) {
-    const body = readFileSync(databaseIn(await temporaryFolder(), schema));
+  for (const [what, body] of bodies) {
     const url = `${server.url}/import?name=opencode.db`;
     const headers = { "content-type": "application/octet-stream" };
     const response = await fetch(url, { method: "POST", headers, body });
