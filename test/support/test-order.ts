@@ -11,8 +11,16 @@ export class TestOrder extends BaseSequencer {
   }
 }
 
-const LONG =
-  /\/bench\/run|\/test\/(?:surface|cli|memory|postgres|move|docs)-|\/attack\/(?:fill|keep)-/;
+/** Took over ten seconds in a run of all files, and those that are like them. */
+const LONG = new RegExp(
+  [
+    "/bench/run",
+    "/test/(?:cli|docs|import|json-rpc|mcp|memory|move|one|postgres|public|rest|session|surface|window)-",
+    "/test/(?:backup|examples|export|index-stores|interrupted|laws|recall|replay|said-once|search-start|standing)",
+    "/attack/(?:collect|fill|freeze|keep|outlive|set|unfold)-",
+    "/(?:hnsw-memory-store|sqlite-memory-store|verify-index)",
+  ].join("|"),
+);
 
 /** The same on each machine for one seed. */
 function rank(seed: number, { moduleId, project }: TestSpecification): string {
