@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { SessionService } from "../src/index.ts";
+import { SessionState } from "../src/core/session-state.ts";
+import { SessionError, type SessionService } from "../src/index.ts";
 import type { ScriptedReply } from "../src/testing.ts";
 import { expectEarlierHistories, FILLER, openProject } from "./support/history-project.ts";
 import { temporaryFolder } from "./support/obey.ts";
@@ -116,6 +117,58 @@ async function expectSameFates(service: SessionService, sessionId: string) {
     expect(trace.now === "left").toBe(!inHistory.has(id));
   }
 }
+
+test("with records of memory, messages brought back, a task and its changes, a fold from a compaction on is one of the whole log", async () => {
+  const step = fc.constantFrom(
+    ...["say", "ask", "compact", "compact", "undo", "undo", "redo", "back"],
+    ...["bring", "keep", "unpin", "task", "refuse", "fork", "forget"],
+  );
+  const steps = fc.array(fc.tuple(step, fc.nat(30)), { minLength: 6, maxLength: 16 });
+  const property = fc.asyncProperty(steps, async (all) => {
+    const { service, stores, say, nextRequest } = await openProject({ recallFrom: "project" });
+    const { sessionId } = await service.createSession({ systemPrompt: "Be brief." });
+    const other = await service.createSession({});
+    await say(other.sessionId, "The lighthouse of Sulina is painted every third spring.");
+    const read = (after: number, to?: number) => stores.events.read(sessionId, after, to);
+    for (const [index, [what, at]] of all.entries()) {
+      const { seq, history } = await service.read({ sessionId });
+      const message = history[at % Math.max(1, history.length)]?.id ?? 1;
+      const tries: Record<string, () => Promise<unknown>> = {
+        say: () => say(sessionId, `${index} ${FILLER} My port is ${7000 + index}.`),
+        ask: () => say(sessionId, "When is the lighthouse of Sulina painted, which spring?"),
+        compact: () => service.compact({ sessionId }),
+        undo: () => service.undoCompaction({ sessionId }),
+        redo: () => service.undoCompaction({ sessionId, redo: true }),
+        back: () => service.undoCompaction({ sessionId, event: at * 3 }),
+        bring: () => service.bringBack({ sessionId, turn: at % 5 }),
+        keep: () => service.bringBack({ sessionId, turn: at % 5, pin: true }),
+        unpin: () => service.unpin({ sessionId, message }),
+        task: () => service.updateTask({ sessionId, notes: { step: `${index}` }, add: [`${at}`] }),
+        refuse: () => service.refuseRecall({ sessionId, ids: [`${other.sessionId}:2`] }),
+        forget: () => service.forgetMemory({ ids: [`${sessionId}:${message}`] }),
+        fork: async () => {
+          const event = Math.max(2, seq - at);
+          const fork = await service.forkSession({ sessionId, event });
+          const then = await SessionState.fold(sessionId, read, event);
+          const texts = (messages: readonly unknown[]) => JSON.stringify(messages);
+          const forked = await SessionState.fold(fork.sessionId, (after, to) =>
+            stores.events.read(fork.sessionId, after, to),
+          );
+          expect(texts(forked.sentMessages)).toBe(texts(then.sentMessages));
+        },
+      };
+      await tries[what]?.().catch((error) => {
+        if (!SessionError.is(error)) throw error;
+      });
+      await nextRequest(sessionId);
+      const now = await SessionState.fold(sessionId, read);
+      const { history: shown } = await service.read({ sessionId });
+      expect(shown.map(({ message }) => message)).toEqual(now.messages);
+    }
+    await expectEarlierHistories(stores, sessionId);
+  });
+  await fc.assert(property, { numRuns: trials(6, 150) });
+}, 300_000);
 
 test("another process that has the session open sees the undo with its next turn", async () => {
   const folder = await temporaryFolder();
