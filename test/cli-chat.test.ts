@@ -116,6 +116,14 @@ test("commands alone create no session", async () => {
   expect(await project.json(["sessions", "list", "--json"])).toEqual([]);
 });
 
+test("a command that takes nothing refuses what it is given, instead of doing something else", async () => {
+  const { code, stderr, stdout } = await chatWith(["/undo --redo", "/help /redo"]);
+  expect(stderr).toContain('/undo takes nothing, and was given "--redo".');
+  expect(stdout).toContain("/redo   undo the last undo");
+  expect(stdout).not.toContain("/context");
+  expect(code).toBe(2);
+});
+
 test("messages are pinned and unpinned by their numbers", async () => {
   const { stdout } = await chatWith(["keep this", "/pin", "/pin 1", "/unpin 1"], ["Kept."]);
   expect(stdout).toMatch(/1\s+user\s+keep this/);

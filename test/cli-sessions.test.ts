@@ -132,6 +132,20 @@ test("`sessions compact --output jsonl` prints events, and the result last", asy
   expect(lines.at(-1)).toMatchObject({ compacted: true, messages_after: expect.any(Number) });
 });
 
+test("an undo, and what is brought back, say the next request as `sessions context` does, tools included", async () => {
+  const { project, id } = await projectWithSession();
+  for (const prompt of ["a", "b"]) await project.rkat(["resume", id, prompt.repeat(4000)]);
+  const env = { RKAT_COMPACTION__RECENT_TURN_BUDGET: "1" };
+  expect((await project.rkat(["sessions", "compact", id], "", env)).code).toBe(0);
+  // Each part of the context is rounded.
+  const tokens = async (...args: readonly string[]) =>
+    ((await project.json(["sessions", ...args, "--json"])) as { used_tokens: number }).used_tokens;
+  const shown = await tokens("bring-back", id, "--turn", "0");
+  expect(Math.abs(shown - (await tokens("context", id)))).toBeLessThan(10);
+  const undone = await tokens("undo", id);
+  expect(Math.abs(undone - (await tokens("context", id)))).toBeLessThan(10);
+});
+
 test("an empty name names no session", async () => {
   const { project, id } = await projectWithSession();
   const { code, stderr } = await project.rkat(["sessions", "delete", "", "--json"]);

@@ -1,3 +1,4 @@
+import { requestTokens } from "../agent/request-size.ts";
 import { broughtTokens } from "../core/brought-back.ts";
 import { SessionError } from "../core/errors.ts";
 import { type BroughtMessage, type MessagesBroughtBack, speakerOf } from "../core/event.ts";
@@ -39,10 +40,12 @@ export async function bringBack(
     const window = await settings.window(state.settings);
     if (pin) requirePinRoom(pinTokens(state) + tokens, messages, window.pinTokensMax);
     const shown = { messages, tokens };
-    const room = roomFor(state, toolsOf(state.settings), window, tokens);
+    const tools = toolsOf(state.settings);
+    const room = roomFor(state, tools, window, tokens);
     if (room.tokensOver > 0) return noRoom(room, shown);
     await session.commit([event]);
-    const { usedTokens, tokensMax = null } = room;
+    const { tokensMax = null } = room;
+    const usedTokens = requestTokens(state, tools);
     return { broughtBack: true, event: state.seq, ...shown, usedTokens, tokensMax };
   });
 }

@@ -1,3 +1,4 @@
+import { requestTokens } from "../agent/request-size.ts";
 import { joinedWith } from "../compaction/measure-history.ts";
 import { SessionError } from "../core/errors.ts";
 import type { CompactionUndone, StoredEvent } from "../core/event.ts";
@@ -50,7 +51,7 @@ export async function undoCompaction(
       returned: returned(after).map(idOf),
       leftOut,
       messages: state.history.length,
-      usedTokens: room.usedTokens,
+      usedTokens: requestTokens(state, tools),
       tokensMax: room.tokensMax ?? null,
     };
   });

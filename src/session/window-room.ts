@@ -6,6 +6,7 @@ import type { SessionWindow } from "./turn-settings.ts";
 
 /** The size of the next request, and how much of it is too much. */
 export interface Room {
+  /** What a compaction counts: as the provider does, and with room for records of memory. */
   readonly usedTokens: number;
   readonly tokensMax: number | undefined;
   readonly tokensOver: number;

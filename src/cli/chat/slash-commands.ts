@@ -285,8 +285,9 @@ const COMMANDS: readonly SlashCommand[] = [
   ...sessionCommands,
   {
     name: "help",
-    does: "show this list",
-    run: (chat) => chat.screen.say(renderHelp()),
+    takes: "[command]",
+    does: "show this list, or one of its lines",
+    run: (chat, name) => chat.screen.say(renderHelp(name)),
   },
   {
     name: "quit",
@@ -306,7 +307,16 @@ export function commandIn(text: string): ((chat: Conversation) => Promise<void>)
   const [, name, argument = ""] = /^\/([a-z]+(?:-[a-z]+)*|\?)(\s.*)?$/s.exec(text) ?? [];
   if (name === undefined) return undefined;
   const command = find(name);
-  if (command) return (chat) => command.run(chat, argument.trim());
+  if (command) {
+    const given = argument.trim();
+    if (given !== "" && command.takes === undefined) {
+      throw new SessionError("INVALID_PARAMS", {
+        message: `/${command.name} takes nothing, and was given "${oneLine(given, 40)}".`,
+        hint: "/help lists the commands, and what each one takes.",
+      });
+    }
+    return (chat) => command.run(chat, given);
+  }
   const names = COMMANDS.map((one) => one.name);
   const near = nearestName(name, names);
   throw new SessionError("INVALID_PARAMS", {
@@ -340,7 +350,9 @@ function find(name: string): SlashCommand | undefined {
   return COMMANDS.find((command) => command.name === (ALIASES[name] ?? name));
 }
 
-function renderHelp(): string {
+function renderHelp(asked: string): string {
+  const one = find(asked.replace(/^\//, ""));
+  if (one) return `  /${one.name} ${one.takes ?? ""}  ${one.does}`;
   const rows = COMMANDS.map(({ name, takes = "", does }) => [`/${name} ${takes}`, does]);
   const width = Math.max(...rows.map(([usage = ""]) => usage.length));
   return [

@@ -9,7 +9,7 @@ import type { SessionService } from "../../core/session-service.ts";
 import { AGENTS } from "../../transcripts/imported.ts";
 import type { CliContext } from "../cli-context.ts";
 import { SESSION_ARGUMENT, scopeFlag, storeFlag } from "./flags.ts";
-import { withService } from "./with-service.ts";
+import { type ServiceAccess, withService } from "./with-service.ts";
 
 const CANDIDATES_MAX = 5;
 
@@ -29,18 +29,26 @@ function namedSession(sessions: Command, name: string, description: string): Com
   return sessions.command(name).description(description).argument("<session>", SESSION_ARGUMENT);
 }
 
+interface SessionAccess extends Pick<ServiceAccess, "asking" | "saysTools"> {
+  readonly includeArchived?: boolean;
+  readonly reads?: boolean;
+}
+
 /** Opens the service that `--scope` names, and finds the session. */
 export function withSession(
   context: CliContext,
   command: Command,
   name: string,
   work: (service: SessionService, sessionId: string) => Promise<void>,
-  { includeArchived = true, reads = false } = {},
+  { includeArchived = true, reads = false, ...tools }: SessionAccess = {},
 ): Promise<void> {
   const find = async (service: SessionService) =>
     work(service, await findSession(service, name, { includeArchived }));
   const { scope } = command.opts<{ scope: SearchScope }>();
-  return withService(context, command, find, reads ? { scope } : changedIn(scope));
+  return withService(context, command, find, {
+    ...(reads ? { scope } : changedIn(scope)),
+    ...tools,
+  });
 }
 
 /** Which service changes something. The project's does not see the user-wide store. */

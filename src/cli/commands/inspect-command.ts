@@ -11,6 +11,7 @@ import { openInBrowser } from "../terminal/open-in-browser.ts";
 import { printFailure } from "../terminal/print.ts";
 import { findSession } from "./find-session.ts";
 import { countFlag, SESSION_ARGUMENT, scopeFlag } from "./flags.ts";
+import { COUNTS_TOOLS } from "./run-flags.ts";
 import { withService } from "./with-service.ts";
 
 interface InspectFlags {
@@ -73,7 +74,11 @@ export function inspectCommand(program: Command, context: CliContext): void {
             await server.close();
           });
         },
-        { access: write ? "serve" : "show", scope },
+        {
+          access: write ? "serve" : "show",
+          scope,
+          ...COUNTS_TOOLS,
+        },
       );
     });
 }

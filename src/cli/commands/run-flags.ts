@@ -225,6 +225,12 @@ export function toolsOf({ tools, allow }: ToolFlags, config: Config): Asking {
   return { tools: tools ?? config.get("tools.project"), ...given({ allow }) };
 }
 
+/** For commands that say how large the next request is: the definitions of a chat's tools take room in it. */
+export const COUNTS_TOOLS: {
+  readonly asking: (workspace: Workspace) => Asking;
+  readonly saysTools: boolean;
+} = { asking: ({ config }) => toolsOf({}, config), saysTools: false };
+
 function approverOf(
   terminal: Terminal,
   asked: OnApproval | undefined,

@@ -45,7 +45,7 @@ function requireFolder({ folder }: Workspace, access: StoreAccess): void {
   });
 }
 
-interface ServiceAccess {
+export interface ServiceAccess {
   readonly access?: StoreAccess;
   /** The stores that are searched and listed. Default: the store of the project alone. */
   readonly scope?: SearchScope | ((workspace: Workspace) => SearchScope);
@@ -53,6 +53,8 @@ interface ServiceAccess {
   readonly makesStore?: "at once" | "when changed";
   /** The approver of tool calls, made once the settings are known. */
   readonly asking?: (workspace: Workspace) => Asking;
+  /** Whether a person is told which tools the model has. */
+  readonly saysTools?: boolean;
 }
 
 /** Opens the service of the project that the command line names, and closes it after the work. */
@@ -60,7 +62,13 @@ export async function withService<Result>(
   context: CliContext,
   command: Command,
   work: (service: SessionService, workspace: Workspace) => Promise<Result>,
-  { access = "existing", scope, asking, makesStore = "at once" }: ServiceAccess = {},
+  {
+    access = "existing",
+    scope,
+    asking,
+    saysTools = true,
+    makesStore = "at once",
+  }: ServiceAccess = {},
 ): Promise<Result> {
   const workspace = await workspaceOf(context, command, scope);
   requireFolder(workspace, access);
@@ -77,7 +85,7 @@ export async function withService<Result>(
     return await useOpened(opened, (value) => work(value, workspace));
   }
   const opened = await openProjectService(workspace, access, asking?.(workspace));
-  await sayTools(context.terminal, opened);
+  if (saysTools) await sayTools(context.terminal, opened);
   return await useOpened(opened, (value) => work(value, workspace));
 }
 

@@ -21,7 +21,8 @@ export function renderUndo(outcome: UndoOutcome): string {
   const { returned, leftOut, messages, usedTokens, tokensMax, event } = outcome;
   const room = tokensMax === null ? "" : ` of ${thousands(tokensMax)}`;
   const out = leftOut.length === 0 ? "" : ` ${plural(leftOut.length, "message")} stayed out.`;
-  return `Undone (event ${event}): ${plural(returned.length, "message")} came back, the history has ${messages}. The next request has about ${thousands(usedTokens)}${room} tokens.${out}`;
+  const back = returned.length === 0 ? "no message" : plural(returned.length, "message");
+  return `Undone (event ${event}): ${back} came back, the history has ${messages}. The next request has about ${thousands(usedTokens)}${room} tokens.${out}`;
 }
 
 /** What was brought back, in a sentence or two. */

@@ -45,7 +45,10 @@ export const bringBackLaws: readonly Law<OpenService>[] = [
       assert.deepEqual(outcome.messages, [left]);
       expects(outcome.tokens > LONG.length / 8, "the tokens of all of it", outcome.tokens);
       assert.equal(await broughtTokens(first, sessionId), outcome.tokens);
-      assert.equal((await first.context({ sessionId })).usedTokens > outcome.tokens, true);
+      const { usedTokens, parts } = await first.context({ sessionId });
+      // Each part is rounded.
+      const apart = Math.abs(usedTokens - outcome.usedTokens);
+      expects(apart < parts.length, "what `context` says", outcome.usedTokens);
       await first.close();
 
       const second = await (await open())(SETUP);

@@ -46,6 +46,10 @@ export const historyLaws: readonly Law<OpenService>[] = [
       assert.equal(outcome.messages, before.length + said.length);
       assert.equal(outcome.tokensMax, ROOMY.autoCompactThreshold);
       expects(outcome.usedTokens > historyTokens, `more than ${historyTokens} tokens`, outcome);
+      const { usedTokens, parts } = await first.context({ sessionId });
+      // Each part is rounded.
+      const apart = Math.abs(usedTokens - outcome.usedTokens);
+      expects(apart < parts.length, "what `context` says", outcome.usedTokens);
       assert.deepEqual((await first.read({ sessionId })).history, [...before, ...said]);
       await first.close();
 

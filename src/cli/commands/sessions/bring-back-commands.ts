@@ -14,6 +14,7 @@ import { renderBroughtBack, renderRecords, renderRefusals } from "../../render/r
 import { printJson } from "../../terminal/print.ts";
 import { changingCommand, withSession } from "../find-session.ts";
 import { countFlag } from "../flags.ts";
+import { COUNTS_TOOLS } from "../run-flags.ts";
 import { messageId } from "./history-commands.ts";
 
 interface BringBackFlags {
@@ -47,7 +48,7 @@ export function bringBackCommand(sessions: Command, context: CliContext): void {
           if (json) return await printJson(stdout, toWire(broughtBackOutcome, outcome));
           await stdout.write(`${renderBroughtBack(outcome)}\n`);
         },
-        { includeArchived: false },
+        { includeArchived: false, ...COUNTS_TOOLS },
       ),
     );
 }

@@ -16,6 +16,7 @@ import { styleFor } from "../../render/style.ts";
 import { printJson } from "../../terminal/print.ts";
 import { changingCommand, readingCommand, withSession } from "../find-session.ts";
 import { countFlag } from "../flags.ts";
+import { COUNTS_TOOLS } from "../run-flags.ts";
 
 const number = countFlag(Number.MAX_SAFE_INTEGER);
 
@@ -56,7 +57,7 @@ export function undoCommand(sessions: Command, context: CliContext): void {
           const flags = outcome.leaveOut.map((id) => ` --leave-out ${id}`).join("");
           await stdout.write(`${context.rkat} sessions undo ${name}${flags}\n`);
         },
-        { includeArchived: false },
+        { includeArchived: false, ...COUNTS_TOOLS },
       ),
     );
 }
