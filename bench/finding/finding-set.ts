@@ -48,7 +48,7 @@ export function findingSet(): FindingSet {
   const questions: AskedNote[] = [];
   const notes: { readonly id: string; readonly time: string; readonly content: string }[] = [];
   for (const file of readdirSync(FOLDER).sort()) {
-    const language = file.replace(/\.txt$/, "");
+    const language = file.replace(/(?:-\d)?\.txt$/, "");
     let answer: string | undefined;
     for (const line of readFileSync(new URL(file, FOLDER), "utf8").trim().split("\n")) {
       const [, day, content] = /^# (\S+) (.+)$/.exec(line) ?? [];
@@ -60,7 +60,8 @@ export function findingSet(): FindingSet {
       const [, name, text = ""] = /^(\w+): ?(.*)$/.exec(line) ?? [];
       const kind = KINDS.find((one) => one === name);
       if (kind === undefined) throw new Error(`${file}: "${line}" has no kind.`);
-      if (text !== "") questions.push({ kind, language, text, answer });
+      if (text === "") continue;
+      questions.push({ kind, language, text, answer: kind === "nothing" ? undefined : answer });
     }
   }
   return { notes: inOrder(notes), questions };

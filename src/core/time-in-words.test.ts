@@ -38,6 +38,7 @@ test.each([
   ["what was said an hour ago", ["26-11-26"]],
   ["in the last three weeks", ["26-11-05 26-11-26"]],
   ["this week", ["26-11-23 26-11-29"]],
+  ["at the beginning of October", ["26-10-01 26-10-11"]],
   ["que s'est-il passé vendredi dernier", ["26-11-20"]],
   ["la semaine dernière", ["26-11-16 26-11-22"]],
   ["il y a deux semaines", ["26-11-09 26-11-15"]],

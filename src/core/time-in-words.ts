@@ -290,7 +290,8 @@ class TimeReader {
   /** "in May", "June 2023", "Anfang Juni". */
   #month(start: number, isTold: boolean): Found | undefined {
     const half = HALVES.get(this.#word(start));
-    const at = half === undefined ? start : start + 1;
+    const behind = WORDS.of.has(this.#word(start + 1)) ? start + 2 : start + 1;
+    const at = half === undefined ? start : behind;
     const word = this.#word(at);
     const month = MONTHS.get(word);
     if (month === undefined) return undefined;

@@ -115,7 +115,9 @@ export const DAY_WORDS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** Which third of a month. */
-export const HALVES: ReadonlyMap<string, number> = numbered("early anfang, mid mitte, late ende");
+export const HALVES: ReadonlyMap<string, number> = numbered(
+  "early anfang beginning start, mid mitte middle, late ende end",
+);
 
 export const WORDS = {
   last: set(

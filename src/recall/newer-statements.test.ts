@@ -30,6 +30,20 @@ test.each([
     "4455",
   ],
   ["The production port is 5000.", "The production port is 5001.", "5000", "5001"],
+  [
+    "The launch is planned for October 6.",
+    "The launch was postponed to November 30.",
+    "October 6",
+    "November 30",
+  ],
+  ["My dentist is Dr. Braun.", "My new dentist is Dr. Weiss.", "Dr Braun", "Dr Weiss"],
+  [
+    "Maria is the lead of the data team.",
+    "Oleg is now the lead of the data team.",
+    "Maria",
+    "Oleg",
+  ],
+  ["The car is parked in lot B.", "The car is parked in lot F now.", "B", "F"],
   ["max_connections is 100", "max_connections is 250", "100", "250"],
   [
     "My appointment with the dentist is on Tuesday at 15:00.",
@@ -137,6 +151,8 @@ test.each([
   ["You may take 5 of them now.", "You may take 7 of them now."],
   ["Room B12 has 4 chairs.", "Room C3 has 8 chairs now."],
   ["I ran 5 miles.", "I ran 7 miles."],
+  ["Berlin is big and loud.", "Paris is big and loud now."],
+  ["Maria is the lead of the data team.", "Oleg is now the lead of the web team."],
   ["Dinner with Anna was great.", "Dinner with Ben was great."],
   ["The limit is 5 files and 9 folders.", "The limit is 6 files or 7 files."],
 ])("%s | %s", (older, newer) => {

@@ -55,10 +55,11 @@ export function statementsIn(content: string): readonly Statement[] {
     .flatMap((sentence) => statementOf(sentence) ?? []);
 }
 
-const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n/u;
+/** Not behind "Dr." and the like. */
+const SENTENCE_END = /(?<=[.!?])(?<!\b(?:Dr|Mr|Mrs|Ms|Prof|St|Hr|Fr)\.)\s+|(?<=[。！？])|\n/u;
 /** Nothing is told plainly: a question, a condition, a plan, an opinion, a quotation, code. */
 const NOT_PLAIN =
-  /[?？`"“”„«»|{}]|^\s*>|\b(?:if|unless|whether|would|could|should|might|maybe|perhaps|probably|plan|plans|planned|propose|suggest|suggests|for example|think|guess|hope|wish|imagine|suppose|used to|previously|formerly|back then|wenn|falls|ob|vielleicht|könnte|würde|sollte|früher|damals|zum beispiel)\b/iu;
+  /[?？`"“”„«»|{}]|^\s*>|\b(?:if|unless|whether|would|could|should|might|maybe|perhaps|probably|plan|plans|planned(?! for| on)|propose|suggest|suggests|for example|think|guess|hope|wish|imagine|suppose|used to|previously|formerly|back then|wenn|falls|ob|vielleicht|könnte|würde|sollte|früher|damals|zum beispiel)\b/iu;
 const set = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 
 /** "30 de mayo" is "30 mayo". */
@@ -75,9 +76,14 @@ const MORE_NUMBERS: ReadonlyMap<string, number> = new Map(
 const COLOURS = set(
   "red green blue yellow black white grey gray orange purple pink brown rot grün blau gelb schwarz weiß grau",
 );
+/** "Maria is the lead of the team": what stands first is the value. */
+const ROLE =
+  /^\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)? (?:is|ist) (?:now |jetzt )?(?:the|our|my|der|die|unser|unsere) (?:new |neue[r]? )?(?:owner|lead|leader|manager|ceo|cto|boss|head|captain|maintainer|chef|chefin|leiter|leiterin)\b/u;
+/** "My new dentist is …" */
+const NEW = /\b(?:my|our|the|his|her) new \p{L}+ (?:is|are)\b/iu;
 /** A number, a capital inside, or a name of a day, a month, a number or a colour. */
 const HAS_VALUE = new RegExp(
-  `\\d|[^\\s.!?] \\p{Lu}(?!['’]|\\s)|[./@]\\p{L}|(?<![\\p{L}\\p{N}])(?:${[...WEEKDAYS.keys(), ...MONTHS.keys(), ...NUMBERS.keys(), ...MORE_NUMBERS.keys(), ...COLOURS].filter((word) => word.length > 2).join("|")})`,
+  `\\d|[^\\s.!?] (?![IA]\\s)\\p{Lu}(?!['’])|${ROLE.source}|[./@]\\p{L}|(?<![\\p{L}\\p{N}])(?:${[...WEEKDAYS.keys(), ...MONTHS.keys(), ...NUMBERS.keys(), ...MORE_NUMBERS.keys(), ...COLOURS].filter((word) => word.length > 2).join("|")})`,
   "u",
 );
 const TOKEN =
@@ -90,7 +96,8 @@ function statementOf(sentence: string): Statement | undefined {
   const words = new Set<string>();
   const values: Value[] = [];
   const hasNames = !tokens.some((token) => GERMAN.has(token.toLowerCase()));
-  const saysChange = tokens.some((token) => CHANGES.has(token.toLowerCase()));
+  const saysChange = NEW.test(sentence) || tokens.some((token) => CHANGES.has(token.toLowerCase()));
+  const isRole = ROLE.test(sentence);
   let isGone = false;
   for (let at = 0; at < tokens.length; at += 1) {
     const token = tokens[at] ?? "";
@@ -98,7 +105,8 @@ function statementOf(sentence: string): Statement | undefined {
     // "From Miami to Lisbon" may be a flight.
     if (GONE.has(word)) isGone = saysChange || !FROM.has(word);
     else if (HOLDS.has(word)) isGone = false;
-    const found = valueAt(tokens, at, hasNames);
+    const found =
+      valueAt(tokens, at, hasNames) ?? (at === 0 && isRole ? nameAt(tokens) : undefined);
     if (found) {
       values.push({ ...found.value, isGone });
       isGone = false;
@@ -159,6 +167,13 @@ function valueAt(tokens: readonly string[], at: number, hasNames: boolean): Foun
     last += 1;
   const text = tokens.slice(at, last + 1).join(" ");
   return found(isPlace ? "place" : "name", text.toLowerCase(), text, last);
+}
+
+/** The name that begins a sentence. */
+function nameAt(tokens: readonly string[]): FoundValue {
+  const last = /^\p{Lu}/u.test(tokens[1] ?? "") ? 1 : 0;
+  const text = tokens.slice(0, last + 1).join(" ");
+  return { value: { kind: "name", key: text.toLowerCase(), text }, last };
 }
 
 /** "June 12", "12 June", "October 6th", "June": `first` is the day or the month, whichever stands first. */
@@ -237,7 +252,7 @@ const EMPTY = set(
   it its we i you he she they our your my his her their us me them then so also still just only very please all every
   each listens listen runs run lives live living stands stand uses use takes take has gets get goes go happens happen set
   there here about up out under per ok okay said says say told note remember update fyi new old current currently
-  until till since week month year today yesterday tomorrow
+  until till since planned scheduled week month year today yesterday tomorrow
   der die das den dem des ein eine einen einem einer und oder in im am an bei für mit nach von vom zum zur wird werden
   war waren hat haben wir ich du er sie es unser unsere mein meine dein ihr läuft liegt steht
   el la los las un una de del en y es son le les du des et est sont notre mon ma il lo gli i di da è sono per nel della
@@ -276,7 +291,7 @@ const MAY_REPLACE = new RegExp(
 
 /** Whether a text may say that something changed, by a quick look. */
 export function mayReplace(text: string): boolean {
-  return MAY_REPLACE.test(text) || KEY.test(text);
+  return MAY_REPLACE.test(text) || KEY.test(text) || NEW.test(text);
 }
 
 /** Whether a thing has one value at a time. `word` is the stem of what it is called, or a key. */

@@ -149,12 +149,16 @@ function entriesWithWords(
     const relevance = value * confidence;
     const score = scoreOf(relevance, question);
     if (score === 0 || (score < floor && !hasRareWords(first))) return [];
+    if (score < COMMON_SCORE && query.minScore === undefined && own.hasOnlyCommon(first)) return [];
     const explanation = query.explain
       ? { explanation: explainScore(index, evidence, likelihood, { slot, relevance }, weights) }
       : {};
     return [{ slot: first, score, ...explanation }];
   });
 }
+
+/** An entry that shares only words of any text with the question, such as "get", is a result from here on. */
+const COMMON_SCORE = 0.4;
 
 /** Scores nearer to 1 are those of very different relevances. */
 const BOUNDED_SCORE_MAX = 0.99;

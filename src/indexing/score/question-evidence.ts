@@ -5,7 +5,7 @@ import {
   placeOf,
   unitePostings,
 } from "../passages/passage-index.ts";
-import { COMMON_WORDS } from "../words/english.ts";
+import { isCommonWord } from "../words/common-words.ts";
 import { maxLikelihood } from "./likelihood.ts";
 import type { Question } from "./question.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
@@ -107,7 +107,7 @@ function postingsOf(index: PassageIndex, forms: readonly string[]): Postings {
  */
 function rarity(word: string, having: number, passages: number): number {
   const usual = USUAL.passages * Math.max(0, 1 - passages / USUAL.until);
-  const has = having + usual * (COMMON_WORDS.has(word) ? USUAL.common : USUAL.other);
+  const has = having + usual * (isCommonWord(word) ? USUAL.common : USUAL.other);
   return rarityOf(has, Math.max(passages, having) + usual);
 }
 
@@ -260,13 +260,16 @@ export class OwnWords {
   readonly #index: PassageIndex;
   /** The rarest first. */
   readonly #words: readonly AskedWord[];
+  /** Those that any text may have. */
+  readonly #common: ReadonlySet<AskedWord>;
   /** The share of all words, where those that any text may have count little. */
   readonly #asked: number;
 
   constructor(index: PassageIndex, words: readonly AskedWord[]) {
     this.#index = index;
+    this.#common = new Set(words.filter(({ word }) => isCommonWord(word)));
     this.#asked = words.reduce(
-      (sum, word) => sum + word.share * (isCommon(word) ? COMMON_COUNTS : 1),
+      (sum, word) => sum + word.share * (this.#common.has(word) ? COMMON_COUNTS : 1),
       0,
     );
     this.#words = words.toSorted(
@@ -284,6 +287,13 @@ export class OwnWords {
     return this.#words.every((word) => this.#has(entry, word));
   }
 
+  /** Whether all words of the question that it has are of any text, and it lacks some. */
+  hasOnlyCommon(entry: number): boolean {
+    if (this.#common.size === 0) return false;
+    const hasOther = this.#words.some((word) => !this.#common.has(word) && this.#has(entry, word));
+    return !hasOther && !this.#words.every((word) => this.#has(entry, word));
+  }
+
   /** How much of the question its words are that only a few passages of the store have. */
   rareShare(entry: number): number {
     const most = rareMax(this.#index.passages);
@@ -291,7 +301,7 @@ export class OwnWords {
     for (const word of this.#words) {
       if (word.postings.slots.length > most) break;
       const isGuess = word.standIn?.isNear && !word.standIn.isSure;
-      if (!isGuess && !isCommon(word) && this.#has(entry, word)) rare += word.share;
+      if (!isGuess && !this.#common.has(word) && this.#has(entry, word)) rare += word.share;
     }
     return rare / this.#asked;
   }
@@ -322,10 +332,6 @@ export class OwnWords {
     const slot = slots[placeFrom(slots, entry)];
     return slot !== undefined && this.#index.columns.entry[slot] === entry;
   }
-}
-
-function isCommon({ word }: AskedWord): boolean {
-  return COMMON_WORDS.has(word);
 }
 
 /** That an entry lacks "reason" or "happen" tells little. */

@@ -54,7 +54,7 @@ export function partsOf(word: string, formsOf: PartForms): readonly CompoundPart
     const letters = found.map(({ part }) => part.length);
     const all = found.length === 2;
     const now = all ? 100 + Math.min(...letters) : Math.max(0, ...letters);
-    if (now <= quality || (!all && 2 * now < word.length)) continue;
+    if (now <= quality || (!all && 5 * now < 3 * word.length)) continue;
     quality = now;
     best = parts;
   }

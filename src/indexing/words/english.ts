@@ -60,24 +60,6 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
     .split(/\s+/),
 );
 
-/**
- * Words that many texts have, whatever they are about. That one of them is in few passages of a small store tells
- * nothing.
- */
-export const COMMON_WORDS: ReadonlySet<string> = new Set(
-  `
-  ask become begin believe big bit bring buy call care case change check choose come day different easy end enjoy feel
-  few find first free friend fun get give go good great guy happen hard help hope idea important keep kind know last late
-  learn leave let life like little live long look lot love make mean meet mind month move name need new next nice old
-  open own part pay people person place plan point put question read ready real reason right run say see seem send set
-  show side sort sound start stay stop sure take talk tell thing think time today top tried try turn two type use
-  visit wait walk want way week well wish wonder word work world write wrong year best better big day favorite favourite
-  currently recently usually often ever never still always maybe really far ago back away together able
-  `
-    .trim()
-    .split(/\s+/),
-);
-
 export function newVocabulary(): Vocabulary {
   const vocabulary = new Vocabulary();
   for (const form of BASE_FORMS.keys()) vocabulary.numberOf(form);

@@ -15,7 +15,7 @@ import {
 import { utf8Bytes } from "../../core/tokens.ts";
 import { hasOnlyStopWords, readQuestion } from "../../indexing/score/question.ts";
 import { reportedScore } from "../../indexing/score/score.ts";
-import { COMMON_WORDS } from "../../indexing/words/english.ts";
+import { isCommonWord } from "../../indexing/words/common-words.ts";
 import { textKey } from "../../indexing/words/words.ts";
 import { redactEntries } from "../../secrets/redact-secrets.ts";
 
@@ -137,7 +137,7 @@ function wordsOf(text: string): readonly AskedWord[] {
   const asked = hasOnlyStopWords(text)
     ? readQuestion(text).words
     : all.filter((word) => !hasOnlyStopWords(word));
-  return asked.map((word) => ({ word, counts: COMMON_WORDS.has(word) ? COMMON_COUNTS : 1 }));
+  return asked.map((word) => ({ word, counts: isCommonWord(word) ? COMMON_COUNTS : 1 }));
 }
 
 /** That a text lacks "use" or "get" tells little. */

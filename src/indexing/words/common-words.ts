@@ -1,0 +1,41 @@
+import { stem as stemEnglish } from "porter2";
+
+/**
+ * Words that many texts have, whatever they are about. That one of them is in few passages of a small store tells
+ * nothing.
+ */
+const COMMON_WORDS: ReadonlySet<string> = new Set(
+  `
+  ask become begin believe big bit bring buy call care case change check choose come day different easy end enjoy feel
+  few find first free friend fun get give go good great guy happen hard help hope idea important keep kind know last late
+  learn leave let life like little live long look lot love make mean meet mind month move name need new next nice old
+  open own part pay people person place plan point put question read ready real reason right run say see seem send set
+  show side sort sound start stay stop sure take talk tell thing think time today top tried try turn two type use
+  visit wait walk want way week well wish wonder word work world write wrong year best better big day favorite favourite
+  currently recently usually often ever never still always maybe really far ago back away together able
+  number answer example problem result monday tuesday wednesday thursday friday saturday sunday
+  `
+    .trim()
+    .split(/\s+/),
+);
+
+/** The same in other languages, folded: the forms that questions have most. */
+const COMMON_IN_OTHERS = `
+  komme kommt kommen gehe geht gehen mache macht machen gemacht heisst liegt steht finde finden sagt weiss brauche brauchen
+  braucht kostet stelle stellen montag dienstag mittwoch donnerstag freitag samstag sonntag
+  va vais aller faire fait prend prendre vient trouve lundi mardi mercredi jeudi vendredi samedi dimanche
+  va voy ir hacer tiene tengo viene lunes martes jueves viernes domingo
+  va vado andare fare viene trova lunedi martedi giovedi venerdi domenica
+  vai vou ir fazer vem fica ga gaat gaan doe doet doen komt maandag dinsdag woensdag donderdag vrijdag
+  gar gor kommer ligger mandag tisdag onsdag torsdag fredag
+  идти иду делать делает стоит находится понедельник вторник среду четверг пятницу
+`;
+
+const COMMON_STEMS: ReadonlySet<string> = new Set(
+  [...COMMON_WORDS, ...COMMON_IN_OTHERS.trim().split(/\s+/)].map((word) => stemEnglish(word)),
+);
+
+/** Whether a word is one that any text may have, in any of its forms. */
+export function isCommonWord(word: string): boolean {
+  return COMMON_WORDS.has(word) || COMMON_STEMS.has(stemEnglish(word));
+}
