@@ -15,7 +15,7 @@ import type { StandIns } from "./score/question-evidence.ts";
 import { reportedScore, unreportedScore } from "./score/score.ts";
 import { entryOf, type TextMark, textMark } from "./segments/entries.ts";
 import { type NeighbourSlots, neighbourSlots } from "./segments/runs.ts";
-import { findStandIns, needsStandIns } from "./stand-ins.ts";
+import { findStandIns, needsStandIns, tellingWordsFor } from "./stand-ins.ts";
 import {
   type EmbeddedSearch,
   type Finding,
@@ -55,7 +55,7 @@ function* search(
   const marks = texts.map(textMark);
   const questions = texts.map((text) => ({ text, question: readQuestion(text, query.at) }));
   const forms = questions.flatMap(({ question }) => formsOf(question));
-  const words = [...forms, ...marks.map(({ word }) => word)];
+  const words = [...forms, ...marks.map(({ word }) => word), ...tellingWordsFor(questions)];
   const { minScore, bestScore, ...rest } = query;
   const floor = minScore === undefined ? {} : { minScore: unreportedScore(minScore) };
   const bar = bestScore === undefined ? {} : { bestScore: unreportedScore(bestScore) };

@@ -16,6 +16,19 @@ export interface AskedQuestion {
   readonly question: Question;
 }
 
+/** Words to look up with those of the questions: they tell the languages of the store, for a question of words alone. */
+export function tellingWordsFor(questions: readonly AskedQuestion[]): readonly string[] {
+  const isTold = questions.every(({ question }) => !isOfAny(question));
+  return isTold ? [] : [...TELLING_WORDS.values()].flat();
+}
+
+/** Whether a question is of words alone. A longer one has words that tell its language. */
+function isOfAny({ languages, forms }: Question): boolean {
+  return languages === undefined && forms.size <= WORDS_OF_ANY_MAX;
+}
+
+const WORDS_OF_ANY_MAX = 12;
+
 /** Whether a question has words that others of the store may stand for. The index has looked them up. */
 export function needsStandIns(index: OpenIndex, questions: readonly AskedQuestion[]): boolean {
   return questions.some(
@@ -32,9 +45,8 @@ function unknownOf(index: OpenIndex, { forms, otherForms }: Question): Set<strin
 }
 
 /** The languages of the store that a question of words alone may be in, the most used first. */
-function languagesOf(index: OpenIndex, { languages, forms }: Question): readonly string[] {
-  if (languages !== undefined) return languages;
-  if (forms.size > WORDS_OF_ANY_MAX) return [];
+function languagesOf(index: OpenIndex, question: Question): readonly string[] {
+  if (!isOfAny(question)) return question.languages ?? [];
   const uses = [...TELLING_WORDS].map(([language, words]) => {
     const counts = words.map((word) => index.postings(word).slots.length);
     return {
@@ -47,9 +59,6 @@ function languagesOf(index: OpenIndex, { languages, forms }: Question): readonly
     .sort((one, other) => other.count - one.count)
     .flatMap(({ language }) => (language === "danish" ? ["danish", "norwegian"] : [language]));
 }
-
-/** A longer question has words that tell its language. */
-const WORDS_OF_ANY_MAX = 12;
 
 /**
  * The words of the store that stand for words of the questions: other forms of a word in the question's language, its parts
@@ -70,10 +79,7 @@ export function* findStandIns(
   if (!needsStandIns(index, questions)) return new Map();
   const candidates = new Map<string, Candidates>();
   const store = new StoreWords(index);
-  const isTold = questions.every(({ question }) => question.languages !== undefined);
-  // A question of words alone: the languages of the store are told by some words that it has.
-  const telling = isTold ? [] : [...TELLING_WORDS.values()].flat();
-  if (!isTold) yield* index.catchUp({ ...wanted, words: [...wanted.words, ...telling] });
+  const unknownWords = new Map<string, string>();
   for (const { text, question } of questions) {
     if (!needsStandIns(index, [{ text, question }])) continue;
     const asked = { text, question, languages: languagesOf(index, question) };
@@ -84,11 +90,12 @@ export function* findStandIns(
       const isUnknown = unknown.has(form);
       if (!isUnknown && asked.languages.length === 0) continue;
       const found = candidatesFor(store, { form, word, isUnknown }, asked, inCapitals.has(word));
-      candidates.set(form, found);
+      if (isUnknown) unknownWords.set(form, word);
+      if (allFormsOf(found).length > 0) candidates.set(form, found);
     }
   }
   if (candidates.size === 0) return new Map();
-  const more = [...telling, ...[...candidates.values()].flatMap(allFormsOf)];
+  const more = [...candidates.values()].flatMap(allFormsOf);
   yield* index.catchUp({ ...wanted, words: [...wanted.words, ...more] });
   const found = new Map(
     [...candidates].flatMap(([form, some]) => {
@@ -96,19 +103,19 @@ export function* findStandIns(
       return best ? [[form, best] as const] : [];
     }),
   );
-  return withoutParts(found, candidates);
+  return withoutParts(found, unknownWords);
 }
 
 /** Where a whole is there in another spelling, its parts are not asked for: neither "wi" nor "fi" of "wi-fi". */
 function withoutParts(
   found: Map<string, StandIn>,
-  candidates: ReadonlyMap<string, Candidates>,
+  unknownWords: ReadonlyMap<string, string>,
 ): StandIns {
   for (const [form, { counts }] of found) {
     if (!form.includes("-") || counts < COUNTS.spelling) continue;
     for (const part of form.split("-").map(formOf)) {
-      const { word, isUnknown } = candidates.get(part) ?? {};
-      if (word !== undefined && isUnknown)
+      const word = unknownWords.get(part);
+      if (word !== undefined)
         found.set(part, { word, forms: [], counts: 0, isNear: false, parts: [] });
     }
   }
