@@ -181,9 +181,9 @@ function candidatesFor(
   inCapitals: boolean,
 ): Candidates {
   const isWord = WORD.test(form);
-  const others = isWord ? store.beginningWith(beginningOf(form)) : new Set<string>();
-  const forms = sameStem({ word, form, languages }, others);
   const isForeign = languages.length > 0 || question.languages === undefined;
+  const others = isWord && isForeign ? store.beginningWith(beginningOf(form)) : new Set<string>();
+  const forms = sameStem({ word, form, languages }, others);
   const compounding = isWord ? compoundingOf(languages) : [];
   return {
     word,
@@ -209,9 +209,7 @@ function candidatesFor(
 function joined(store: StoreWords, form: string): string[] {
   if (form.includes("-")) return [formOf(form.replaceAll("-", ""))];
   if (!WORD.test(form)) return [];
-  return [...store.beginningWith(form.slice(0, 2))].filter(
-    (other) => other.includes("-") && other.replaceAll("-", "") === form,
-  );
+  return store.hyphenated(form);
 }
 
 const WORD = /^\p{L}{3,40}$/u;

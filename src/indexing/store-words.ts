@@ -37,6 +37,21 @@ export class StoreWords {
     return found;
   }
 
+  /** Words that are a word but for their hyphens. */
+  hyphenated(word: string): string[] {
+    const found = new Set<string>();
+    for (const list of this.listsOf(word.slice(0, 1))) {
+      for (let at = list.indexOf("-"); at >= 0; at = list.indexOf("-", at + 1)) {
+        const start = list.lastIndexOf("\n", at) + 1;
+        // Few words have the same letters before their first hyphen.
+        if (!word.startsWith(list.slice(start, at).replaceAll("-", ""))) continue;
+        const other = list.slice(start, lineEnd(list, at));
+        if (other.replaceAll("-", "") === word) found.add(other);
+      }
+    }
+    return [...found];
+  }
+
   /** Words of the letters that were read in which something stands behind their beginning. */
   containing(part: string): Set<string> {
     const found = new Set<string>();

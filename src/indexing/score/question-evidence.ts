@@ -107,6 +107,7 @@ function postingsOf(index: PassageIndex, forms: readonly string[]): Postings {
  */
 function rarity(word: string, having: number, passages: number): number {
   const usual = USUAL.passages * Math.max(0, 1 - passages / USUAL.until);
+  if (usual === 0) return rarityOf(having, Math.max(passages, having));
   const has = having + usual * (isCommonWord(word) ? USUAL.common : USUAL.other);
   return rarityOf(has, Math.max(passages, having) + usual);
 }

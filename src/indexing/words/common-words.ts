@@ -37,5 +37,13 @@ const COMMON_STEMS: ReadonlySet<string> = new Set(
 
 /** Whether a word is one that any text may have, in any of its forms. */
 export function isCommonWord(word: string): boolean {
-  return COMMON_WORDS.has(word) || COMMON_STEMS.has(stemEnglish(word));
+  const before = known.get(word);
+  if (before !== undefined) return before;
+  if (known.size === KNOWN_MAX) known.clear();
+  const isCommon = COMMON_WORDS.has(word) || COMMON_STEMS.has(stemEnglish(word));
+  known.set(word, isCommon);
+  return isCommon;
 }
+
+const KNOWN_MAX = 5000;
+const known = new Map<string, boolean>();

@@ -1,3 +1,4 @@
+import { isAscii } from "../../text/character-kinds.ts";
 import { STOP_WORDS } from "./english.ts";
 import { foldText } from "./fold-text.ts";
 import { stem } from "./words.ts";
@@ -187,7 +188,7 @@ const LETTERS: readonly (readonly [letters: RegExp, languages: readonly string[]
 
 /** The languages that a text may be in, by its letters; none for letters that many languages have. */
 export function languagesByLetters(text: string): readonly string[] {
-  return LETTERS.find(([letters]) => letters.test(text))?.[1] ?? [];
+  return isAscii(text) ? [] : (LETTERS.find(([letters]) => letters.test(text))?.[1] ?? []);
 }
 
 /**
