@@ -21,6 +21,7 @@ export function renderHosts(rows: readonly HostRow[]): string {
     String(row.summaries),
     `${(row.sentTokens / 1e6).toFixed(2)} M`,
     shareOf(row.cachedTokens, row.sentTokens),
+    `${((row.sentTokens - CACHE_REBATE * row.cachedTokens) / row.runs / 1000).toFixed(1)} k`,
     shareOf(row.inRequest, row.questions),
     shareOf(row.answered, row.questions),
   ]);
@@ -40,7 +41,17 @@ const PROMISE_COLUMNS = [
   "standing instruction lost",
   "rewritten",
 ];
-const COST_COLUMNS = ["summaries", "tokens sent", "cached", "by the request", "or by one search"];
+const COST_COLUMNS = [
+  "summaries",
+  "tokens sent",
+  "cached",
+  "cost a run",
+  "by the request",
+  "or by one search",
+];
+
+/** A token that the provider reads from its cache costs a tenth of another one. */
+const CACHE_REBATE = 0.9;
 
 function namesOf({ host, name }: HostRow): string[] {
   return [host, name === "rkat" ? "**rkat**" : name];
