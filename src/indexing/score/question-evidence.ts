@@ -99,21 +99,23 @@ function postingsOf(index: PassageIndex, forms: readonly string[]): Postings {
 
 /**
  * Smaller, the more passages have the word. Never 0, so that a store with one entry works. A small store cannot tell which
- * words are rare, so the fewer passages it has, the more those of usual texts count:
+ * words are rare, so the fewer passages it has, the more those of usual texts count. It soon knows the words that it
+ * has: those that all its texts have are no sign of one of them.
  *
- *     passages   1                 100             250 and more
- *     as if      20 usual ones     12 usual ones   none
- *                were there too
+ *     passages               1                25              100             250
+ *     a word that it has     19 usual ones    none
+ *     a word that it lacks   20 usual ones    18 usual ones   12 usual ones   none
  */
 function rarity(word: string, having: number, passages: number): number {
-  const usual = USUAL.passages * Math.max(0, 1 - passages / USUAL.until);
+  const until = having > 0 ? USUAL.untilKnown : USUAL.until;
+  const usual = USUAL.passages * Math.max(0, 1 - passages / until);
   if (usual === 0) return rarityOf(having, Math.max(passages, having));
   const has = having + usual * (isCommonWord(word) ? USUAL.common : USUAL.other);
   return rarityOf(has, Math.max(passages, having) + usual);
 }
 
-/** What part of usual texts has a word. */
-const USUAL = { passages: 20, until: 250, common: 0.2, other: 0.005 } as const;
+/** Passages of usual texts, the passages of a store with which they count no more, and what part of them has a word. */
+const USUAL = { passages: 20, until: 250, untilKnown: 25, common: 0.2, other: 0.005 } as const;
 
 function rarityOf(having: number, all: number): number {
   return Math.log(1 + (Math.max(all, having) - having + 0.5) / (having + 0.5));
