@@ -18,7 +18,7 @@ const SUMMARY_AND_RECORDS_PART = 7 / 10;
 export interface RecallRoom {
   /** Beside the records of earlier prompts. */
   readonly beside: number;
-  /** In their place. */
+  /** In their place: no more than they have, so that the request does not grow. */
   readonly instead: number;
 }
 
@@ -45,7 +45,7 @@ export function recallRoom({
     Math.floor(Math.min(RECALLED_PART * threshold, freed / 2, ...limits));
   return {
     beside: least(ALL_RECALLED_PART * threshold - recalled, room),
-    instead: behind > BEHIND_PART * threshold ? 0 : least(room + recalled),
+    instead: behind > BEHIND_PART * threshold ? 0 : least(room + recalled, recalled),
   };
 }
 

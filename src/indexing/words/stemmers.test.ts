@@ -1,6 +1,9 @@
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { foldText } from "./fold-text.ts";
-import { STEMMED, type StemmedLanguage, stemmerOf } from "./stemmers.ts";
+import { packaged, STEMMED, type StemmedLanguage, stemmerOf } from "./stemmers.ts";
 
 test.each<[StemmedLanguage, string]>([
   ["german", "Reinigung reinigen gereinigt reinigt"],
@@ -30,4 +33,9 @@ test("every language has its stemmer, which takes long and odd words", () => {
       expect(stem(word)).toBe(stem(word));
     }
   }
+});
+
+test("a program that was bundled without the package of stemmers goes on without them", () => {
+  expect(packaged("german", createRequire(join(tmpdir(), "bundle.js")))).toBeUndefined();
+  expect(packaged("german", createRequire(import.meta.url))).toBeTypeOf("function");
 });

@@ -29,7 +29,9 @@ export function isStemmed(language: string): language is StemmedLanguage {
 
 type Stemmer = (word: string) => string;
 
-const load = createRequire(import.meta.url);
+type Load = (file: string) => unknown;
+
+const loadPackage: Load = createRequire(import.meta.url);
 const known = new Map<StemmedLanguage, Stemmer>();
 
 /**
@@ -39,11 +41,23 @@ const known = new Map<StemmedLanguage, Stemmer>();
 export function stemmerOf(language: StemmedLanguage): Stemmer {
   const before = known.get(language);
   if (before) return before;
-  const { stemmer } = load(`@orama/stemmers/${language}`) as { readonly stemmer: Stemmer };
-  const ready = remembered(withRules(stemmer, RULES[language] ?? {}));
+  const stemmer = packaged(language, loadPackage);
+  const ready = stemmer ? remembered(withRules(stemmer, RULES[language] ?? {})) : asWritten;
   known.set(language, ready);
   return ready;
 }
+
+/** Undefined in a program that was bundled without the package: words are known as they are written then. */
+export function packaged(language: StemmedLanguage, load: Load): Stemmer | undefined {
+  try {
+    return (load(`@orama/stemmers/${language}`) as { readonly stemmer: Stemmer }).stemmer;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "MODULE_NOT_FOUND") return;
+    throw error;
+  }
+}
+
+const asWritten: Stemmer = (word) => word;
 
 /** What the stemmer of a language does not know, or knows of letters only that folding takes away. */
 interface Rules {
