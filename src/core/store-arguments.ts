@@ -152,7 +152,10 @@ function plain(value: unknown): unknown {
 }
 
 const SESSIONS: StoreMethods = {
-  save: [["snapshot", snapshot]],
+  save: [
+    ["snapshot", snapshot],
+    ["held?", held],
+  ],
   load: [["sessionId", someText]],
   list: [
     [
