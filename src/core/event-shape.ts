@@ -100,7 +100,7 @@ export const isSnapshot: Shape = fields({
 
 const approval = { approval_id: isText, id: isText, name: isText };
 
-/** What a model sees besides messages. */
+/** The fields of `BesideMessages`. */
 const besideMessages = {
   pruned,
   recalled: maybe(listOf(fields({ before: isNumber, text: isText, ids: listOf(isText) }))),

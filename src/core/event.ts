@@ -364,7 +364,7 @@ export interface HistoryInherited extends BesideMessages {
   readonly token_factors: Readonly<Record<string, number>>;
 }
 
-/** What a session has besides its messages, as far as its model sees it. */
+/** The parts of a session that its model sees besides messages. */
 export interface BesideMessages {
   readonly pruned: readonly PrunedOutput[];
   readonly recalled?: readonly ShownRecords[];
@@ -379,8 +379,8 @@ export interface BesideMessages {
 }
 
 /**
- * What a session's model saw before a compaction, and where its messages are in the log. So an undo, and a fork at an
- * earlier event, need not read the log before it.
+ * The state of a session before a compaction: the parts that its model saw, and the places of its messages in the log.
+ * An undo, and a fork at an earlier event, begin with it and read no earlier part of the log.
  */
 export interface StateBefore extends BesideMessages {
   /** Whether the session was for memory. */

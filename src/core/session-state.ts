@@ -287,7 +287,7 @@ export class SessionState {
     };
   }
 
-  /** What an undo of the next event goes on from. Undefined while calls wait for their results: the log has to be read then. */
+  /** The state that the next compaction keeps for its undo. Undefined while calls wait for their results. */
   get before(): StateBefore | undefined {
     if (this.openCalls.length > 0) return undefined;
     const { history_tokens: _, ...history } = this.#history.snapshot();
@@ -390,7 +390,7 @@ export class SessionState {
   }
 
   /**
-   * What the model sees of this session, folded from a change of the history on, or from the beginning of the log:
+   * The state of this session, folded from a change of the history on, or from the beginning of the log:
    *
    *     log     ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪
    *     change                      ▪ has what the model saw before it

@@ -208,7 +208,7 @@ class RedactedLog {
     return jsonText(rewritten) === jsonText(event) ? event : rewritten;
   }
 
-  /** What the model saw before a change repeats parts of the log, so it is folded again. */
+  /** The state before a change repeats parts of the log, so it is made again without what goes. */
   #withBefore<Event extends { readonly before?: StateBefore }>(event: Event): Event {
     if (!event.before) return event;
     const { before: was, ...rest } = event;

@@ -152,7 +152,7 @@ async function originsOf(
     source?.agent === OWN_AGENT && source.parent?.relation === "fork";
   ) {
     const { id, event = 0 } = source.parent;
-    // Sessions that somebody else made up may go on from each other.
+    // The log of another program may say that two sessions go on from each other.
     if (id === state.id || ends.has(id)) break;
     ends.set(id, event);
     source = (await sessions.sources([id])).get(id);
