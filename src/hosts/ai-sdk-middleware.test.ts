@@ -8,7 +8,7 @@ const NOTES = "Staging listens on port 4310, behind the old proxy. ".repeat(75);
 const RECALLED = "[Recalled from memory]";
 const TALK = "The harbour was quiet, and the tide came in as it does each evening. ";
 
-/** A chat with a model, whose memory has these notes for each prompt. */
+/** A chat with a model, whose memory has these notes for each prompt, or nothing. */
 function chat(notes: (query: string) => string) {
   let found = 0;
   const middleware = middlewareWith(
@@ -26,9 +26,11 @@ function chat(notes: (query: string) => string) {
         bar: async () => 0.42,
         failed: (error) => expect.fail(String(error)),
         search: async ({ query }) => {
+          const text = notes(query);
+          if (text === "") return [];
           found += 1;
           const id = `note ${found}`;
-          const content = `${notes(query)} ${id}`;
+          const content = `${text} ${id}`;
           return [{ id, content, sessionId: "notes", turn: 0, kind: "message", score: 0.9 }];
         },
       }),
@@ -66,6 +68,16 @@ test("records never make a long chat fail, and come back after a compaction", as
   }
   expect(additions[0]).toBe(1);
   expect(Math.max(...additions.slice(40))).toBeGreaterThan(0);
+});
+
+test("records leave a chat that they alone bring above its threshold, also when a prompt finds no others", async () => {
+  const send = chat((query) => (/^(?:\d|1[0-4]): /.test(query) ? NOTES : ""));
+  const talk: AiSdkMessage[] = [{ role: "system", content: "Be brief." }];
+  for (let turn = 0; turn < 60; turn += 1) {
+    talk.push(user(`${turn}: ${TALK}`));
+    expect(tokensOf(await send(talk))).toBeLessThan(WINDOW);
+    talk.push(answer(TALK.repeat(20)));
+  }
 });
 
 test("beside a large system prompt nothing comes back, and the call goes on", async () => {

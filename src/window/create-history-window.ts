@@ -140,6 +140,10 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
 
     const before = this.#tokens;
     const result = this.#isDue(call) ? await this.#tracedCompaction(history, call) : undefined;
+    // Only the records are above the threshold: they leave, and no message.
+    const prompt = this.#history.sent.lastPrompt;
+    const isRoomy = result?.outcome === "unchanged" && result.reason === "below_threshold";
+    if (isRoomy && prompt) await this.#recall?.makeRoom(prompt);
     const changes = this.#history.changesOf(result);
     const failure =
       result === undefined || result.outcome === "unchanged"

@@ -111,17 +111,20 @@ export class WindowRecall<HostMessage extends object> {
   }
 
   /** A provider refused the request, and nothing else may leave: the records do, and do not come back to this prompt. */
-  async leave({ key }: SentPrompt): Promise<void> {
-    if (this.#shown.length > 0) {
-      await this.#add({
-        type: "memory_recalled",
-        records: [],
-        tokens: 0,
-        before: key,
-        replaces: true,
-      });
+  async leave(prompt: SentPrompt): Promise<void> {
+    await this.makeRoom(prompt);
+    this.#asked = prompt.key;
+  }
+
+  /** The records leave. Others may come to this prompt. It never fails. */
+  async makeRoom({ key }: SentPrompt): Promise<void> {
+    if (this.#shown.length === 0) return;
+    const none = { type: "memory_recalled", records: [], tokens: 0 } as const;
+    try {
+      await this.#add({ ...none, before: key, replaces: true });
+    } catch (error) {
+      this.#memory.failed(error);
     }
-    this.#asked = key;
   }
 
   /** The positions of a history's messages that are no records; `undefined` when none of them is. */
