@@ -314,15 +314,14 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
   "Nothing is a result when the best has less than the score that it needs.": [
     "nothing is a result when the best has less than the score that it needs, and else all are",
   ],
-  "Each sent history extends the previous one, unless a compaction happened, or the records of a new prompt took the place of earlier ones.":
-    [
-      "each sent history extends the previous one, unless a compaction happened",
-      "the records of a new prompt take the place of earlier ones of a chat that have no room beside them, and nothing else changes",
-    ],
-  "Records of memory stand before the prompt that they are about, and leave first at the next compaction.":
+  "Each sent history extends the previous one, unless a compaction happened, or records of memory left.":
+    ["each sent history extends the previous one, unless a compaction happened"],
+  "Records of memory stand before the prompt that they are about. They leave at the next compaction, where those of a later prompt need their room, and when nothing else makes a full window smaller.":
     [
       "what left a chat comes back before the prompt that needs it, in each later request, and in a later process",
       "the next compaction takes the records away",
+      "the records of a new prompt take the place of earlier ones of a chat that have no room beside them, and nothing else changes",
+      "records leave a chat that no summary makes smaller",
     ],
   "Records of memory never make a call fail, and no summary has them.": [
     "a memory that fails makes no call of a chat fail",

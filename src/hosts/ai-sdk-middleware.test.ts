@@ -9,13 +9,13 @@ const RECALLED = "[Recalled from memory]";
 const TALK = "The harbour was quiet, and the tide came in as it does each evening. ";
 
 /** A chat with a model, whose memory has these notes for each prompt, or nothing. */
-function chat(notes: (query: string) => string) {
+function chat(
+  notes: (query: string) => string,
+  summarize = async () => "Harbour, tide and evening were talked about.",
+) {
   let found = 0;
   const middleware = middlewareWith(
-    {
-      contextWindow: WINDOW,
-      summarize: async () => "Harbour, tide and evening were talked about.",
-    },
+    { contextWindow: WINDOW, summarize },
     {
       recordOf: unnamed,
       close: async () => {},
@@ -77,6 +77,23 @@ test("records leave a chat that they alone bring above its threshold, also when 
     talk.push(user(`${turn}: ${TALK}`));
     expect(tokensOf(await send(talk))).toBeLessThan(WINDOW);
     talk.push(answer(TALK.repeat(20)));
+  }
+});
+
+test("records leave a chat that no summary makes smaller", async () => {
+  const send = chat(
+    () => NOTES,
+    () => Promise.reject(new Error("no quota")),
+  );
+  const talk: AiSdkMessage[] = [{ role: "system", content: "Be brief." }];
+  for (let turn = 0; turn < 30; turn += 1) {
+    talk.push(user(`${turn}: ${TALK}`));
+    expect(tokensOf(await send(talk))).toBeLessThan(WINDOW);
+    // Each step is smaller than the records.
+    for (let step = 0; step < 6; step += 1) {
+      talk.push(answer(TALK.repeat(10)));
+      expect(tokensOf(await send(talk))).toBeLessThan(WINDOW);
+    }
   }
 });
 

@@ -8,6 +8,7 @@ import {
   toolResults,
   toolUses,
 } from "../core/message.ts";
+import { looksRecalled } from "../core/recalled.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { expects, inWords, type Law, RandomWords } from "./law.ts";
 
@@ -156,25 +157,27 @@ const PROMISES: readonly Promised[] = [
     },
   },
   {
-    name: "each request extends the previous one, unless a compaction happened",
+    name: "each request extends the previous one, unless a compaction happened, or records of memory left",
     check(script, { requests }) {
       let rewritten = 0;
       for (const [index, messages] of requests.entries()) {
         const before = requests[index - 1] ?? [];
-        const start = messages.slice(0, before.length);
         const { isFirst = false, turn } = turnOf(script, index) ?? {};
         if (isFirst && (turn?.takesBack || turn?.rewords)) continue;
         // Hosts keep different parts of a turn that has no answer.
         if (isFirst && turnOf(script, index - 1)?.turn.ends) continue;
-        if (JSON.stringify(start) === JSON.stringify(before)) continue;
+        if (extendsThe(before, messages)) continue;
         const step = stepsOf(script)[index - 1];
-        const most = estimateTokens(before) + tokensOf(step) + tokensOf(turn?.prompt) + ENVELOPE;
+        const asked = messages.filter(isPrompt).slice(-1);
+        const most = estimateTokens([...before, ...asked]) + tokensOf(step) + ENVELOPE;
         rewritten += 1;
-        expects(
-          most > COMPACTED_ABOVE * roomOf(script),
-          "the same beginning, as there was no reason to compact",
-          most,
-        );
+        const full = COMPACTED_ABOVE * roomOf(script);
+        if (extendsThe(before.filter(isNoRecord), messages.filter(isNoRecord))) {
+          const both = most + estimateTokens(messages.filter((message) => !isNoRecord(message)));
+          expects(both > full, "the records of the previous request, which had room", both);
+          continue;
+        }
+        expects(most > full, "the same beginning, as there was no reason to compact", most);
         expects(
           estimateTokens(messages) < most,
           `a request below ${most} tokens after a compaction`,
@@ -285,6 +288,15 @@ export function requirePromises(script: LoopScript, record: LoopRecord): void {
       throw new Error(`The promise "${name}" is broken.`, { cause: error });
     }
   }
+}
+
+function extendsThe(before: readonly Message[], messages: readonly Message[]): boolean {
+  return JSON.stringify(messages.slice(0, before.length)) === JSON.stringify(before);
+}
+
+/** The message shows no records of memory. */
+function isNoRecord(message: Message): boolean {
+  return !(message.role === "user" && looksRecalled(textOf(message)));
 }
 
 /** Two estimates of one request differ: of the host's messages, and of the provider's request. */

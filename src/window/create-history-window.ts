@@ -17,7 +17,7 @@ import {
   WINDOW,
 } from "../core/options.ts";
 import { WorkQueue } from "../core/work-queue.ts";
-import { recallRoom, reservedForRecords } from "../recall/recall-room.ts";
+import { recallRoom, reservedForRecords, withReserved } from "../recall/recall-room.ts";
 import { openTelemetry } from "../traces/open-telemetry.ts";
 import { CountedTokens } from "./counted-tokens.ts";
 import { FollowedHistory } from "./followed-history.ts";
@@ -140,10 +140,6 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
 
     const before = this.#tokens;
     const result = this.#isDue(call) ? await this.#tracedCompaction(history, call) : undefined;
-    // Only the records are above the threshold: they leave, and no message.
-    const prompt = this.#history.sent.lastPrompt;
-    const isRoomy = result?.outcome === "unchanged" && result.reason === "below_threshold";
-    if (isRoomy && prompt) await this.#recall?.makeRoom(prompt);
     const changes = this.#history.changesOf(result);
     const failure =
       result === undefined || result.outcome === "unchanged"
@@ -221,8 +217,12 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         lastInputTokens: 0,
         messageCount: units.length,
         looseMessages: units.length,
-        estimatedHistoryTokens:
-          this.#expected(call) + Math.max(0, this.#reserved(call) - (this.#recall?.tokens ?? 0)),
+        estimatedHistoryTokens: withReserved({
+          expected: this.#expected(call),
+          reserved: this.#reserved(call),
+          recalled: this.#recall?.tokens ?? 0,
+          contextWindow,
+        }),
         lastCompactionTurn: this.#lastAttempt,
         currentTurn: this.#calls,
         ...(contextWindow === undefined ? {} : { contextWindow }),
@@ -319,7 +319,9 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const { threshold, outgrown } = call;
     if (!this.#recall) return;
     const prompt = this.#history.sent.lastPrompt;
-    if (prompt && outgrown && !isCut) await this.#recall.leave(prompt);
+    // Nothing else leaves, so the records do.
+    if (prompt && !isCut && this.#expected(call) >= threshold) await this.#recall.leave(prompt);
+    if (outgrown && !isCut) return;
     // Before a prompt that was answered in part, records would change the beginning of the next request.
     if (!prompt || !(prompt.isLast || isCut)) return;
     const factor = this.#factor;

@@ -79,15 +79,15 @@ export interface AppliedWindow<HostMessage> {
  * - Reasoning stays with the answer or the calls that it led to.
  * - The last user messages, system messages and standing instructions stay word for word.
  * - The messages that stay are the host's own objects, in their order.
- * - Each sent history extends the previous one, unless a compaction happened, or the records of a new prompt took the
- *   place of earlier ones.
+ * - Each sent history extends the previous one, unless a compaction happened, or records of memory left.
  * - A compaction pays for one summary, however often the host offers the history again.
  * - A history that was edited is compacted from its longest part that is still the same. A replaced message far
  *   back in a long history is noticed before the next compaction.
  * - A summary never grows.
  * - A forgotten text is in no later summary, although the host still offers it.
  * - A failed summary leaves the history as it is while it fits the window.
- * - Records of memory stand before the prompt that they are about, and leave first at the next compaction.
+ * - Records of memory stand before the prompt that they are about. They leave at the next compaction, where those of a
+ *   later prompt need their room, and when nothing else makes a full window smaller.
  * - Records of memory never make a call fail, and no summary has them.
  * - Calls at the same time are answered one after the other.
  */

@@ -110,14 +110,8 @@ export class WindowRecall<HostMessage extends object> {
     this.#hasPinned = false;
   }
 
-  /** A provider refused the request, and nothing else may leave: the records do, and do not come back to this prompt. */
-  async leave(prompt: SentPrompt): Promise<void> {
-    await this.makeRoom(prompt);
-    this.#asked = prompt.key;
-  }
-
   /** The records leave. Others may come to this prompt. It never fails. */
-  async makeRoom({ key }: SentPrompt): Promise<void> {
+  async leave({ key }: SentPrompt): Promise<void> {
     if (this.#shown.length === 0) return;
     const none = { type: "memory_recalled", records: [], tokens: 0 } as const;
     try {

@@ -134,6 +134,7 @@ function loop(kept: "list" | "session" | "compacting session"): AdaptedLoop {
         kept === "compacting session" ? session.filter : rkatFilter({ contextWindow });
       const answers: string[] = [];
       const said: AgentInputItem[][] = [];
+      const billedUntil: number[] = [];
       for (const turn of script.turns) {
         const { prompt, image, system, rewords, takesBack = 0, ends } = turn;
         if (kept === "list") said.length -= takesBack;
@@ -157,15 +158,19 @@ function loop(kept: "list" | "session" | "compacting session"): AdaptedLoop {
           answers.push("");
           said.push(input);
         }
+        billedUntil.push(server.billed.length);
       }
       expect(server.problems).toEqual([]);
       await session.close();
       await stores.close();
       await server.close();
       const { summaries, ...recorded } = record(answers);
-      // A session compacts after a turn, for the next one. The script has no next one.
-      const unread = server.billed.at(-1)?.kind === "summary" ? 1 : 0;
-      return { ...recorded, summaries: summaries - unread };
+      // A session compacts after a turn, for the next one. There may be none, or its prompt makes another one due.
+      const isSummary = (at: number) => server.billed[at]?.kind === "summary";
+      const unread = billedUntil.filter(
+        (end) => isSummary(end - 1) && (isSummary(end) || end === server.billed.length),
+      );
+      return { ...recorded, summaries: summaries - unread.length };
     },
   };
 }
