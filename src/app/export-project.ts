@@ -1,8 +1,7 @@
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { writeNewFile } from "../backup/new-file.ts";
+import { inWorkFolder, writeNewFile } from "../backup/new-file.ts";
 import { readExport } from "../backup/read-export.ts";
-import { inWorkFolder } from "../backup/work-folder.ts";
 import { type ExportCounts, writeExport } from "../backup/write-export.ts";
 import { TRUST_VARIABLE } from "../config/config-source.ts";
 import { makeStore } from "../config/store-file.ts";

@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BackupFile, type PartName } from "../backup/backup-file.ts";
 import { compareStores, isSame, type StoreDifferences } from "../backup/compare-stores.ts";
-import { inWorkFolder } from "../backup/work-folder.ts";
+import { inWorkFolder } from "../backup/new-file.ts";
 import { TRUST_VARIABLE } from "../config/config-source.ts";
 import { makeDataFolder, placeStore, requireNoStore } from "../config/store-file.ts";
 import { ownKey } from "../config/trust.ts";

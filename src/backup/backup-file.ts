@@ -1,8 +1,7 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash, createHmac, type Hash, timingSafeEqual } from "node:crypto";
 import { createReadStream, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { errorText, SessionError } from "../core/errors.ts";
-import { isSealed, sealOf } from "./seal.ts";
 
 /**
  * A backup is one file: a line of JSON, the manifest, and then the stores that it names, byte for byte.
@@ -237,4 +236,15 @@ function damaged(path: string, what: string): SessionError {
     message: `${path} ${what}.`,
     hint: "Use another backup. Nothing was restored from this one.",
   });
+}
+
+/** The seal of a text, an HMAC with a user's own key. Only that user can have written a file that has it. */
+export function sealOf(text: string, key: Uint8Array): string {
+  return createHmac("sha256", key).update(text).digest("hex");
+}
+
+export function isSealed(text: string, seal: unknown, key: Uint8Array | undefined): boolean {
+  if (key === undefined || typeof seal !== "string") return false;
+  const [own, given] = [Buffer.from(sealOf(text, key)), Buffer.from(seal)];
+  return own.length === given.length && timingSafeEqual(own, given);
 }

@@ -25,7 +25,7 @@ import { SessionState } from "../core/session-state.ts";
 import type { Stores } from "../core/stores.ts";
 import { requireUserName } from "../core/user-name.ts";
 import { lineProblem, readByteLines } from "../text/read-lines.ts";
-import { isSealed } from "./seal.ts";
+import { isSealed } from "./backup-file.ts";
 import { EXPORT_VERSION, type ExportCounts, sealedText } from "./write-export.ts";
 
 /** The longest line that is read. */

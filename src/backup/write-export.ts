@@ -5,7 +5,7 @@ import { isDeleted } from "../core/event-store.ts";
 import { given, snakeCase } from "../core/fields.ts";
 import type { Stores } from "../core/stores.ts";
 import { redactEvent, redactJson } from "../secrets/redact-message.ts";
-import { sealOf } from "./seal.ts";
+import { sealOf } from "./backup-file.ts";
 
 /**
  * A project as JSON Lines, for people, other programs and `rkat import`. Each line has one thing, in this order:

@@ -4,7 +4,6 @@ import {
   type MemoryQuery,
   memoryFilter,
 } from "../core/memory-store.ts";
-import { didYouMean } from "./did-you-mean.ts";
 import type { OpenIndex } from "./open-index.ts";
 import type { Postings } from "./passages/passage-index.ts";
 import { type Asking, ask, question, together, transaction } from "./port/asking.ts";
@@ -15,14 +14,16 @@ import type { StandIns } from "./score/question-evidence.ts";
 import { reportedScore, unreportedScore } from "./score/score.ts";
 import { entryOf, type TextMark, textMark } from "./segments/entries.ts";
 import { type NeighbourSlots, neighbourSlots } from "./segments/runs.ts";
-import { findStandIns, needsStandIns, tellingWordsFor } from "./stand-ins.ts";
+import { type AskedQuestion, findStandIns, needsStandIns, tellingWordsFor } from "./stand-ins.ts";
 import {
   type EmbeddedSearch,
   type Finding,
   findByMeaning,
   type SlotRow,
 } from "./vectors/search-vectors.ts";
-import { textKey } from "./words/words.ts";
+import { foldText } from "./words/fold-text.ts";
+import { editsAllowed, nearWords } from "./words/near-words.ts";
+import { stem, textKey } from "./words/words.ts";
 
 /**
  * Finds entries, best first. Entries whose text is the query come before all others.
@@ -290,4 +291,43 @@ function sessionsOf({ columns }: OpenIndex, slots: readonly number[]): number[] 
 
 function bySlot(rows: readonly EntryRow[]): ReadonlyMap<number, EntryRow> {
   return new Map(rows.map((row) => [row.slot, row]));
+}
+
+/**
+ * A question with the words that an entry has in place of those that no entry has; `undefined` when it has none of them:
+ *
+ *     hazlenut alergy  ─►  hazelnut allergy
+ */
+function didYouMean(
+  questions: readonly AskedQuestion[],
+  standIns: StandIns,
+  content: string,
+): string | undefined {
+  const near = [...standIns.values()].filter(({ isNear }) => isNear);
+  if (near.length === 0) return undefined;
+  const written = new Map<string, string>();
+  const beginnings = new Set(near.flatMap(({ forms }) => forms.map((form) => form[0])));
+  for (const [word] of content.matchAll(LETTERS)) {
+    const folded = foldText(word);
+    if (beginnings.has(folded[0])) written.set(stem(folded), word);
+  }
+  for (const { text } of questions) {
+    const meant = text.replace(LETTERS, (asked) => {
+      const folded = foldText(asked);
+      const forms = near.find(({ word }) => word === folded)?.forms ?? [];
+      // Stems may be nearer to each other than their words are.
+      const found = forms
+        .flatMap((form) => written.get(form) ?? [])
+        .find((one) => nearWords(folded, editsAllowed(folded), foldText(one)).length > 0);
+      return found === undefined ? asked : inCaseOf(asked, found);
+    });
+    if (meant !== text) return meant;
+  }
+  return undefined;
+}
+
+const LETTERS = /[\p{L}\p{M}]+/gu;
+
+function inCaseOf(asked: string, found: string): string {
+  return asked === asked.toLowerCase() ? found.toLowerCase() : found;
 }

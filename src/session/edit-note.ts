@@ -1,5 +1,5 @@
 import { SessionError } from "../core/errors.ts";
-import { isUsersWord } from "../core/event.ts";
+import { isUsersWord, speakerOf } from "../core/event.ts";
 import { given } from "../core/fields.ts";
 import {
   type EarlierText,
@@ -8,9 +8,9 @@ import {
   type MemoryStore,
   NO_SESSION,
 } from "../core/memory-store.ts";
-import type { EditMemory } from "../core/operations/memory.ts";
+import type { AddMemory, EditMemory } from "../core/operations/memory.ts";
 import type { Given } from "../core/operations/parse-request.ts";
-import { addedEntry } from "./added-entry.ts";
+import { hashOf } from "../knowledge/hash-of.ts";
 
 /** Texts that an entry remembers, so that one that is edited each day stays small. */
 const EARLIER_MAX = 20;
@@ -113,4 +113,22 @@ function unknown(id: string): SessionError {
     message: `Memory has no entry with the id "${id}".`,
     hint: "`rkat memory list` shows the ids.",
   });
+}
+
+/** The memory entry of an added text. The same text by the same author has the same id. */
+export function addedEntry({ content, origin }: Given<AddMemory>): MemoryEntry {
+  const isModels = origin?.author === "model";
+  const said = {
+    role: isModels ? "assistant" : "user",
+    content: content.trim(),
+    ...given({ speaker: isModels ? origin.speaker : speakerOf(origin) }),
+  };
+  return {
+    id: `added:${hashOf(said)}`,
+    ...said,
+    sessionId: NO_SESSION.added,
+    turn: null,
+    kind: "message",
+    time: origin?.time ?? new Date().toISOString(),
+  };
 }

@@ -146,7 +146,7 @@ export function memoryOperations(
     },
     async addMemory(request) {
       const store = await upToDate();
-      const { addedEntry } = await import("./added-entry.ts");
+      const { addedEntry } = await import("./edit-note.ts");
       const entry = addedEntry(request);
       return { id: entry.id, added: (await store.add([entry])) > 0 };
     },

@@ -13,8 +13,8 @@ import {
   renderUndo,
 } from "../render/render-history.ts";
 import { shortId } from "../render/render-sessions.ts";
+import { notPicked, PICK_QUESTION, pickedIn } from "../terminal/ask.ts";
 import type { Conversation, SlashCommand } from "./conversation.ts";
-import { pickIn } from "./pick-in.ts";
 
 const TEXT_COLUMNS = 100;
 
@@ -130,4 +130,14 @@ async function pickedRecords(chat: Conversation, sessionId: string): Promise<rea
   );
   await chat.screen.say(lines.join(""));
   return (await pickIn(chat, records.length)).flatMap((position) => records[position]?.id ?? []);
+}
+
+/** Asks for numbers of a list until they are some of it. Returns the positions. */
+export async function pickIn(chat: Conversation, count: number): Promise<readonly number[]> {
+  for (;;) {
+    const typed = await chat.screen.read({ text: chat.style.cyan(PICK_QUESTION) });
+    const picked = typed.type === "text" ? pickedIn(typed.text, count) : [];
+    if (picked) return picked;
+    await chat.screen.note(notPicked(count).trimEnd());
+  }
 }

@@ -14,8 +14,7 @@ import { renderMemoryHits, renderMemoryStats } from "../render/render-memory.ts"
 import { renderSessionList, roleName, shortId, shortIds } from "../render/render-sessions.ts";
 import { renderTable, type Style } from "../render/style.ts";
 import type { Completion, Conversation, SlashCommand } from "./conversation.ts";
-import { historyCommands } from "./history-slash-commands.ts";
-import { pickIn } from "./pick-in.ts";
+import { historyCommands, pickIn } from "./history-slash-commands.ts";
 
 const SESSIONS_SHOWN = 20;
 

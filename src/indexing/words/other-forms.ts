@@ -1,4 +1,5 @@
-import { isStemmed, stemmerOf } from "./stemmers.ts";
+import { createRequire } from "node:module";
+import { foldText } from "./fold-text.ts";
 
 /** A word of a question in the languages that it may be of: folded, and as the index has it. */
 export interface WordOf {
@@ -54,4 +55,113 @@ function sharedLength(one: string, other: string): number {
   let at = 0;
   while (at < one.length && one.charCodeAt(at) === other.charCodeAt(at)) at += 1;
   return at;
+}
+
+/** The languages whose words are known in all of their forms. */
+export const STEMMED = [
+  "arabic",
+  "danish",
+  "dutch",
+  "finnish",
+  "french",
+  "german",
+  "hungarian",
+  "italian",
+  "norwegian",
+  "portuguese",
+  "romanian",
+  "russian",
+  "spanish",
+  "swedish",
+  "turkish",
+  "ukrainian",
+] as const;
+
+export type StemmedLanguage = (typeof STEMMED)[number];
+
+function isStemmed(language: string): language is StemmedLanguage {
+  return (STEMMED as readonly string[]).includes(language);
+}
+
+type Stemmer = (word: string) => string;
+
+type Load = (file: string) => unknown;
+
+const loadPackage: Load = createRequire(import.meta.url);
+const known = new Map<StemmedLanguage, Stemmer>();
+
+/**
+ * What all forms of a word share in a language, folded: `reinig` of "Reinigung", "reinigen" and "gereinigt". The words are
+ * folded ones, as the index has them. The rules of a language are loaded when it is first used.
+ */
+export function stemmerOf(language: StemmedLanguage): Stemmer {
+  const before = known.get(language);
+  if (before) return before;
+  const stemmer = packaged(language, loadPackage);
+  const ready = stemmer ? remembered(withRules(stemmer, RULES[language] ?? {})) : asWritten;
+  known.set(language, ready);
+  return ready;
+}
+
+/** Undefined in a program that was bundled without the package: words are known as they are written then. */
+export function packaged(language: StemmedLanguage, load: Load): Stemmer | undefined {
+  try {
+    return (load(`@orama/stemmers/${language}`) as { readonly stemmer: Stemmer }).stemmer;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "MODULE_NOT_FOUND") return;
+    throw error;
+  }
+}
+
+const asWritten: Stemmer = (word) => word;
+
+/** What the stemmer of a language does not know, or knows of letters only that folding takes away. */
+interface Rules {
+  readonly before?: Stemmer;
+  /** Endings that are left of other parts of speech. The stem keeps four letters at least. */
+  readonly endings?: RegExp;
+  readonly after?: Stemmer;
+}
+
+/** "gereinigt" is a form of "reinigen". */
+const withoutParticiple: Stemmer = (word) => word.replace(/^ge(?=.{4,}(?:t|en|d)$)/, "");
+/** "nyckel" and "nycklar", "Schlüssel" and "Schlüsseln". */
+const withoutVowel: Stemmer = (stem) => stem.replace(/(?<=.{3})e(?=[lnr]$)/, "");
+
+const RULES: { readonly [Language in StemmedLanguage]?: Rules } = {
+  german: {
+    before: (word) => withoutParticiple(word).replace(/(?<=.{3}[lr])n$/, ""),
+    endings: /(?<=.{4})(?:ung|et|t)$/,
+  },
+  dutch: { before: withoutParticiple, endings: /(?<=.{4})(?:ing|[dt])$/ },
+  swedish: { endings: /(?<=.{4})(?:ning|ing)$/, after: withoutVowel },
+  danish: { endings: /(?<=.{4})(?:ning|ing)$/, after: withoutVowel },
+  norwegian: { endings: /(?<=.{4})(?:ning|ing)$/, after: withoutVowel },
+  french: { before: (word) => word.replace(/(?<=.{2})aux$/, "al") },
+  portuguese: { before: (word) => word.replace(/(?<=.)(?:oes|aes|aos)$/, "ao") },
+  // Folding makes й an и, and most endings of adjectives have it.
+  russian: { before: (word) => word.replace(/(?<=[аеоуыиэюя])и$/, "й") },
+};
+
+function withRules(stem: Stemmer, { before, endings, after }: Rules): Stemmer {
+  return (word) => {
+    let now = foldText(stem(before?.(word) ?? word));
+    if (endings) now = foldText(stem(now.replace(endings, "")));
+    return after?.(now) ?? now;
+  };
+}
+
+/** More are not kept. */
+const KEPT_MAX = 50_000;
+
+function remembered(stem: Stemmer): Stemmer {
+  const stems = new Map<string, string>();
+  return (word) => {
+    const before = stems.get(word);
+    if (before !== undefined) return before;
+    const found = stem(word);
+    if (stems.size >= KEPT_MAX) stems.clear();
+    stems.set(word, found);
+    return found;
+  };
 }

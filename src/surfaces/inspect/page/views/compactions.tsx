@@ -7,9 +7,8 @@ import type { Source, ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
 import { Before } from "./compaction-before.tsx";
 import { FATES } from "./fates.ts";
-import { Recorded } from "./recorded-compaction.tsx";
+import { Recorded, SummaryWords } from "./recorded-compaction.tsx";
 import { type SourceOf, Sources } from "./sources.tsx";
-import { SummaryWords } from "./summary-words.tsx";
 
 type View = Wire<CompactionView>;
 

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../test/support/obey.ts";
-import { inWorkFolder } from "./work-folder.ts";
+import { inWorkFolder } from "./new-file.ts";
 
 /** No process has it. */
 const DEAD = 2 ** 30;
