@@ -26,7 +26,7 @@ export async function createMcpServer(options: McpServerOptions): Promise<Server
 /**
  * The session service of an MCP server. The server is a program that this starts
  * (default: `rkat mcp`) or an HTTP address. Closing the service ends the connection
- * and the program. Needs the package `@modelcontextprotocol/client`.
+ * and the program.
  */
 export async function connectMcp(server: McpProgram | McpAddress = {}): Promise<SessionService> {
   checkSurfaceOptions("connectMcp", server);

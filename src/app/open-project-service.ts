@@ -37,13 +37,15 @@ export interface Asking {
   readonly timeoutMs?: number;
   /** The tools for the project's folder. Default: none, so that a server gives none to its clients. */
   readonly tools?: (typeof PROJECT_TOOLS)[number];
+  /** Whether the model also has the tools of the MCP servers that the settings describe. Default false. */
+  readonly mcp?: boolean;
   /** Tools whose calls need no approval. */
   readonly allow?: readonly string[];
 }
 
 export interface OpenedProjectService extends Opened<SessionService> {
-  /** Which tools for the project's folder there are, for the user; undefined where none were asked for. */
-  readonly toolsNote: string | undefined;
+  /** Which tools there are, for the user; empty where none were asked for. */
+  readonly toolsNote: string;
 }
 
 /**
@@ -53,7 +55,7 @@ export interface OpenedProjectService extends Opened<SessionService> {
 export async function openProjectService(
   workspace: Workspace,
   access: StoreAccess,
-  { tools: which, allow = [], ...asking }: Asking = {},
+  { tools: which, mcp = false, allow = [], ...asking }: Asking = {},
 ): Promise<OpenedProjectService> {
   const { config } = workspace;
   // A command that only reads does not depend on them.
@@ -62,8 +64,9 @@ export async function openProjectService(
   const own = projectApprovals(workspace, process.env);
   const allowed = allow.map((tool) => ({ tool }));
   const tools = which === undefined ? [] : await toolsOf(workspace, which);
-  const service = await createService(workspace, stores, {
-    tools,
+  const servers = mcp ? await (await import("./mcp-tools.ts")).openMcpTools(workspace) : undefined;
+  const options: ServiceOptions = {
+    tools: [...tools, ...(servers?.tools ?? [])],
     model: config.get("model") ?? noModel(config),
     models: modelsOf(config),
     compaction: compactionSettings(config),
@@ -83,11 +86,18 @@ export async function openProjectService(
       systemPrompt: config.get("system_prompt"),
       maxTokens: config.get("max_tokens"),
     }),
+  };
+  const service = await createService(workspace, stores, options).catch(async (error) => {
+    // A server that goes on would keep this process from ending.
+    await servers?.close();
+    throw error;
   });
   return {
     value: actingFor(workspace, service),
-    toolsNote: which === undefined ? undefined : toolsNote(tools, which, config),
-    close: () => closeAll([service, stores]),
+    toolsNote: [which === undefined ? undefined : toolsNote(tools, which, config), servers?.note]
+      .filter((note) => note !== undefined)
+      .join("\n"),
+    close: () => closeAll([service, ...(servers ? [servers] : []), stores]),
   };
 }
 

@@ -46,6 +46,14 @@ const EXAMPLES: Partial<Record<SettingKey, string>> = {
   "approvals.default": '"ask"',
   "tools.*.policy": '"ask"',
   "tools.run_command.environment": '["SSH_AUTH_SOCK"]',
+  "mcp.servers.*.command": '"npx"',
+  "mcp.servers.*.args": '["-y", "@modelcontextprotocol/server-github"]',
+  "mcp.servers.*.environment": '["GITHUB_TOKEN"]',
+  "mcp.servers.*.url": '"https://mcp.example.com/mcp"',
+  "mcp.servers.*.api_key_env": '"GITHUB_TOKEN"',
+  "mcp.servers.*.tools": '["search_issues"]',
+  "mcp.servers.*.timeout": '"60s"',
+  "mcp.servers.*.enabled": "true",
   "memory.window_size": "12",
   "memory.pin_budget": "20000",
   "knowledge.model": '"anthropic/claude-haiku-4-5"',
@@ -58,6 +66,7 @@ function placeOf(key: SettingKey): { readonly section: string; readonly name: st
     section: key
       .slice(0, Math.max(0, end))
       .replace("tools.*", "tools.shell")
+      .replace("servers.*", "servers.github")
       .replace("prices.*", 'prices."my-server/my-model"')
       .replace("*", "ollama"),
     name: key.slice(end + 1),

@@ -35,6 +35,18 @@ export interface ProviderSettings {
   readonly api_key_env?: string;
 }
 
+export interface McpServerSettings {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly environment?: readonly string[];
+  readonly url?: string;
+  readonly api_key_env?: string;
+  readonly tools?: readonly string[];
+  /** Milliseconds. */
+  readonly timeout?: number;
+  readonly enabled?: boolean;
+}
+
 /** What the files themselves do not say. */
 export interface ConfigFacts {
   /** The address of a database that a flag named. */
@@ -118,6 +130,16 @@ export class Config {
       providers[name] = { ...providers[name], [setting]: value };
     }
     return providers;
+  }
+
+  /** The settings of each MCP server whose tools the agent gets, by its name. */
+  get mcpServers(): Readonly<Record<string, McpServerSettings>> {
+    const servers: Record<string, Record<string, unknown>> = {};
+    for (const { path, value } of this.#under("mcp")) {
+      const [, section, name = "", setting = ""] = path;
+      if (section === "servers") servers[name] = { ...servers[name], [setting]: value };
+    }
+    return servers;
   }
 
   /** Policies for tool calls, by tool name or pattern. */

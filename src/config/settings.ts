@@ -371,6 +371,55 @@ export const SETTINGS = {
     "What the clients of `rkat mcp` can search: this project, with what you said in its folder to any agent; the user-wide store ~/.rkat; or all of that.",
   ),
 
+  "mcp.servers.*.command": optional(
+    text,
+    "if trusted",
+    "nothing",
+    "The program of an MCP server whose tools `rkat run`, `rkat chat` and `rkat serve` give the model. `rkat mcp add` writes it.",
+  ),
+  "mcp.servers.*.args": optional(
+    textList,
+    "if trusted",
+    "nothing",
+    "The arguments of that program.",
+  ),
+  "mcp.servers.*.environment": optional(
+    variableNames,
+    "if trusted",
+    "nothing",
+    "Environment variables that the program sees, besides those that every program needs.",
+  ),
+  "mcp.servers.*.url": optional(
+    webAddress,
+    "if trusted",
+    "nothing",
+    "The address of an MCP server over HTTP, in place of a program.",
+  ),
+  "mcp.servers.*.api_key_env": optional(
+    variableName,
+    "if trusted",
+    "nothing",
+    "The environment variable with the token that is sent to that address.",
+  ),
+  "mcp.servers.*.tools": optional(
+    textList,
+    "if trusted",
+    "nothing",
+    "The server's tools that the model gets. If not set, all.",
+  ),
+  "mcp.servers.*.timeout": optional(
+    duration,
+    "if trusted",
+    "nothing",
+    "How long one call may take. If not set, 60s.",
+  ),
+  "mcp.servers.*.enabled": optional(
+    truth,
+    "if trusted",
+    "nothing",
+    "Whether the server is used. If not set, it is.",
+  ),
+
   "knowledge.enabled": setting(
     truth,
     true,

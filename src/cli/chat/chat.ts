@@ -29,7 +29,7 @@ export interface ChatOptions {
   readonly flags: ChatFlags;
   readonly screen: ChatScreen;
   /** Which tools the model has in the project's folder, for the user. */
-  readonly toolsNote: string | undefined;
+  readonly toolsNote: string;
 }
 
 /**
@@ -47,7 +47,7 @@ export class Chat implements Conversation {
   model: string | undefined;
   readonly #context: CliContext;
   readonly #flags: ChatFlags;
-  readonly #toolsNote: string | undefined;
+  readonly #toolsNote: string;
   #left = false;
   /** Whether the user stopped the turn instead of answering its question. */
   #unanswered = false;
@@ -216,7 +216,7 @@ export class Chat implements Conversation {
     const { terminal, service, workspace, style } = this;
     const tools = this.#toolsNote;
     if (!terminal.stdin.isTerminal || !terminal.stdout.isTerminal) {
-      if (tools !== undefined && terminal.stderr.isTerminal) await this.screen.note(tools);
+      if (tools !== "" && terminal.stderr.isTerminal) await this.screen.note(tools);
       return;
     }
     const home = terminal.env.HOME;

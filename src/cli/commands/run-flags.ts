@@ -185,6 +185,7 @@ type OnApproval = "prompt" | "wait" | "pause" | "deny";
 /** The tools that the model has in the project's folder, and those that need no approval. */
 interface ToolFlags {
   readonly tools?: (typeof PROJECT_TOOLS)[number];
+  readonly mcp?: boolean;
   readonly allow?: readonly string[];
 }
 
@@ -196,6 +197,7 @@ function addToolFlags(command: Command): Command {
         "the model's tools for the project's folder: all, those that only read, or none (default: all, or the setting tools.project)",
       ).choices(PROJECT_TOOLS),
     )
+    .option("--no-mcp", "start no MCP servers, and give the model none of their tools")
     .option(
       "--allow <tool>",
       "run calls of this tool without approval, unless a policy denies them (repeatable)",
@@ -221,8 +223,8 @@ export function askingOf(
 }
 
 /** The tools for the project's folder, from the flags or else from the settings. */
-export function toolsOf({ tools, allow }: ToolFlags, config: Config): Asking {
-  return { tools: tools ?? config.get("tools.project"), ...given({ allow }) };
+export function toolsOf({ tools, mcp, allow }: ToolFlags, config: Config): Asking {
+  return { tools: tools ?? config.get("tools.project"), ...given({ mcp, allow }) };
 }
 
 /** For commands that say how large the next request is: the definitions of a chat's tools take room in it. */

@@ -8,6 +8,7 @@ import { oneLine } from "../render/printable.ts";
 import { printFailure } from "../terminal/print.ts";
 import { countFlag, flagOf, listFlag, scopeFlag } from "./flags.ts";
 import { newToken } from "./inspect-command.ts";
+import { serverCommands } from "./mcp-server-commands.ts";
 import { settingsJson } from "./settings-commands.ts";
 import { withService } from "./with-service.ts";
 
@@ -33,6 +34,7 @@ interface ServeFlags extends HttpFlags {
   readonly drain?: number;
   readonly inspect?: true;
   readonly write?: true;
+  readonly mcp: boolean;
 }
 
 /** `rkat serve`. Ctrl-C interrupts running turns, unless they have time to end. A second Ctrl-C does in any case. */
@@ -56,8 +58,9 @@ export function serveCommand(program: Command, context: CliContext): void {
     )
     .option("--inspect", "also serve the page of `rkat inspect`, at /inspect/")
     .option("--write", "let that page change something: forget, pin, answer approvals")
+    .option("--no-mcp", "start no MCP servers, and give the model none of their tools")
     .addOption(scopeFlag(READABLE))
-    .action(async ({ port, host, allowHost, cors, maxTurns, scope, ...flags }: ServeFlags) => {
+    .action(async ({ port, host, allowHost, cors, maxTurns, scope, mcp, ...flags }: ServeFlags) => {
       const { drain: graceMs = 0 } = flags;
       if (flags.write && !flags.inspect) {
         throw new SessionError("INVALID_PARAMS", {
@@ -115,7 +118,13 @@ export function serveCommand(program: Command, context: CliContext): void {
             },
             { graceMs },
           ),
-        { access: "serve", ...given({ scope }) },
+        {
+          access: "serve",
+          ...given({ scope }),
+          // The user of a token could allow what the servers do with the rights of the person who started them.
+          asking: () => ({ mcp: mcp && userTokens === undefined }),
+          saysTools: false,
+        },
       );
     });
 }
@@ -144,6 +153,7 @@ export function mcpCommand(program: Command, context: CliContext): void {
       "let the clients' models answer tool calls that wait for your approval (default: only you)",
     )
     .option("--http", "serve over HTTP instead of standard input and output");
+  serverCommands(mcp, context);
   addHttpFlags(mcp, 8081).action(
     async ({ http, port, host, allowHost, mayApprove, ...flags }: HttpFlags & McpFlags) => {
       await withService(

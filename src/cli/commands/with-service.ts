@@ -107,7 +107,7 @@ export async function sayTools(
   { stderr, env }: Pick<Terminal, "stderr" | "env">,
   { toolsNote }: OpenedProjectService,
 ): Promise<void> {
-  if (toolsNote === undefined || !stderr.isTerminal) return;
+  if (toolsNote === "" || !stderr.isTerminal) return;
   await printText(stderr, styleFor(stderr, env).dim(`${toolsNote}\n`));
 }
 

@@ -217,7 +217,7 @@ const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 /** @throws SessionError `SERVICE_UNAVAILABLE` when the server cannot be reached. */
 export async function connectClient(to: McpProgram | McpAddress): Promise<McpConnection> {
-  const { Client, StreamableHTTPClientTransport } = await clientPackage();
+  const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   const open = async (transport: Transport, options: ClientOptions = {}) => {
     const client = new Client({ name: "rkat", version: "1" }, options);
     try {
@@ -269,17 +269,4 @@ function failCutOffCalls(transport: Transport): void {
         transport.onmessage?.({ jsonrpc: "2.0", id: message.id, error });
       },
     });
-}
-
-/** The official client, an optional dependency. */
-async function clientPackage() {
-  try {
-    return await import("@modelcontextprotocol/client");
-  } catch (cause) {
-    throw new SessionError("AGENT_ERROR", {
-      message: "connectMcp needs the package @modelcontextprotocol/client, which cannot be loaded.",
-      hint: "Install it: npm install @modelcontextprotocol/client",
-      cause,
-    });
-  }
 }

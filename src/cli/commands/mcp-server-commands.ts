@@ -1,0 +1,192 @@
+import { readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Command } from "commander";
+import { withContent, withoutContent } from "../../coding-agents/change-text.ts";
+import { userConfigFile } from "../../config/config-places.ts";
+import {
+  allowMcpServer,
+  type FoundServer,
+  findMcpServers,
+  isServerName,
+  SERVER_NAME,
+} from "../../config/mcp-servers.ts";
+import { variableName, variableNames, webAddress } from "../../config/setting-kind.ts";
+import { errorText, SessionError } from "../../core/errors.ts";
+import { makeFolders } from "../../files/make-folders.ts";
+import type { CliContext } from "../cli-context.ts";
+import { oneLine } from "../render/printable.ts";
+import { renderTable, styleFor } from "../render/style.ts";
+import { printJson } from "../terminal/print.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { flagOf, listFlag } from "./flags.ts";
+import { workspaceOf } from "./with-service.ts";
+
+interface AddFlags {
+  readonly url?: string;
+  readonly apiKeyEnv?: string;
+  readonly env?: readonly string[];
+}
+
+/** `rkat mcp add`, `list`, `remove` and `allow`: the MCP servers whose tools rkat's own agent gets. */
+export function serverCommands(mcp: Command, context: CliContext): void {
+  const { terminal } = context;
+  mcp
+    .command("add <name> [command...]")
+    .description(
+      "give `rkat run`, `rkat chat` and `rkat serve` the tools of an MCP server: NAME -- COMMAND ARGUMENTS",
+    )
+    .option("--url <address>", "the server's address, in place of a command", flagOf(webAddress))
+    .option(
+      "--api-key-env <variable>",
+      "the environment variable with the token for that address",
+      flagOf(variableName),
+    )
+    .option(
+      "--env <variable>",
+      "an environment variable that the server sees (repeatable)",
+      listFlag,
+    )
+    .action(async (name: string, command: readonly string[], flags: AddFlags) => {
+      const values = valuesOf(name, command, flags);
+      const file = ownFile(terminal);
+      await changeFile(file, async (text) => {
+        const content = { kind: "toml", table: tableOf(name), values } as const;
+        return (await withContent(text, content)).text;
+      });
+      await terminal.stdout.write(`${name} is in ${file}.\n`);
+      await terminal.stderr.write(
+        "Each call of its tools needs your approval. `rkat chat` shows them.\n",
+      );
+    });
+  mcp
+    .command("remove <name>")
+    .description("remove an MCP server from your settings")
+    .action(async (name: string) => {
+      const file = ownFile(terminal);
+      await changeFile(file, async (text) => withoutServer(text ?? "", name, file));
+      await terminal.stdout.write(`${name} is no longer in ${file}.\n`);
+    });
+  const list = mcp
+    .command("list")
+    .description(
+      "list the MCP servers whose tools the agent gets, and those that wait for you to allow them",
+    )
+    .option("--json", "for scripts")
+    .action(async ({ json }: { json?: true }) => {
+      const found = findMcpServers(await workspaceOf(context, list), terminal.env);
+      if (json) return await printJson(terminal.stdout, { servers: found.map(serverJson) });
+      if (found.length === 0) return await terminal.stderr.write(`${NONE}\n`);
+      const style = styleFor(terminal.stdout, terminal.env);
+      const columns = ["NAME", "STATE", "STARTS", "FROM"].map((title) => ({ title }));
+      const rows = found.map(({ name, state, problem, shown, origin }) => [
+        oneLine(name, 40),
+        problem === undefined ? state : `${state}: ${oneLine(problem, 80)}`,
+        oneLine(shown, 200),
+        oneLine(origin, 200),
+      ]);
+      await terminal.stdout.write(renderTable(columns, rows, style));
+      if (found.some(({ state }) => state === "not allowed")) {
+        await terminal.stderr.write(
+          "Read what one starts, and allow it with `rkat mcp allow NAME`.\n",
+        );
+      }
+    });
+  const allow = mcp
+    .command("allow <name>")
+    .description("allow a server that the project's .mcp.json describes, as it is described now")
+    .action(async (name: string) => {
+      const { shown } = allowMcpServer(name, await workspaceOf(context, allow), terminal.env);
+      await terminal.stdout.write(`${oneLine(name, 40)} may be started: ${oneLine(shown, 500)}\n`);
+      await terminal.stderr.write(
+        "If .mcp.json changes it, you are asked again. `rkat trust --revoke` takes this back.\n",
+      );
+    });
+}
+
+const NONE = "No MCP servers. Add one: `rkat mcp add NAME -- COMMAND ARGUMENTS`";
+
+function serverJson({ name, state, problem, shown, origin }: FoundServer) {
+  return { name, state, problem: problem ?? null, starts: shown, origin };
+}
+
+const tableOf = (name: string) => ["mcp", "servers", name];
+
+function valuesOf(name: string, command: readonly string[], { url, apiKeyEnv, env }: AddFlags) {
+  const refuse = (message: string, hint: string) =>
+    new SessionError("INVALID_PARAMS", { message, hint });
+  if (!isServerName(name))
+    throw refuse(`${JSON.stringify(name)} is no name of a server.`, `It must be ${SERVER_NAME}.`);
+  const [program, ...args] = command;
+  if ((program === undefined) === (url === undefined)) {
+    throw refuse(
+      "Give either a command or --url.",
+      "rkat mcp add NAME -- COMMAND ARGUMENTS, or rkat mcp add NAME --url ADDRESS",
+    );
+  }
+  if (apiKeyEnv !== undefined && url === undefined) {
+    throw refuse("--api-key-env is for --url.", "Give a command its variables by --env.");
+  }
+  if (env !== undefined && (url !== undefined || variableNames.read(env) === undefined)) {
+    throw refuse(
+      "--env takes the names of variables that a command sees.",
+      "Name the variable, such as --env GITHUB_TOKEN, and never its value.",
+    );
+  }
+  return {
+    ...(program === undefined ? {} : { command: program }),
+    ...(args.length > 0 ? { args } : {}),
+    ...(env === undefined ? {} : { environment: env }),
+    ...(url === undefined ? {} : { url }),
+    ...(apiKeyEnv === undefined ? {} : { api_key_env: apiKeyEnv }),
+  };
+}
+
+function ownFile({ env }: Terminal): string {
+  const file = userConfigFile(env);
+  if (file !== undefined) return file;
+  throw new SessionError("NOT_POSSIBLE", {
+    message: "There is no home folder for your config.toml.",
+  });
+}
+
+/** Changes your own file, which may be a link: then what it leads to. It is written whole or not at all. */
+async function changeFile(
+  file: string,
+  change: (text: string | undefined) => Promise<string>,
+): Promise<void> {
+  const found = statSync(file, { throwIfNoEntry: false });
+  const before = found ? readFileSync(file, "utf8") : undefined;
+  let after: string;
+  try {
+    after = await change(before);
+  } catch (error) {
+    if (SessionError.is(error)) throw error;
+    throw new SessionError("NOT_POSSIBLE", {
+      message: `${file} cannot be changed: ${errorText(error)}.`,
+      hint: "Nothing was written. `rkat mcp remove NAME` removes a server.",
+    });
+  }
+  const target = found ? realpathSync(file) : file;
+  makeFolders(dirname(target), 0o700);
+  const unfinished = `${target}.${crypto.randomUUID()}`;
+  writeFileSync(unfinished, after, { mode: found ? found.mode & 0o777 : 0o600, flag: "wx" });
+  renameSync(unfinished, target);
+}
+
+async function withoutServer(text: string, name: string, file: string): Promise<string> {
+  const { parseToml } = await import("../../config/read-config-file.ts");
+  const parsed = await parseToml(text);
+  const tables =
+    "table" in parsed ? (parsed.table as { mcp?: { servers?: Record<string, object> } }) : {};
+  const values = tables.mcp?.servers?.[name];
+  if (values === undefined) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: `${file} has no MCP server called ${JSON.stringify(name)}.`,
+      hint: "`rkat mcp list` shows where each is from.",
+    });
+  }
+  // The lines as `rkat mcp add` writes them.
+  const content = { kind: "toml", table: tableOf(name), values: values as never } as const;
+  const written = (await withContent("", content)).insertions[0]?.text ?? "";
+  return await withoutContent(text, { added: content, insertions: [{ at: 0, text: written }] });
+}

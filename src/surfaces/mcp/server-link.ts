@@ -1,0 +1,183 @@
+import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
+import { bypassProxy } from "../../core/bypass-proxy.ts";
+import { errorText, shownAddress } from "../../core/errors.ts";
+import { ToolError } from "../../core/tool.ts";
+import { visibleText } from "../../text/visible-text.ts";
+
+/** An MCP server whose tools an agent gets: a program that is started, or an address. */
+export interface McpServer {
+  readonly name: string;
+  readonly program?: {
+    readonly command: string;
+    readonly args: readonly string[];
+    /** Besides the variables that every program needs. */
+    readonly env: Readonly<Record<string, string>>;
+    readonly cwd: string;
+  };
+  readonly address?: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    /** The older transport over HTTP. */
+    readonly isSse: boolean;
+  };
+  /** The time of one call. */
+  readonly timeoutMs: number;
+  /** The tools to offer. Default: all. */
+  readonly tools?: readonly string[];
+}
+
+const START_MS = 10_000;
+/** The longest message of a program. */
+const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
+/** Timers take no more. The time of a call is its tool's. */
+const NO_LIMIT_MS = 2 ** 31 - 1;
+const STDERR_CHARACTERS = 500;
+const PAGES_MAX = 20;
+
+/** A connection to one server. A server that ended is started again by the next call. */
+export interface ServerLink {
+  listTools(): Promise<Awaited<ReturnType<Client["listTools"]>>["tools"]>;
+  /** @throws ToolError when the server does not answer */
+  callTool(
+    name: string,
+    args: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<CallToolResult>;
+  close(): Promise<void>;
+}
+
+export function openMcpServer(server: McpServer): ServerLink {
+  let connecting: Promise<Client> | undefined;
+  let isClosed = false;
+  const stderr = { text: "" };
+
+  const connected = (): Promise<Client> => {
+    if (isClosed) throw new Error("it was closed");
+    if (connecting) return connecting;
+    const started = connect(server, stderr, () => {
+      if (connecting === started) connecting = undefined;
+    });
+    connecting = started;
+    started.catch(() => {
+      if (connecting === started) connecting = undefined;
+    });
+    return started;
+  };
+
+  return {
+    async listTools() {
+      try {
+        const client = await connected();
+        return (await client.listTools(undefined, { timeout: START_MS, maxTotalTimeout: START_MS }))
+          .tools;
+      } catch (error) {
+        const last = visibleText(stderr.text.trim().split("\n").at(-1) ?? "").slice(
+          0,
+          STDERR_CHARACTERS,
+        );
+        throw new Error(`${reasonOf(error)}.${last === "" ? "" : ` Its last line: ${last}`}`);
+      }
+    },
+    async callTool(name, args, signal) {
+      let client: Client;
+      try {
+        client = await connected();
+      } catch (error) {
+        throw failed(server, `cannot be started again: ${reasonOf(error)}`, error);
+      }
+      try {
+        return await client.callTool({ name, arguments: args }, { signal, timeout: NO_LIMIT_MS });
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const hasEnded = connecting === undefined;
+        const what = hasEnded
+          ? "ended before it answered. Whether the call had an effect is not known. The next call starts it again"
+          : `did not answer: ${reasonOf(error)}`;
+        throw failed(server, what, error);
+      }
+    },
+    async close() {
+      isClosed = true;
+      const client = await connecting?.catch(() => undefined);
+      await client?.close().catch(() => {});
+    },
+  };
+}
+
+function failed({ name }: McpServer, what: string, cause: unknown): ToolError {
+  return new ToolError("execution_failed", `The MCP server ${name} ${what}.`, { cause });
+}
+
+function reasonOf(error: unknown): string {
+  return visibleText(errorText(error))
+    .slice(0, STDERR_CHARACTERS)
+    .replace(/[.\s]+$/, "");
+}
+
+/** @throws when the server has not answered in time. Nothing of it is left then. */
+async function connect(
+  server: McpServer,
+  stderr: { text: string },
+  onClose: () => void,
+): Promise<Client> {
+  const { Client } = await import("@modelcontextprotocol/client");
+  const mode = server.address && !server.address.isSse ? "auto" : "legacy";
+  const client = new Client(
+    { name: "rkat", version: "1" },
+    { listMaxPages: PAGES_MAX, versionNegotiation: { mode } },
+  );
+  client.onclose = onClose;
+  const transport = await transportTo(server, stderr);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`it did not answer within ${START_MS / 1000} s`)),
+      START_MS,
+    );
+  });
+  try {
+    await Promise.race([client.connect(transport, { timeout: START_MS }), late]);
+    return client;
+  } catch (error) {
+    await Promise.allSettled([client.close(), transport.close()]);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function transportTo(
+  { program, address }: McpServer,
+  stderr: { text: string },
+): Promise<Transport> {
+  if (program) {
+    const { StdioClientTransport, getDefaultEnvironment } = await import(
+      "@modelcontextprotocol/client/stdio"
+    );
+    const { command, args, env, cwd } = program;
+    const transport = new StdioClientTransport({
+      command,
+      args: [...args],
+      env: { ...getDefaultEnvironment(), ...env },
+      cwd,
+      stderr: "pipe",
+      maxBufferSize: MESSAGE_BYTES_MAX,
+    });
+    // It has to be read, or the server waits for ever once the pipe is full.
+    transport.stderr?.on("data", (chunk: Buffer) => {
+      stderr.text = (stderr.text + chunk.toString("utf8")).slice(-4 * STDERR_CHARACTERS);
+    });
+    return transport;
+  }
+  const { url = "", headers = {}, isSse = false } = address ?? {};
+  if (!URL.canParse(url)) throw new Error(`${shownAddress(url)} is no address`);
+  bypassProxy(url);
+  const { StreamableHTTPClientTransport, SSEClientTransport } = await import(
+    "@modelcontextprotocol/client"
+  );
+  // A redirection would take the headers, and the key in them, to another server.
+  const requestInit = { headers, redirect: "error" } as const;
+  return isSse
+    ? new SSEClientTransport(new URL(url), { requestInit })
+    : new StreamableHTTPClientTransport(new URL(url), { requestInit });
+}

@@ -1,0 +1,195 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openServerTools, toolName } from "../src/surfaces/mcp/server-tools.ts";
+import type { ScriptedReply } from "../src/testing.ts";
+import { mcpServerProgram } from "./support/mcp-server-program.ts";
+import { temporaryFolder } from "./support/obey.ts";
+import { Project } from "./support/rkat-process.ts";
+import { scriptedProvider } from "./support/scripted-provider.ts";
+
+const context = () => ({ sessionId: "s", toolUseId: "t", signal: new AbortController().signal });
+
+async function opened(args: readonly string[] = [], more: object = {}) {
+  const cwd = await temporaryFolder();
+  const program = {
+    command: process.execPath,
+    args: [mcpServerProgram(cwd), ...args],
+    env: { TOKEN: "given" },
+    cwd,
+  };
+  return await openServerTools([{ name: "it", program, timeoutMs: 5_000, ...more }]);
+}
+
+test("a server's tools have names of their own, ask before each call, and are known to the model", async () => {
+  const { tools, problems, close } = await opened();
+  try {
+    const names = tools.map(({ definition }) => definition.name);
+    expect(names).toHaveLength(new Set(names).size);
+    expect(names.slice(0, 6)).toEqual(
+      ["echo", "long", "die", "hang", "fail", "memory_search"].map((name) => `mcp__it__${name}`),
+    );
+    for (const name of names) expect(name).toMatch(/^mcp__it__[\w-]{1,55}$/);
+    expect(tools.map(({ policy }) => policy)).toEqual(tools.map(() => "ask"));
+    expect(problems).toEqual([]);
+    expect(await tools[0]?.execute({ text: "hello" }, context())).toEqual({
+      content: "echo says hello given",
+      is_error: false,
+    });
+    expect(await tools[4]?.execute({}, context())).toEqual({
+      content: "no such thing",
+      is_error: true,
+    });
+  } finally {
+    await close();
+  }
+});
+
+test("two tools of one server never get one name, also when they differ in what a provider does not take", () => {
+  const names = ["a.b", "a/b", "a_b", "é", "", "n".repeat(90), `${"n".repeat(90)}x`].map((name) =>
+    toolName("it", name),
+  );
+  expect(new Set(names).size).toBe(names.length);
+  for (const name of names) expect(name).toMatch(/^[\w-]{1,64}$/);
+});
+
+test("a long result keeps both ends, and a server that dies in a call is started again by the next one", async () => {
+  const { tools, close } = await opened();
+  const call = (name: string, signal = new AbortController().signal) =>
+    tools
+      .find(({ definition }) => definition.name === `mcp__it__${name}`)
+      ?.execute({ text: "again" }, { ...context(), signal });
+  try {
+    const long = await call("long");
+    const content = typeof long === "object" ? long.content : "";
+    expect(content.length).toBeLessThan(31_000);
+    expect(content).toMatch(/^begin x+\n\[… \d+ characters …\]\nx+ end$/);
+
+    await expect(call("die")).rejects.toThrow(/The MCP server it ended before it answered/);
+    expect(await call("echo")).toMatchObject({ content: "echo says again given" });
+
+    const stop = new AbortController();
+    const hanging = call("hang", stop.signal);
+    stop.abort(new Error("enough"));
+    await expect(hanging).rejects.toThrow();
+    expect(await call("echo")).toMatchObject({ content: "echo says again given" });
+  } finally {
+    await close();
+  }
+});
+
+test("a server that cannot be started is a problem with its last line, and the others go on", async () => {
+  const cwd = await temporaryFolder();
+  const file = mcpServerProgram(cwd);
+  const program = (...args: string[]) => ({ command: process.execPath, args, env: {}, cwd });
+  const { tools, problems, close } = await openServerTools([
+    { name: "gone", program: program(file, "gone"), timeoutMs: 1_000 },
+    { name: "missing", program: { ...program(), command: join(cwd, "no-such") }, timeoutMs: 1_000 },
+    { name: "good", program: program(file), timeoutMs: 1_000, tools: ["echo", "other"] },
+    {
+      name: "far",
+      address: { url: "http://127.0.0.1:9/mcp", headers: {}, isSse: false },
+      timeoutMs: 1_000,
+    },
+  ]);
+  try {
+    expect(tools.map(({ definition }) => definition.name)).toEqual(["mcp__good__echo"]);
+    expect(problems.join("\n")).toMatch(
+      /MCP server gone gives no tools: .*Its last line: no database/,
+    );
+    expect(problems.join("\n")).toMatch(/MCP server missing gives no tools: .*ENOENT/);
+    expect(problems.join("\n")).toMatch(/good has no tool other/);
+    expect(problems.join("\n")).toMatch(/MCP server far gives no tools/);
+  } finally {
+    await close();
+  }
+});
+
+const use = (name: string, args: object): ScriptedReply => ({
+  toolCalls: [{ id: `call-${name}`, name, args }],
+});
+
+async function listed(project: Project): Promise<readonly object[]> {
+  const { servers } = (await project.json(["mcp", "list", "--json"])) as { servers: object[] };
+  return servers;
+}
+
+async function projectWith(replies: ScriptedReply[]) {
+  const provider = await scriptedProvider(replies);
+  const project = await Project.open({ provider });
+  const env = { OPENAI_COMPATIBLE_BASE_URL: provider.urls["openai-compatible"], TOKEN: "mine" };
+  const run = (...args: string[]) =>
+    project.rkat(["run", "-m", "openai-compatible/any", ...args], "", env);
+  const sent = () => JSON.stringify(provider.requests.at(-1)?.body);
+  const server = mcpServerProgram(project.folder);
+  const add = (...args: string[]) =>
+    project.rkat(["mcp", "add", "it", ...args, "--", process.execPath, server]);
+  return { project, run, sent, add, server };
+}
+
+test("`rkat mcp add` gives the next run the tools, and a call waits for approval unless it is allowed", async () => {
+  const { project, run, sent, add } = await projectWith([
+    use("mcp__it__echo", { text: "first" }),
+    use("mcp__it__echo", { text: "second" }),
+    "done",
+    "nothing",
+  ]);
+  expect((await add("--env", "TOKEN")).code).toBe(0);
+  const [one] = await listed(project);
+  expect(one).toMatchObject({ name: "it", state: "on" });
+  const waits = await run("echo it");
+  expect([waits.code, sent()]).toEqual([25, expect.stringContaining("mcp__it__echo")]);
+  const allowed = await run("--allow", "mcp__it__echo", "echo it");
+  expect([allowed.code, allowed.stdout]).toEqual([0, "done\n"]);
+  expect(sent()).toContain("echo says second mine");
+  await run("--no-mcp", "hi");
+  expect(sent()).not.toContain("mcp__it__");
+  expect((await project.rkat(["mcp", "remove", "it"])).code).toBe(0);
+  expect(await listed(project)).toEqual([]);
+});
+
+test("a server of .mcp.json is started only after it was allowed, and again not once its command is another", async () => {
+  const { project, run, sent, server } = await projectWith(["one", "two", "three"]);
+  const marker = join(project.folder, "started");
+  const described = (...args: string[]) =>
+    project.write(
+      ".mcp.json",
+      JSON.stringify({ mcpServers: { theirs: { command: process.execPath, args } } }),
+    );
+  const starting = `import "${server}"; import { writeFileSync } from "node:fs"; writeFileSync("${marker}", "");`;
+  const script = join(project.folder, "start.mjs");
+  writeFileSync(script, starting);
+  described(script);
+  await run("hi");
+  expect([existsSync(marker), sent().includes("mcp__theirs__")]).toEqual([false, false]);
+  const [one] = await listed(project);
+  expect(one).toMatchObject({ state: "not allowed", starts: `${process.execPath} ${script}` });
+
+  expect((await project.rkat(["mcp", "allow", "theirs"])).code).toBe(0);
+  await run("hi");
+  expect([existsSync(marker), sent().includes("mcp__theirs__echo")]).toEqual([true, true]);
+
+  described(script, "--other");
+  await run("hi");
+  expect(sent()).not.toContain("mcp__theirs__");
+});
+
+test("what `rkat mcp add` refuses says what to write, and an existing server stays as it is", async () => {
+  const project = await Project.open();
+  const add = async (...args: string[]) => {
+    const { code, stderr } = await project.rkat(["mcp", "add", ...args]);
+    return `${code} ${stderr}`;
+  };
+  expect(await add("a__b", "--", "x")).toMatch(/^2 .*no name of a server/);
+  expect(await add("it")).toMatch(/^2 .*Give either a command or --url/);
+  expect(await add("it", "--env", "A=secret", "--", "x")).toMatch(/^2 .*names of variables/);
+  expect(await add("it", "--url", "https://mcp.example/mcp", "--api-key-env", "MCP_KEY")).toMatch(
+    /^0/,
+  );
+  const file = join(project.folder, "..", ".config", "rkat", "config.toml");
+  const before = readFileSync(file, "utf8");
+  expect(await add("it", "--", "other")).toMatch(/already/);
+  expect(readFileSync(file, "utf8")).toBe(before);
+  const [one] = await listed(project);
+  expect(one).toMatchObject({ state: "wrong", problem: "MCP_KEY is not set in the environment" });
+});
