@@ -205,7 +205,7 @@ export type {
   TransientEvent,
   WordsReport,
 } from "./core/event.ts";
-export type { InheritedSummary, SaidIn } from "./core/fork.ts";
+export type { InheritedSummary, SaidIn } from "./core/kept-state.ts";
 export {
   type AssistantBlock,
   type AssistantMessage,

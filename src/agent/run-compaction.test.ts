@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import type { Message } from "../core/message.ts";
-import { supersededMessages } from "./superseded-messages.ts";
+import { supersededMessages } from "./compaction-end.ts";
 
 /** A history of these messages; a string is a system message that came with a turn. */
 function history(...parts: readonly (string | "U")[]): HistoryEntry[] {

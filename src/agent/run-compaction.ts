@@ -18,10 +18,9 @@ import { NO_TRACES, type SpanFields, type SpanStart, type Traces } from "../core
 import { startsTurn } from "../core/turn.ts";
 import { addUsage, NO_USAGE, tokenUsage, type Usage } from "../core/usage.ts";
 import { callModel, type RetryPolicy } from "./call-model.ts";
-import { type CompactionEnd, compactionEnd } from "./compaction-end.ts";
+import { type CompactionEnd, compactionEnd, supersededMessages } from "./compaction-end.ts";
 import { compactionContext, historyRoom, requestTokens } from "./request-size.ts";
 import type { Prompt, TurnLog } from "./run-events.ts";
-import { supersededMessages } from "./superseded-messages.ts";
 import type { ToolSet } from "./tool-set.ts";
 
 /** How a session's history is compacted. */

@@ -156,14 +156,14 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   inspect: async () => (await import("./commands/inspect-command.ts")).inspectCommand,
   init: async () => (await settingsCommands()).initCommand,
   trust: async () => (await settingsCommands()).trustCommand,
-  move: async () => (await import("./commands/move-command.ts")).moveCommand,
+  move: async () => (await import("./commands/backup-commands.ts")).moveCommand,
   backup: async () => (await backupCommands()).backupCommand,
   restore: async () => (await backupCommands()).restoreCommand,
   export: async () => (await backupCommands()).exportCommand,
   config: async () => (await settingsCommands()).configCommand,
   capabilities: async () => (await settingsCommands()).capabilitiesCommand,
   doctor: async () => (await import("./commands/doctor-command.ts")).doctorCommand,
-  repair: async () => (await import("./commands/repair-command.ts")).repairCommand,
+  repair: async () => (await import("./commands/doctor-command.ts")).repairCommand,
 };
 
 /** The `rkat` command with the subcommands that the arguments need. */

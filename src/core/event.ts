@@ -1,10 +1,11 @@
 import type { AllowedCalls, AllowedFor, Answerer, ToolPolicy } from "./approval.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { InheritedSummary, SaidIn } from "./fork.ts";
 import { newId } from "./ids.ts";
 import type {
   DeniedCall,
   HeldInstruction,
+  InheritedSummary,
+  SaidIn,
   ShownMessage,
   ShownRecords,
   ShownTask,

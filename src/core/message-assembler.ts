@@ -1,5 +1,5 @@
 import type { DurableEvent, Origin, StoredEvent } from "./event.ts";
-import type { SaidIn } from "./fork.ts";
+import type { SaidIn } from "./kept-state.ts";
 import {
   type AssistantBlock,
   type Message,

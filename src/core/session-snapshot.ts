@@ -1,11 +1,11 @@
 import type { AllowedCalls } from "./approval.ts";
 import type { CostSnapshot } from "./cost-totals.ts";
 import type { PrunedOutput, SessionSettings, StoredEvent } from "./event.ts";
-import type { KnownFork } from "./fork.ts";
 import type { HistoryRun } from "./history-entry.ts";
 import type {
   DeniedCall,
   HeldInstruction,
+  KnownFork,
   ShownMessage,
   ShownRecords,
   ShownTask,

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { trials } from "../../test/support/trials.ts";
+import { type Clock, readClock } from "./instant.ts";
 import { timeInWords } from "./time-in-words.ts";
-import { type Clock, readClock } from "./zoned-time.ts";
 
 /** A Thursday in Berlin. */
 const ASKED = "2026-11-26T10:00:00+01:00[Europe/Berlin]";

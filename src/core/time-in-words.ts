@@ -1,3 +1,4 @@
+import { type Clock, type Day, dayOf, startOfDay, weekdayOf } from "./instant.ts";
 import {
   DAY_WORDS,
   HALVES,
@@ -10,7 +11,6 @@ import {
   WEEKDAYS,
   WORDS,
 } from "./time-words.ts";
-import { type Clock, type Day, dayOf, startOfDay, weekdayOf } from "./zoned-time.ts";
 
 /** A time that a text names, in the zone of who asks: from `from` up to `to`, in Unix milliseconds. */
 export interface Span {

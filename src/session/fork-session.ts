@@ -7,10 +7,10 @@ import type {
   StoredEvent,
 } from "../core/event.ts";
 import { given } from "../core/fields.ts";
-import type { InheritedSummary } from "../core/fork.ts";
 import { isOwnSummary } from "../core/history-entry.ts";
 import { newId } from "../core/ids.ts";
 import type { ImportBatch } from "../core/import-store.ts";
+import type { InheritedSummary } from "../core/kept-state.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
 import type { ForkedSession } from "../core/operations/forks.ts";
 import type { CheckedRequest } from "../core/operations.ts";

@@ -1,8 +1,8 @@
 import { SessionError } from "../core/errors.ts";
 import type { DiscardedSpan, StoredEvent } from "../core/event.ts";
 import { given } from "../core/fields.ts";
-import type { InheritedSummary } from "../core/fork.ts";
 import { HistoryChanges } from "../core/history-changes.ts";
+import type { InheritedSummary } from "../core/kept-state.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import { isSummary, wordsOf } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
@@ -13,7 +13,6 @@ import type { SourceMessage, SourceOperations, SourcesView } from "../core/opera
 import type { CheckedRequest } from "../core/operations.ts";
 import type { ReadLog } from "../core/session-state.ts";
 import { headWithin, messageWeight } from "../core/tokens.ts";
-import { allowRecall, bringBack, refuseRecall } from "./bring-back.ts";
 import type { Part } from "./checked-operations.ts";
 import { findMessage, messagesAround, requireMessage } from "./find-message.ts";
 import { forkSession } from "./fork-session.ts";
@@ -22,7 +21,7 @@ import { changesIn, lastOf, turnsAt } from "./log-index.ts";
 import { FollowedMessage } from "./message-fates.ts";
 import type { ServiceCore, ToolsOf } from "./service-core.ts";
 import { memoryOf } from "./service-options.ts";
-import { undoCompaction } from "./undo-compaction.ts";
+import { allowRecall, bringBack, refuseRecall, undoCompaction } from "./taking-back.ts";
 
 /** Shows a history, takes back what compactions did to it, and goes on from a place in it. */
 export function historyOperations(

@@ -7,9 +7,9 @@ import {
   type StoredEvent,
 } from "../core/event.ts";
 import { given } from "../core/fields.ts";
-import type { InheritedSummary } from "../core/fork.ts";
 import { HistoryChanges } from "../core/history-changes.ts";
 import { type HistoryEntry, isOwnSummary } from "../core/history-entry.ts";
+import type { InheritedSummary } from "../core/kept-state.ts";
 import { type Message, wordsOf } from "../core/message.ts";
 import type { CompactedMessage, CompactionView, LogPage } from "../core/operations/history.ts";
 import type { CheckedRequest } from "../core/operations.ts";

@@ -1,5 +1,5 @@
 import type { EventStore } from "../core/event-store.ts";
-import type { SaidIn } from "../core/fork.ts";
+import type { SaidIn } from "../core/kept-state.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import { OWN_AGENT } from "../core/session-source.ts";
 import type { SessionStore } from "../core/session-store.ts";

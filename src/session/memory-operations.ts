@@ -1,6 +1,7 @@
 import { SessionError } from "../core/errors.ts";
 import type { SessionChoice } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
+import { nowHere } from "../core/instant.ts";
 import {
   type MemoryEntry,
   type MemoryHit,
@@ -23,7 +24,6 @@ import type { SessionStore } from "../core/session-store.ts";
 import { withinTokens } from "../core/tokens.ts";
 import { NO_TRACES } from "../core/traces.ts";
 import type { Outages } from "../core/warn.ts";
-import { nowHere } from "../core/zoned-time.ts";
 import { isMemoryBehind } from "../projections/log-projection.ts";
 import { newestFirst } from "../recall/newer-statements.ts";
 import { saidOnce, withoutInherited } from "./inherited-copies.ts";

@@ -3,8 +3,8 @@ import { SessionError } from "../core/errors.ts";
 import type { EventEnvelope } from "../core/event.ts";
 import { isUnreadable } from "../core/event-shape.ts";
 import { given } from "../core/fields.ts";
-import type { KnownFork } from "../core/fork.ts";
 import { newId } from "../core/ids.ts";
+import type { KnownFork } from "../core/kept-state.ts";
 import type { CostOperations } from "../core/operations/cost.ts";
 import { parseRequest } from "../core/operations/parse-request.ts";
 import {

@@ -9,7 +9,7 @@ import {
 } from "../core/operations/imports.ts";
 import type { Operation } from "../core/operations/operation.ts";
 import { parseRequest } from "../core/operations/parse-request.ts";
-import { nothing } from "../core/operations/result-schema.ts";
+import { nothing } from "../core/operations/request-fields.ts";
 import {
   type SubscribeOptions,
   subscribe as subscribeRequest,

@@ -1,13 +1,11 @@
 import { inWords, type Law } from "./law.ts";
-import { bringBackLaws } from "./service/bring-back-laws.ts";
 import { compactionLaws } from "./service/compaction-laws.ts";
-import { forkLaws } from "./service/fork-laws.ts";
-import { historyLaws } from "./service/history-laws.ts";
+import { bringBackLaws, forkLaws } from "./service/fork-laws.ts";
+import { historyLaws, sourceLaws } from "./service/history-laws.ts";
 import { learningLaws } from "./service/learning-laws.ts";
 import { memoryLaws } from "./service/memory-laws.ts";
 import type { OpenService } from "./service/service-scenes.ts";
 import { sessionLaws } from "./service/session-laws.ts";
-import { sourceLaws } from "./service/source-laws.ts";
 import { turnLaws } from "./service/turn-laws.ts";
 
 /** The promises of every session service, on every surface. */

@@ -13,9 +13,9 @@ import { budgetOf, type RunFlags, type SessionFlags, sessionOf } from "../comman
 import { shortId } from "../render/render-sessions.ts";
 import { type Style, styleFor } from "../render/style.ts";
 import { CallQuestion } from "../terminal/approval-prompt.ts";
-import { LearnedRules } from "../terminal/learned-rules.ts";
 import { exitCodeOf, printFailure } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { LearnedRules } from "../terminal/turn-view.ts";
 import type { ChatScreen, Conversation, TurnDisplay } from "./conversation.ts";
 import { renderStart } from "./render-status.ts";
 import { commandIn, isQuit } from "./slash-commands.ts";

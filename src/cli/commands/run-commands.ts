@@ -22,9 +22,8 @@ import { renderEvent } from "../render/render-event.ts";
 import { shortId } from "../render/render-sessions.ts";
 import { styleFor } from "../render/style.ts";
 import { readPrompt } from "../terminal/input-file.ts";
-import { LearnedRules } from "../terminal/learned-rules.ts";
 import { printEnd, printEvent, printJson } from "../terminal/print.ts";
-import { TurnView } from "../terminal/turn-view.ts";
+import { LearnedRules, TurnView } from "../terminal/turn-view.ts";
 import { findSession, hasWaitingCall } from "./find-session.ts";
 import { SESSION_ARGUMENT } from "./flags.ts";
 import {

@@ -1,8 +1,14 @@
 import { z } from "zod";
 import { type AllowedCalls, ANSWERERS, type PendingApproval } from "../approval.ts";
 import type { Operation } from "./operation.ts";
-import { origin, type SessionRequest, sessionId, sessionRequest } from "./request-fields.ts";
-import { count, shape } from "./result-schema.ts";
+import {
+  count,
+  origin,
+  type SessionRequest,
+  sessionId,
+  sessionRequest,
+  shape,
+} from "./request-fields.ts";
 
 export const listApprovals = z.strictObject({ sessionId: sessionId.optional() });
 

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Operation } from "./operation.ts";
-import { eitherOf, positive, sessionId } from "./request-fields.ts";
-import { count } from "./result-schema.ts";
+import { count, eitherOf, positive, sessionId } from "./request-fields.ts";
 
 /** A message, or all of a turn that the window does not have whole. */
 export const bringBack = eitherOf(

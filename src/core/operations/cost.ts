@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { TokenUsage } from "../usage.ts";
 import type { Operation } from "./operation.ts";
-import { sessionId } from "./request-fields.ts";
-import { count, shape, usage } from "./result-schema.ts";
+import { count, sessionId, shape, usage } from "./request-fields.ts";
 
 export const costRequest = z.strictObject({
   sessionId,

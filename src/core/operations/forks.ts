@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Operation } from "./operation.ts";
-import { positive, sessionId } from "./request-fields.ts";
-import { count, shape } from "./result-schema.ts";
+import { count, positive, sessionId, shape } from "./request-fields.ts";
 
 export const forkSession = z.strictObject({
   sessionId,

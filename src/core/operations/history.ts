@@ -4,8 +4,7 @@ import { KNOWLEDGE_KINDS, type KnowledgeKind } from "../knowledge.ts";
 import type { Message } from "../message.ts";
 import { messageSchema } from "../message-schema.ts";
 import type { Operation } from "./operation.ts";
-import { origin, page, positive, sessionId } from "./request-fields.ts";
-import { count, shape } from "./result-schema.ts";
+import { count, origin, page, positive, sessionId, shape } from "./request-fields.ts";
 
 export const readLog = z.strictObject({
   sessionId,

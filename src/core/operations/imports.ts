@@ -3,8 +3,7 @@ import { SessionError } from "../errors.ts";
 import { isObject } from "../fields.ts";
 import type { Operation } from "./operation.ts";
 import { type Given, parseRequest } from "./parse-request.ts";
-import { eitherOf } from "./request-fields.ts";
-import { count, type Result, shape } from "./result-schema.ts";
+import { count, eitherOf, type Result, shape } from "./request-fields.ts";
 
 /** What fits in one message of every surface. A longer transcript is sent as `bytes`. */
 export const UPLOAD_CHARACTERS_MAX = 15_000_000;

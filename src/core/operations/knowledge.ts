@@ -6,8 +6,7 @@ import {
   type KnowledgeEntry,
 } from "../knowledge.ts";
 import type { Operation } from "./operation.ts";
-import { origin } from "./request-fields.ts";
-import { count, nothing, shape } from "./result-schema.ts";
+import { count, nothing, origin, shape } from "./request-fields.ts";
 
 const knowledgeId = z.string().min(1).max(300);
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { CLEANED_PLACES, type Cleaned, NOT_CLEANED_PLACES } from "../event.ts";
 import type { HistoryHit } from "../event-store.ts";
+import { readClock } from "../instant.ts";
 import {
   MEMORY_KINDS,
   type MemoryCheck,
@@ -11,19 +12,22 @@ import {
   type ShownEntry,
   type Watch,
 } from "../memory-store.ts";
-import { readClock } from "../zoned-time.ts";
 import type { Operation } from "./operation.ts";
 import type { Given } from "./parse-request.ts";
 import {
   askedAt,
+  count,
   eitherOf,
   origin,
   positive,
+  type Result,
   sessionId,
+  shape,
   sourceFilters,
+  sourceView,
+  store,
   timeFilters,
 } from "./request-fields.ts";
-import { count, type Result, shape, sourceView, store } from "./result-schema.ts";
 
 const memoryId = z.string().min(1).max(400);
 

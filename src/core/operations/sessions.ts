@@ -10,19 +10,25 @@ import { USER_CHARACTERS_MAX, USER_NAME, USER_NAME_PROBLEM } from "../user-name.
 import type { Operation } from "./operation.ts";
 import {
   compactionSettings,
+  count,
   isoTime,
   labels,
+  nothing,
   origin,
   page,
   positive,
+  type Result,
   type SessionRequest,
   sessionId,
   sessionRequest,
+  shape,
   sourceFilters,
   sourceName,
+  sourceView,
+  store,
   toolPolicies,
+  usage,
 } from "./request-fields.ts";
-import { count, nothing, type Result, shape, sourceView, store, usage } from "./result-schema.ts";
 import { taskFields } from "./working-memory.ts";
 
 /** Where a session came from that another agent held. */

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { KNOWLEDGE_KINDS, type KnowledgeKind } from "../knowledge.ts";
 import type { Operation } from "./operation.ts";
-import { eitherOf, page, positive, sessionId } from "./request-fields.ts";
-import { count, shape } from "./result-schema.ts";
+import { count, eitherOf, page, positive, sessionId, shape } from "./request-fields.ts";
 
 export const readSources = eitherOf(
   ["id", "sessionId"],

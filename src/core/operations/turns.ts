@@ -8,13 +8,16 @@ import type { Operation } from "./operation.ts";
 import type { Given } from "./parse-request.ts";
 import {
   compactionSettings,
+  count,
+  nothing,
   origin,
   positive,
   type SessionRequest,
   sessionId,
   sessionRequest,
+  shape,
+  usage,
 } from "./request-fields.ts";
-import { count, nothing, shape, usage } from "./result-schema.ts";
 
 /** Limits of one run. Reaching one ends the run, not the session. */
 const budget = z.strictObject({

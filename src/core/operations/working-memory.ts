@@ -2,13 +2,15 @@ import { z } from "zod";
 import { TASK_LIMITS, type TaskView } from "../task.ts";
 import type { Operation } from "./operation.ts";
 import {
+  count,
   eitherOf,
   positive,
+  type Result,
   type SessionRequest,
   sessionId,
   sessionRequest,
+  shape,
 } from "./request-fields.ts";
-import { count, type Result, shape } from "./result-schema.ts";
 
 const { goalCharacters, subTaskCharacters, noteNameCharacters, noteCharacters, fileCharacters } =
   TASK_LIMITS;

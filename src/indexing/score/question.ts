@@ -1,5 +1,5 @@
+import { readClock } from "../../core/instant.ts";
 import { type Span, timeInWords } from "../../core/time-in-words.ts";
-import { readClock } from "../../core/zoned-time.ts";
 import { CharacterKinds, isAscii, sizeIn } from "../../text/character-kinds.ts";
 import { STOP_WORDS } from "../words/english.ts";
 import { functionWordsIn, languagesByLetters, withoutPhrases } from "../words/function-words.ts";

@@ -1,7 +1,7 @@
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, StoredEvent } from "../../core/event.ts";
 import { isStoredEvent, isUnreadable, unreadableEvent } from "../../core/event-shape.ts";
-import type { PositionedEvent } from "../../core/event-store.ts";
+import { INDEXED_KINDS, type IndexedKind, type PositionedEvent } from "../../core/event-store.ts";
 import { isTime } from "../../core/instant.ts";
 import { WRAPPED_NESTING_MAX, withinNesting } from "../../core/json-values.ts";
 
@@ -101,3 +101,21 @@ export function eventAsStored(text: string, seq: number): DurableEvent {
   if (isStoredEvent(event)) return event;
   throw unreadableEvent(seq);
 }
+
+/**
+ * The beginning of a kind's name, by which databases index the events of few kinds:
+ *
+ *     {"type":"compaction_completed", …
+ *              └────────┘ twelve characters, which tell all kinds apart
+ */
+export function kindMark(kind: IndexedKind): string {
+  return kind.slice(0, MARK_LENGTH);
+}
+
+const MARK_LENGTH = 12;
+
+/** The mark of an event in a column of JSON, in SQL. An event of a kind that is not indexed may have any. */
+export const KIND_MARK = `substr(event, ${'{"type":"'.length + 1}, ${MARK_LENGTH})`;
+
+/** The condition of the index, which a statement that uses it repeats. */
+export const HAS_KIND_MARK = `${KIND_MARK} in (${INDEXED_KINDS.map((kind) => `'${kindMark(kind)}'`).join(", ")})`;

@@ -1,4 +1,4 @@
-import { HAS_KIND_MARK, KIND_MARK } from "../history/event-kind.ts";
+import { HAS_KIND_MARK, KIND_MARK } from "../history/stored-event.ts";
 
 /**
  * Tables of sessions, their events, and the leases on them. Names compare by their bytes, whatever the

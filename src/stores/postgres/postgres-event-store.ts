@@ -14,12 +14,14 @@ import type {
 } from "../../core/event-store.ts";
 import { isTime } from "../../core/instant.ts";
 import type { HeldLease } from "../../core/session-store.ts";
-import { HAS_KIND_MARK, KIND_MARK, kindMark } from "../history/event-kind.ts";
 import {
   type EventRow,
   eventChecksum,
   following,
+  HAS_KIND_MARK,
   ifReadable,
+  KIND_MARK,
+  kindMark,
   type PositionedEventRow,
   readableEvents,
   storedEvent,

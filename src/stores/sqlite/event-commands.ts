@@ -5,7 +5,6 @@ import type { IndexedKind, KindsRange, Redaction, RepairedEvent } from "../../co
 import { isTime } from "../../core/instant.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn } from "../../core/turn.ts";
-import { HAS_KIND_MARK, KIND_MARK, kindMark } from "../history/event-kind.ts";
 import { eventText } from "../history/event-text.ts";
 import { indexedText } from "../history/search-words.ts";
 import {
@@ -14,7 +13,10 @@ import {
   eventAsStored,
   eventChecksum,
   eventProblem,
+  HAS_KIND_MARK,
   ifReadable,
+  KIND_MARK,
+  kindMark,
   type PositionedEventRow,
   storedEvent,
 } from "../history/stored-event.ts";

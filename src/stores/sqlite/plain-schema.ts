@@ -1,4 +1,4 @@
-import { HAS_KIND_MARK, KIND_MARK } from "../history/event-kind.ts";
+import { HAS_KIND_MARK, KIND_MARK } from "../history/stored-event.ts";
 
 // A new store has its columns from the start: SQLite checks the whole schema for each column that is added to a table, which
 // took most of the time of making a store. A test compares a new store with one that came here by all migrations.

@@ -13,12 +13,11 @@ import { type Acting, actingService, callers, guardNames } from "../http/acting-
 import { BodyReader, isJson } from "../http/body-reader.ts";
 import { errorResponse, notValid, shuttingDown, unavailable } from "../http/error-response.ts";
 import { TurnEvents } from "../turn-events.ts";
+import { RunningTurns, sessionEvents, turnStream } from "./event-streams.ts";
 import { openApiDocument } from "./openapi-document.ts";
 import { readQuery } from "./query-params.ts";
 import { DEFAULT_LIMITS, type RestOptions } from "./rest-options.ts";
-import { sessionEvents } from "./session-events.ts";
 import { OpenStreams } from "./stream-response.ts";
-import { RunningTurns, turnStream } from "./turn-stream.ts";
 
 /** A session service over HTTP, as a function from requests to responses. */
 export interface RestApp {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { EventEnvelope } from "../../core/event.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { expects, type Law } from "../law.ts";
 import {
@@ -9,10 +10,8 @@ import {
   type OpenService,
 } from "./service-scenes.ts";
 
-const SETUP = {
-  capabilities: EVERYTHING,
-  compaction: { recentTurnBudget: 1, autoCompactThreshold: 50_000 },
-};
+const ROOMY = { recentTurnBudget: 1, autoCompactThreshold: 50_000 };
+const SETUP = { capabilities: EVERYTHING, compaction: ROOMY };
 
 /** What a session's model sees next, without ids. */
 async function seenIn(service: SessionService, sessionId: string) {
@@ -143,3 +142,147 @@ export const forkLaws: readonly Law<OpenService>[] = [
     },
   },
 ];
+
+/** A session of which a compaction took the first turns, and the id of the first prompt. */
+async function compacted(service: SessionService, memory = false) {
+  const { sessionId } = await service.createSession({ memory });
+  for (const prompt of [`The fox is red. ${LONG}`, `The owl is white. ${LONG}`, "And the hare?"]) {
+    await service.startTurn({ sessionId, prompt });
+  }
+  const { history } = await service.read({ sessionId });
+  await assertCompacts(service, sessionId);
+  const prompts = history.filter(({ message }) => message.role === "user");
+  return { sessionId, left: prompts[0]?.id ?? 0, kept: prompts[2]?.id ?? 0 };
+}
+
+async function broughtTokens(service: SessionService, sessionId: string): Promise<number> {
+  const { parts } = await service.context({ sessionId });
+  return parts.find(({ name }) => name === "brought_back")?.tokens ?? 0;
+}
+
+/** The promises of what a person takes back into a window, or keeps out of it. */
+export const bringBackLaws: readonly Law<OpenService>[] = [
+  {
+    name: "what is brought back is in the window until the next compaction, pinned ones through all, after everything was closed",
+    durable: true,
+    async holds(open) {
+      const first = await (await open())(SETUP);
+      const { sessionId, left, kept } = await compacted(first);
+      await assertCode(first.bringBack({ sessionId, message: kept }), "NOT_POSSIBLE");
+      await assertCode(first.bringBack({ sessionId, message: 9999 }), "MESSAGE_NOT_IN_HISTORY");
+      const outcome = await first.bringBack({ sessionId, message: left });
+      expects(outcome.broughtBack, "a message that came back", outcome);
+      assert.deepEqual(outcome.messages, [left]);
+      expects(outcome.tokens > LONG.length / 8, "the tokens of all of it", outcome.tokens);
+      assert.equal(await broughtTokens(first, sessionId), outcome.tokens);
+      const { usedTokens, parts } = await first.context({ sessionId });
+      // Each part is rounded.
+      const apart = Math.abs(usedTokens - outcome.usedTokens);
+      expects(apart < parts.length, "what `context` says", outcome.usedTokens);
+      await first.close();
+
+      const second = await (await open())(SETUP);
+      assert.equal(await broughtTokens(second, sessionId), outcome.tokens);
+      assert.deepEqual((await second.pins({ sessionId })).broughtBack, [
+        { message: left, pinned: false },
+      ]);
+      await second.startTurn({ sessionId, prompt: "The hare is grey." });
+      await assertCompacts(second, sessionId);
+      assert.equal(await broughtTokens(second, sessionId), 0);
+      const pinned = await second.bringBack({ sessionId, message: left, pin: true });
+      expects(pinned.broughtBack, "a pinned message", pinned);
+      await second.startTurn({ sessionId, prompt: `The elk is brown. ${LONG}` });
+      await assertCompacts(second, sessionId);
+      assert.equal(await broughtTokens(second, sessionId), pinned.tokens);
+      await second.unpin({ sessionId, message: left });
+      await second.startTurn({ sessionId, prompt: `The eel is black. ${LONG}` });
+      await assertCompacts(second, sessionId);
+      assert.equal(await broughtTokens(second, sessionId), 0);
+    },
+  },
+  {
+    name: "a whole turn comes back, and what has no room changes nothing and says by how much",
+    async holds(open) {
+      const compaction = { ...ROOMY, autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1 };
+      const replies = ["a fox", LONG, "The summary.", "a hare"];
+      const service = await (await open())({ capabilities: EVERYTHING, compaction, replies });
+      const { sessionId } = await service.createSession({ memory: false });
+      for (const prompt of ["one", "two", LONG]) await service.startTurn({ sessionId, prompt });
+      const { compactions, seq } = await service.read({ sessionId });
+      expects(compactions > 0, "a compaction", compactions);
+      const refused = await service.bringBack({ sessionId, turn: 1 });
+      expects(!refused.broughtBack, "a turn without room", refused);
+      assert.match(refused.reason, new RegExp(`${refused.tokensOver} more than there is room for`));
+      expects(refused.usedTokens > refused.tokensMax, "too many tokens", refused);
+      assert.equal((await service.read({ sessionId })).seq, seq);
+      await assertCode(service.bringBack({ sessionId, turn: 99 }), "NOT_POSSIBLE");
+      const outcome = await service.bringBack({ sessionId, turn: 0 });
+      expects(outcome.broughtBack, "the first turn", outcome);
+      assert.equal(outcome.messages.length, 2);
+    },
+  },
+  {
+    name: "what is brought back is in memory once, teaches nothing, and goes when it is forgotten",
+    async holds(open) {
+      const service = await (await open())(SETUP);
+      const { sessionId, left } = await compacted(service, true);
+      const before = await service.listMemory({ limit: 100 });
+      const outcome = await service.bringBack({ sessionId, message: left });
+      expects(outcome.broughtBack, "a message that came back", outcome);
+      assert.deepEqual(await service.listMemory({ limit: 100 }), before);
+      await service.forgetMemory({ ids: [`${sessionId}:${left}`] });
+      assert.equal(await broughtTokens(service, sessionId), 0);
+      const { events } = await service.readLog({ sessionId, limit: 1000 });
+      expects(!JSON.stringify(events).includes("The fox is red"), "a log without it", events);
+    },
+  },
+  {
+    name: "a record that was refused does not come back by itself in that session, until the refusal is taken back",
+    async holds(open) {
+      const replies = ["ok", "Your sister Mirela keeps twelve hives near Constanta."];
+      const compaction = { ...ROOMY, maxSummaryTokens: 64 };
+      const service = await (await open())({ capabilities: EVERYTHING, compaction, replies });
+      const { sessionId } = await service.createSession({});
+      const tells = [LONG, "Who keeps them?", LONG, LONG];
+      for (const prompt of tells) await service.startTurn({ sessionId, prompt });
+      await assertCompacts(service, sessionId);
+      const question = "Sister Mirela keeps twelve hives near Constanta, does she?";
+      const recalled = async (): Promise<readonly string[]> => {
+        const { seq } = await service.read({ sessionId });
+        await service.startTurn({ sessionId, prompt: question });
+        const { events } = await service.readLog({ sessionId, afterSeq: seq });
+        return events.flatMap(recordsOf);
+      };
+      const found = await recalled();
+      expects(found.length > 0, "a record about the question", found);
+      const { refused } = await service.refuseRecall({ sessionId, ids: [...found] });
+      assert.deepEqual(refused, found);
+      const { parts } = await service.context({ sessionId });
+      assert.equal(parts.find(({ name }) => name === "recalled")?.tokens, 0);
+      for (const id of await recalled()) expects(!found.includes(id), "other records", id);
+      const again = await service.refuseRecall({ sessionId, ids: [...found] });
+      assert.deepEqual(again.refused, found);
+      const hits = await service.searchMemory({ query: question });
+      expects(
+        hits.some(({ id }) => found.includes(id)),
+        "a search that finds it",
+        hits,
+      );
+      const allowed = await service.allowRecall({ sessionId, ids: [...found, "never-refused"] });
+      assert.deepEqual(allowed.refused, []);
+      const { seq } = await service.read({ sessionId });
+      await service.allowRecall({ sessionId, ids: [...found] });
+      assert.equal((await service.read({ sessionId })).seq, seq);
+      const back = await recalled();
+      expects(
+        found.some((id) => back.includes(id)),
+        "a record that came back",
+        back,
+      );
+    },
+  },
+];
+
+function recordsOf({ payload }: EventEnvelope): readonly string[] {
+  return payload.type === "memory_recalled" ? payload.records.map(({ id }) => id) : [];
+}

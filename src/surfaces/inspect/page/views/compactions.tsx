@@ -6,7 +6,7 @@ import type { SessionLog, WindowChange } from "../session-log.ts";
 import type { Source, ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
 import { Before } from "./compaction-before.tsx";
-import { FATES } from "./fates.ts";
+import { FATES } from "./message-trace.tsx";
 import { Recorded, SummaryWords } from "./recorded-compaction.tsx";
 import { type SourceOf, Sources } from "./sources.tsx";
 

@@ -1,13 +1,12 @@
 import { useState } from "preact/hooks";
 import type { ForkedSession } from "../../../../core/operations/forks.ts";
-import type { MessageTrace } from "../../../../core/operations/history.ts";
+import type { Fate, MessageTrace } from "../../../../core/operations/history.ts";
 import type { Pins } from "../../../../core/operations/working-memory.ts";
 import { amount, Badge, Failure, headOf, plain, useLoaded, useWork } from "../parts.tsx";
 import { askingFor, hrefOf } from "../route.ts";
 import type { ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
 import { BringBack } from "./bring-back.tsx";
-import { FATES } from "./fates.ts";
 
 type Trace = Wire<MessageTrace>;
 
@@ -147,3 +146,13 @@ export function MessageTraceView({
     </section>
   );
 }
+
+/** What a compaction did to a message, in words. */
+export const FATES: Readonly<Record<Fate, string>> = {
+  kept: "Kept word for word",
+  shortened: "Kept, its output shortened",
+  quoted: "Left; quoted in the summary",
+  named: "Left; the summary has its names",
+  in_memory: "Left; memory finds it",
+  in_log: "Left; only the log has it",
+};

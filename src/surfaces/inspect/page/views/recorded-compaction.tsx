@@ -6,7 +6,7 @@ import { hrefOf } from "../route.ts";
 import type { SessionLog } from "../session-log.ts";
 import type { ViewProps } from "../source.ts";
 import { Before } from "./compaction-before.tsx";
-import { FATES } from "./fates.ts";
+import { FATES } from "./message-trace.tsx";
 import type { SourceOf } from "./sources.tsx";
 
 /** The agent had no memory: what its summary does not have was gone for it, and is here. */
