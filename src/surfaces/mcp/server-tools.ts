@@ -144,7 +144,7 @@ function shownDescription({ title, description = title ?? "" }: Listed, server: 
 }
 
 /** What the model reads of a result. Media leave their type. */
-export function toolOutput({ content, structuredContent, isError }: CallToolResult): ToolOutput {
+function toolOutput({ content, structuredContent, isError }: CallToolResult): ToolOutput {
   const texts = content.map((block) => {
     switch (block.type) {
       case "text":
