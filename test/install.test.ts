@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -11,6 +12,8 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
 import { CODING_AGENTS } from "../src/coding-agents/agents.ts";
+import { carryOut, planInstall } from "../src/coding-agents/installation.ts";
+import { temporaryFolder } from "./support/obey.ts";
 import { Project } from "./support/rkat-process.ts";
 
 const AGENTS = Object.keys(CODING_AGENTS);
@@ -113,12 +116,95 @@ test("a broken file, a server of yours, a link: one error, and nothing is writte
   expect(taken.stderr).toContain("it has another mcpServers.rkat already");
   expect(read(".claude/settings.json")).toBe(SETTINGS);
   write("elsewhere.json", "{}");
-  mkdirSync(at(".cursor"));
-  symlinkSync(at("elsewhere.json"), at(".cursor/mcp.json"));
-  const linked = await project.rkat(["install", "cursor"]);
+  mkdirSync(join(project.folder, ".cursor"));
+  symlinkSync(at("elsewhere.json"), join(project.folder, ".cursor/mcp.json"));
+  const linked = await project.rkat(["install", "cursor", "--scope", "project"]);
   expect(linked.code).toBe(41);
   expect(linked.stderr).toContain("is a link");
   expect(read("elsewhere.json")).toBe("{}");
+});
+
+test("in your own home a file or a folder that is a link is changed where it leads to, and the link stays", async () => {
+  const project = await Project.open();
+  const { read, write, at } = fileIn(project);
+  write("dotfiles/claude/settings.json", SETTINGS);
+  write("dotfiles/claude.json", OWN);
+  symlinkSync("dotfiles/claude", at(".claude"));
+  symlinkSync("dotfiles/claude.json", at(".claude.json"));
+  chmodSync(at("dotfiles/claude.json"), 0o640);
+  expect(await project.rkat(["install", "claude-code"])).toMatchObject({ code: 0, stderr: "" });
+  expect([read("dotfiles/claude/settings.json"), read("dotfiles/claude.json")]).toEqual([
+    expect.stringContaining("hook SessionStart"),
+    expect.stringContaining('"rkat"'),
+  ]);
+  const again = await project.rkat(["install", "claude-code"]);
+  expect(again.stdout).toBe("Claude Code has all of it already.\n");
+  await project.rkat(["uninstall", "claude-code"]);
+  expect([read("dotfiles/claude/settings.json"), read("dotfiles/claude.json")]).toEqual([
+    SETTINGS,
+    OWN,
+  ]);
+  expect(lstatSync(at("dotfiles/claude.json")).mode & 0o777).toBe(0o640);
+  for (const path of [".claude", ".claude.json"])
+    expect(lstatSync(at(path)).isSymbolicLink()).toBe(true);
+
+  symlinkSync("dotfiles/none.json", at("dangling"));
+  mkdirSync(at(".cursor"));
+  symlinkSync(at("dangling"), at(".cursor/mcp.json"));
+  const dangling = await project.rkat(["install", "cursor"]);
+  expect([dangling.code, dangling.stderr]).toEqual([
+    41,
+    expect.stringContaining("leads to nothing"),
+  ]);
+});
+
+test("a file keeps its permissions over install and uninstall, unless they were changed meanwhile", async () => {
+  const project = await Project.open();
+  const { write, at } = fileIn(project);
+  const mode = () => lstatSync(at(".cursor/mcp.json")).mode & 0o777;
+  write(".cursor/mcp.json", OWN);
+  chmodSync(at(".cursor/mcp.json"), 0o664);
+  await project.rkat(["install", "cursor"]);
+  await project.rkat(["install", "cursor"]);
+  expect(mode()).toBe(0o600);
+  await project.rkat(["uninstall", "cursor"]);
+  expect(mode()).toBe(0o664);
+  await project.rkat(["install", "cursor"]);
+  chmodSync(at(".cursor/mcp.json"), 0o640);
+  await project.rkat(["uninstall", "cursor"]);
+  expect(mode()).toBe(0o640);
+});
+
+test("settings that are read-only are refused by a sentence, and no other file is changed", async () => {
+  const project = await Project.open();
+  const { read, write, at } = fileIn(project);
+  write(".claude.json", OWN);
+  write("store/settings.json", SETTINGS);
+  chmodSync(at("store/settings.json"), 0o444);
+  mkdirSync(at(".claude"));
+  symlinkSync(at("store/settings.json"), at(".claude/settings.json"));
+  const { code, stderr } = await project.rkat(["install", "claude-code"]);
+  expect([code, stderr]).toEqual([17, expect.stringContaining("it is read-only")]);
+  expect([read(".claude.json"), read("store/settings.json")]).toEqual([OWN, SETTINGS]);
+  expect(existsSync(at(".config/rkat/installed.json"))).toBe(false);
+});
+
+test("when one of the files cannot be written, those before it are as they were", async () => {
+  const home = await temporaryFolder();
+  const [first, second] = [join(home, "one.json"), join(home, "file", "two.json")];
+  const env = { HOME: home };
+  const content = { kind: "json", edits: [{ path: ["a"], value: 1 }] } as const;
+  writeFileSync(first, "{}", { mode: 0o644 });
+  const plan = await planInstall(
+    [first, second].map((path) => ({ root: home, path, content })),
+    env,
+  );
+  // Something takes the place of the second one's folder after everything was looked at.
+  writeFileSync(join(home, "file"), "");
+  expect(() => carryOut(plan, env)).toThrow(`${second} cannot be written`);
+  expect(readFileSync(first, "utf8")).toBe("{}");
+  expect(lstatSync(first).mode & 0o777).toBe(0o644);
+  expect(existsSync(join(home, ".config", "rkat", "installed.json"))).toBe(false);
 });
 
 test("--print shows the changed lines, and writes nothing", async () => {

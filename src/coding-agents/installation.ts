@@ -1,8 +1,18 @@
 import { hash } from "node:crypto";
-import { rmdirSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  lstatSync,
+  realpathSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join, sep } from "node:path";
 import { ownFolder, requireHome } from "../config/config-places.ts";
-import { SessionError } from "../core/errors.ts";
+import { errorText, SessionError } from "../core/errors.ts";
+import { given } from "../core/fields.ts";
 import { makeFolders } from "../files/make-folders.ts";
 import { lookAt, makeFolder, readSmallFile, replaceFile } from "../files/plain-files.ts";
 import {
@@ -16,9 +26,11 @@ import {
 
 /** A file of another program, and what rkat puts into it. */
 export interface AgentFile {
-  /** No link is followed below this folder. */
+  /** No link is followed below this folder, unless `isOwn`. */
   readonly root: string;
   readonly path: string;
+  /** It is one of your own, below your home, where a link is yours: many people keep their settings in a repository. */
+  readonly isOwn?: true;
   readonly content: Content;
 }
 
@@ -29,6 +41,9 @@ export interface FileChange {
   readonly folders: number;
   readonly before: string | undefined;
   readonly after: string | undefined;
+  /** The permissions that the file gets, and those that it had. Default: private to you. */
+  readonly mode?: number;
+  readonly formerMode?: number;
 }
 
 /** The record of a change to a file, so that it can be undone. */
@@ -37,6 +52,8 @@ interface Receipt extends Pick<ChangedText, "insertions" | "added"> {
   readonly sha256: string;
   /** The number of folders that were made for the file. Set if there was no file before. */
   readonly madeFolders?: number;
+  /** The permissions that the file had before. */
+  readonly mode?: number;
 }
 
 type Receipts = Readonly<Record<string, Receipt>>;
@@ -52,14 +69,19 @@ const FILE_BYTES_MAX = 32 * 1024 * 1024;
  * @throws SessionError `NOT_POSSIBLE`, `UNSAFE_FILE`
  */
 export async function planInstall(files: readonly AgentFile[], env: Environment): Promise<Plan> {
-  return await plan(files, env, async ({ file, without, receipt }) => {
+  return await plan(files, env, async ({ file, without, receipt, mode }) => {
     const changed = await withContent(without, file.content);
     const { text: after, insertions, added } = changed;
     const isOurs = insertions.length > 0 || added.kind === "whole";
     if (!isOurs) return { after, receipt: undefined };
     const made =
       without === undefined ? { madeFolders: receipt?.madeFolders ?? missingFolders(file) } : {};
-    return { after, receipt: { sha256: hash("sha256", after), ...made, insertions, added } };
+    const before = receipt?.mode ?? mode;
+    const kept = before === undefined || without === undefined ? {} : { mode: before };
+    return {
+      after,
+      receipt: { sha256: hash("sha256", after), ...made, ...kept, insertions, added },
+    };
   });
 }
 
@@ -78,7 +100,70 @@ export interface Plan {
   readonly receipts: Receipts;
 }
 
-type FilePlace = Pick<AgentFile, "root" | "path">;
+type FilePlace = Pick<AgentFile, "root" | "path" | "isOwn">;
+
+/**
+ * The file that a path of your own leads to, if a part of it is a link. Links in a repository are not followed: they may
+ * lead anywhere.
+ *
+ * @throws SessionError `UNSAFE_FILE` when it leads to nothing
+ */
+function followed<File extends FilePlace>(file: File): File {
+  if (!file.isOwn) return file;
+  const missing: string[] = [];
+  let there = file.path;
+  while (!lstatSync(there, { throwIfNoEntry: false }) && dirname(there) !== there) {
+    missing.unshift(basename(there));
+    there = dirname(there);
+  }
+  let real: string;
+  try {
+    real = realpathSync(there);
+  } catch {
+    throw new SessionError("UNSAFE_FILE", {
+      detail: `${there} is a link that leads to nothing.`,
+      hint: "Nothing was written. Make what it leads to, or remove the link, and run the command again.",
+    });
+  }
+  const path = join(real, ...missing);
+  if (path === file.path) return file;
+  const root = statSync(file.root, { throwIfNoEntry: false }) ? realpathSync(file.root) : file.root;
+  const isBelow = path.startsWith(root + sep);
+  return { ...file, path, root: isBelow ? root : missing.length > 0 ? real : dirname(path) };
+}
+
+/**
+ * A file that is read-only belongs to a program that writes it anew, such as home-manager: what rkat writes there would be
+ * lost, or could not be written.
+ *
+ * @throws SessionError `NOT_POSSIBLE`
+ */
+function requireWritable({ path }: FilePlace, named: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  let folder = dirname(path);
+  while (!statSync(folder, { throwIfNoEntry: false }) && dirname(folder) !== folder)
+    folder = dirname(folder);
+  const leads = path === named ? "" : `, to which ${named} leads`;
+  if (
+    (found && (found.mode & 0o222) === 0) ||
+    !isWritable(found ? path : folder) ||
+    !isWritable(folder)
+  ) {
+    throw new SessionError("NOT_POSSIBLE", {
+      message: `${path}${leads} cannot be changed: it is read-only.`,
+      hint: "Nothing was written. If another program writes that file, such as home-manager, add there what `--print` shows.",
+    });
+  }
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function missingFolders({ root, path }: FilePlace): number {
   const folder = dirname(path);
@@ -91,6 +176,8 @@ interface Found<File> {
   /** The file without what rkat put into it. */
   readonly without: string | undefined;
   readonly receipt: Receipt | undefined;
+  /** Its permissions. */
+  readonly mode: number | undefined;
 }
 
 async function plan<File extends FilePlace>(
@@ -103,17 +190,35 @@ async function plan<File extends FilePlace>(
 ): Promise<Plan> {
   const receipts: Record<string, Receipt> = { ...readReceipts(env) };
   const changes: FileChange[] = [];
-  for (const file of files) {
+  for (const named of files) {
+    const file = followed(named);
     const { root, path } = file;
     const receipt = receipts[path];
     const before = readSmallFile(root, path, FILE_BYTES_MAX);
     try {
       const without = await withoutReceipt(before, receipt);
-      const result = await next({ file, without, receipt });
+      const found = statSync(path, { throwIfNoEntry: false });
+      const mode = found && found.mode & 0o777;
+      const result = await next({ file, without, receipt, mode });
       delete receipts[path];
       if (result.receipt) receipts[path] = result.receipt;
-      const folders = receipt?.madeFolders ?? 0;
-      changes.push({ file, folders, before, after: result.after });
+      const folders = (result.receipt ?? receipt)?.madeFolders ?? 0;
+      // Permissions that you changed meanwhile stay.
+      const isGivenBack = !result.receipt && mode === PRIVATE && receipt?.mode !== undefined;
+      const kept = isGivenBack
+        ? { mode: receipt.mode }
+        : result.receipt || mode === undefined
+          ? {}
+          : { mode };
+      changes.push({
+        file,
+        folders,
+        before,
+        after: result.after,
+        ...kept,
+        ...given({ formerMode: mode }),
+      });
+      if (before !== result.after) requireWritable(file, named.path);
     } catch (error) {
       if (!(error instanceof UnchangeableText)) throw error;
       throw new SessionError("NOT_POSSIBLE", {
@@ -140,21 +245,56 @@ async function withoutReceipt(
   return made && /^[\s{}]*$/.test(rest) ? undefined : rest;
 }
 
-/** Writes the planned changes. Each file is written whole or not at all, and is private to you. */
+const PRIVATE = 0o600;
+
+/**
+ * Writes the planned changes, all or none. Each file is written whole or not at all. While rkat is in it, it is private to
+ * you; afterwards it has its former permissions.
+ *
+ * @throws SessionError `NOT_POSSIBLE`
+ */
 export function carryOut({ changes, receipts }: Plan, env: Environment): void {
   const open = changes.filter(({ before, after }) => before !== after);
-  // The receipts come first. If the process is killed between, they name missing files, which does no harm.
-  writeReceipts(receipts, env);
-  for (const { file, folders, after } of open) {
-    const { root, path } = file;
-    if (after === undefined) {
-      rmSync(path, { force: true });
-      removeEmptyFolders(dirname(path), folders);
-      continue;
+  const former = readReceipts(env);
+  const done: FileChange[] = [];
+  try {
+    // The receipts come first. If the process is killed between, they name missing files, which does no harm.
+    writeReceipts(receipts, env);
+    for (const change of open) {
+      done.push(change);
+      write(change);
     }
-    makeFolders(root, 0o700);
-    if (dirname(path) !== root) makeFolder(root, dirname(path));
-    replaceFile(root, path, after);
+  } catch (error) {
+    // The last one, which failed, is then the first.
+    for (const change of done.reverse()) takeBack(change);
+    takeBack({ write: () => writeReceipts(former, env) });
+    throw new SessionError("NOT_POSSIBLE", {
+      message: `${done[0]?.file.path ?? "The list of what is installed"} cannot be written: ${errorText(error)}`,
+      hint: "Nothing was changed.",
+      cause: error,
+    });
+  }
+}
+
+function write({ file: { root, path }, folders, after, mode = PRIVATE }: FileChange): void {
+  if (after === undefined) {
+    rmSync(path, { force: true });
+    removeEmptyFolders(dirname(path), folders);
+    return;
+  }
+  makeFolders(root, 0o700);
+  if (dirname(path) !== root) makeFolder(root, dirname(path));
+  replaceFile(root, path, after);
+  if (mode !== PRIVATE) chmodSync(path, mode);
+}
+
+/** What cannot be taken back stays: the first failure is the one to tell. */
+function takeBack(change: FileChange | { write(): void }): void {
+  try {
+    if ("write" in change) change.write();
+    else write({ ...change, after: change.before, ...given({ mode: change.formerMode }) });
+  } catch {
+    // It was not written in the first place.
   }
 }
 

@@ -86,7 +86,10 @@ function addCommand(program: Command, context: CliContext, work: Work): void {
         env,
         command: [process.execPath, context.program],
       };
-      const plan = await work.plan(files(target), env);
+      const all: readonly AgentFile[] = files(target).map((file) =>
+        target.scope === "project" && file.root === target.folder ? file : { ...file, isOwn: true },
+      );
+      const plan = await work.plan(all, env);
       const changes = plan.changes.filter(({ before, after }) => before !== after);
       if (!print) carryOut(plan, env);
       if (json) {
