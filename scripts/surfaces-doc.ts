@@ -132,7 +132,7 @@ Every surface reports a failure with the same code and the same message. The hin
 \`SESSION_NOT_FOUND\` has \`"archived": true\` when the session is there, and archived: its log can be read, and \`session/unarchive\` lets it go on.`;
 
 function operationDoc(name: string, operation: Operation): string[] {
-  const { description, request, result, resultKey } = operation;
+  const { description, request, result, resultKey, beside } = operation;
   const [same] = Object.entries(OPERATIONS).find(
     ([, other]) => other.request === request && other.result === result,
   ) ?? [name];
@@ -150,7 +150,7 @@ function operationDoc(name: string, operation: Operation): string[] {
     Object.keys(request.shape).length === 0
       ? "The request has no fields."
       : `Request:\n\n${fieldsTable(request, "input")}`,
-    `Result:\n\n${table(["field", "type"], resultRows(result, resultKey))}`,
+    `Result:\n\n${table(["field", "type"], [...resultRows(result, resultKey), ...(beside ? resultRows(beside, undefined) : [])])}`,
   ];
 }
 

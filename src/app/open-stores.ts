@@ -20,7 +20,7 @@ import { memoryWithLibrary } from "../session/with-library.ts";
 import type { PostgresStores } from "../stores/postgres/postgres-stores.ts";
 import type { SqliteStores } from "../stores/sqlite/sqlite-stores.ts";
 import { MEMORY_STORES } from "./memory-stores.ts";
-import { type Opened, onlyReads, openScope, type StoreAccess } from "./opened.ts";
+import { closeAll, type Opened, onlyReads, openScope, type StoreAccess } from "./opened.ts";
 
 /** The stores at an address of PostgreSQL, or in a SQLite file. They make no vectors. */
 async function storesAt(
@@ -212,7 +212,7 @@ export async function openMemory(
 ): Promise<Opened<OpenMemory>> {
   const stores = await openStores(workspace, access);
   const operations = openMemoryOperations(memoryOptions(workspace, actingFor(workspace, stores)));
-  return { value: operations, close: () => stores.close() };
+  return { value: operations, close: () => closeAll([operations, stores]) };
 }
 
 /** Like `openMemory`, for searches within a scope. */

@@ -10,6 +10,7 @@ import { outputsBefore } from "../session/earlier-outputs.ts";
 import { memoryBar } from "../session/memory-bar.ts";
 import { openMemoryOperations } from "../session/memory-operations.ts";
 import { actingFor, memoryOptions, openStores } from "./open-stores.ts";
+import { closeAll } from "./opened.ts";
 
 export interface PromptElsewhere {
   readonly prompt: string;
@@ -45,14 +46,15 @@ export async function recallForPrompt(
   const recalls = hasCapability(config, "memory-store") && config.get("search.enabled");
   if (!recalls || tokensMax === 0 || (query === "" && !isFirst)) return undefined;
   const stores = await openStores(workspace, "existing");
+  const options = memoryOptions(workspace, actingFor(workspace, stores));
+  const operations = openMemoryOperations(options);
   try {
-    const options = memoryOptions(workspace, actingFor(workspace, stores));
     const { memory } = options;
     if (!memory) return undefined;
     const notes = isFirst ? await pinnedNotes(memory) : [];
     const isAsked = query !== "";
     const hits = isAsked
-      ? await openMemoryOperations(options).searchMemory({
+      ? await operations.searchMemory({
           ...RECALL_SEARCH,
           query,
           ...(project === undefined ? {} : { project }),
@@ -81,6 +83,6 @@ export async function recallForPrompt(
     const records = [...first, ...others.filter(({ id }) => !ids.has(id))];
     return { bar, text: recalledText(records), ids: records.map(({ id }) => id) };
   } finally {
-    await stores.close();
+    await closeAll([operations, stores]);
   }
 }

@@ -19,6 +19,7 @@ import type { HeldLease } from "./session-store.ts";
  * - Positions grow with every event of every session, so that a projection can follow all of them.
  * - Events of some kinds are read without those between them, and are the same that a read of all gives.
  * - Turns are counted up to any event.
+ * - The events after a position are counted.
  * - A search finds text of the whole log, whatever compaction did to the history.
  * - A deleted session leaves nothing to read or find, and its id can be used again.
  * - An event that could not be read back is refused, and nothing of its batch is stored.
@@ -65,6 +66,12 @@ export interface EventStore {
   /** Reads up to `limit` events of all sessions after `afterPosition`, in the order of their commits. */
   readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]>;
 
+  /**
+   * How many events of all sessions are after a position, at most `BACKLOG_MAX`, and when the oldest of them was. A
+   * store without it is read instead.
+   */
+  backlog?(afterPosition: number): Promise<Backlog>;
+
   /** Finds events by the words of their text: prompts, answers, tool arguments and results. Best first. */
   search(query: HistoryQuery): Promise<readonly HistoryHit[]>;
 
@@ -102,6 +109,16 @@ export interface EventStore {
   watch?(sessionId: string, listener: () => void): () => void;
 
   close(): Promise<void>;
+}
+
+/** A count of events goes no further: it would take long, and nobody would do anything else for more. */
+export const BACKLOG_MAX = 100_000;
+
+/** Events that something has not read yet. */
+export interface Backlog {
+  readonly events: number;
+  /** When the oldest of them was stored, in milliseconds; undefined when there is none. */
+  readonly oldestMs: number | undefined;
 }
 
 /** Kinds of events that change what a session's model sees. Few of them are in a log, and they are found without the rest. */

@@ -167,6 +167,20 @@ export interface MemoryHit extends Omit<ShownEntry, "earlier"> {
   readonly replacedBy?: OtherStatement;
 }
 
+/** What memory lacks of the log now, because it has not got to it yet. */
+export interface MemoryLag {
+  /** The events after those that it has, at most 100 000. */
+  readonly events: number;
+  /** The age of the oldest of them. */
+  readonly seconds: number;
+}
+
+/** What a search found, the best first. */
+export interface MemoryHits extends ReadonlyArray<MemoryHit> {
+  /** Missing when memory has all that the log has for it. */
+  readonly behind?: MemoryLag;
+}
+
 /** An entry that says another value of the same thing. */
 export interface OtherStatement {
   readonly id: string;
@@ -205,6 +219,8 @@ export interface MemoryStats {
     readonly embedded: number;
     readonly pending: number;
   };
+  /** What is not counted yet. The service adds it. */
+  readonly behind?: MemoryLag;
 }
 
 export interface MemoryCheck {

@@ -96,6 +96,7 @@ const EVENTS: StoreMethods = {
     ["afterPosition", whole(0)],
     ["limit", limit],
   ],
+  backlog: [["afterPosition", whole(0)]],
   search: [
     [
       "query",

@@ -1,8 +1,8 @@
 import type { SessionSettings } from "../core/event.ts";
 import { isUnreadable } from "../core/event-shape.ts";
-import type { EventStore, PositionedEvent, Projection } from "../core/event-store.ts";
+import type { Backlog, EventStore, PositionedEvent, Projection } from "../core/event-store.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
-import type { MemoryScope } from "../core/memory-store.ts";
+import type { MemoryLag, MemoryScope } from "../core/memory-store.ts";
 
 const REMEMBERED_MAX = 1000;
 
@@ -62,6 +62,26 @@ export abstract class LogProjection implements Projection {
     }
     return undefined;
   }
+}
+
+/** What memory lacks of the log; undefined when it lacks nothing. */
+export async function memoryLag(
+  events: Pick<EventStore, "checkpoint" | "readAll" | "backlog">,
+  scope: MemoryScope,
+): Promise<MemoryLag | undefined> {
+  const position = await events.checkpoint(MEMORY_INDEX[scope]);
+  const { events: count, oldestMs } = events.backlog
+    ? await events.backlog(position)
+    : backlogIn(await events.readAll(position, READ_BACK_MAX));
+  if (count === 0 || oldestMs === undefined) return undefined;
+  return { events: count, seconds: Math.max(0, Math.round((Date.now() - oldestMs) / 1000)) };
+}
+
+/** Events of a store that cannot count them. */
+const READ_BACK_MAX = 1000;
+
+function backlogIn(events: readonly PositionedEvent[]): Backlog {
+  return { events: events.length, oldestMs: events[0]?.stored.timestamp_ms };
 }
 
 /** Adds to a map, and drops its oldest key when it is full. */

@@ -11,6 +11,9 @@ const SETTLE_MS = 50;
 /** How long to rest after a run. The lease is kept meanwhile. Searches do not wait: they flush. */
 const REST_MS = 500;
 
+/** The longest work at the end of a process. What is left is done by the next one. */
+const CLOSE_MS = 10_000;
+
 /** When all processes close at once, one projects and the others look so often whether it moves on. */
 const LOOK_MS = 50;
 /** After this many checks without a change, this process does the work without the lease. */
@@ -28,6 +31,7 @@ interface RunnerOptions {
   /** Without it, this process moves its projections on whatever others do. */
   readonly lease?: ProjectionLease;
   readonly batch?: number;
+  readonly closeMs?: number;
 }
 
 /**
@@ -45,8 +49,11 @@ export class ProjectionRunner {
   readonly #outages: Outages;
   readonly #lease: ProjectionLease | undefined;
   readonly #batch: number;
+  readonly #closeMs: number;
   #isWoken = false;
   #isClosed = false;
+  /** No batch begins any more. */
+  #isStopped = false;
   #following: Promise<void> | undefined;
   #endRest: () => void = () => {};
   readonly #runs = new WorkQueue();
@@ -57,13 +64,14 @@ export class ProjectionRunner {
     events: Pick<EventStore, "readAll">,
     projections: readonly Projection[],
     outages: Outages,
-    { lease, batch = BATCH }: RunnerOptions = {},
+    { lease, batch = BATCH, closeMs = CLOSE_MS }: RunnerOptions = {},
   ) {
     this.#events = events;
     this.#projections = projections;
     this.#outages = outages;
     this.#lease = lease;
     this.#batch = batch;
+    this.#closeMs = closeMs;
   }
 
   /** Starts a run soon, because something was appended. */
@@ -95,23 +103,54 @@ export class ProjectionRunner {
     return Math.max(0, ...sizes.values());
   }
 
+  /** Brings the projections up to date, for ten seconds at most. Then it says what is left. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#endRest();
-    await this.#following;
+    const timer = setTimeout(() => {
+      this.#isStopped = true;
+    }, this.#closeMs);
     try {
+      await this.#following;
       await this.#leaveToOthers();
       await this.flush();
+      if (this.#isStopped) await this.#sayWhatIsLeft();
       if (this.#lease?.isHeld) await this.#lease.release();
     } catch (error) {
       this.#outages.failed(this, error);
+    } finally {
+      clearTimeout(timer);
     }
+  }
+
+  /** Ends after the batch that it works on. The next process goes on there. */
+  async stop(): Promise<void> {
+    this.#isClosed = true;
+    this.#isStopped = true;
+    this.#endRest();
+    await this.#following;
+    await this.#runs.idle();
+  }
+
+  async #sayWhatIsLeft(): Promise<void> {
+    const position = await this.#position();
+    const [next] = position < Infinity ? await this.#events.readAll(position, 1) : [];
+    if (!next) return;
+    const since = new Date(next.stored.timestamp_ms).toISOString();
+    this.#outages.failed(
+      this,
+      `Memory, and what else is made of the log, lacks what was said since ${since}. Another process goes on with it.`,
+    );
   }
 
   /** Resolves when there is no work, or when this process has to do it. */
   async #leaveToOthers(): Promise<void> {
     let looks = 0;
-    for (let last = -1; looks < LOOKS_MAX && !(await this.#isOurs()); looks += 1) {
+    for (
+      let last = -1;
+      looks < LOOKS_MAX && !this.#isStopped && !(await this.#isOurs());
+      looks += 1
+    ) {
       const position = await this.#position();
       if (position > last) looks = 0;
       last = position;
@@ -175,7 +214,7 @@ export class ProjectionRunner {
   /** Moves projections on to the end of the log, or until another process has the lease. */
   async #run(projections: readonly Projection[], until?: "while held"): Promise<void> {
     const failed: unknown[] = [];
-    for (let behind = projections; behind.length > 0; ) {
+    for (let behind = projections; behind.length > 0 && !this.#isStopped; ) {
       const { sizes, failures } = await this.#round(behind);
       failed.push(...failures);
       // A long run renews the lease.

@@ -22,8 +22,9 @@ export interface ToldRules {
 export function knowledgeOperations({
   project,
   projected,
+  wait,
   outages,
-}: Pick<ServiceCore, "project" | "projected" | "outages">): Operations & ToldRules {
+}: Pick<ServiceCore, "project" | "projected" | "wait" | "outages">): Operations & ToldRules {
   // The keys by which outages are told apart.
   const telling = {};
   const noting = {};
@@ -45,7 +46,14 @@ export function knowledgeOperations({
     addKnowledge: async (request) => await (await current()).add(request),
     editKnowledge: async (request) => await (await current()).edit(request),
     distillKnowledge: async () => await (await current()).distill(),
-    addendum: () => outages.attempt(telling, async () => (await current()).addendum()),
+    addendum: () =>
+      outages.attempt(telling, async () => {
+        // A new session does not wait long for what others said a moment ago.
+        if (project && (await wait.isDone())) {
+          await outages.attempt(project, () => project.settle());
+        }
+        return await project?.addendum();
+      }),
     rulesUsed: (ids) => outages.attempt(noting, async () => await project?.markRulesUsed(ids)),
   };
 }

@@ -5,6 +5,8 @@ import { nowHere } from "../core/instant.ts";
 import {
   type MemoryEntry,
   type MemoryHit,
+  type MemoryHits,
+  type MemoryLag,
   type MemoryPage,
   type MemoryStats,
   type MemoryStore,
@@ -24,10 +26,12 @@ import type { SessionStore } from "../core/session-store.ts";
 import { withinTokens } from "../core/tokens.ts";
 import { NO_TRACES } from "../core/traces.ts";
 import type { Outages } from "../core/warn.ts";
-import { isMemoryBehind } from "../projections/log-projection.ts";
+import { isMemoryBehind, memoryLag } from "../projections/log-projection.ts";
+import type { ProjectionRunner } from "../projections/projection-runner.ts";
 import { newestFirst } from "../recall/newer-statements.ts";
 import { saidOnce, withoutInherited } from "./inherited-copies.ts";
 import type { MemoryAudit } from "./memory-audit.ts";
+import { MemoryWait } from "./memory-wait.ts";
 import {
   learningOf,
   memoryOf,
@@ -56,14 +60,17 @@ export type MemoryOptions = Pick<
 > &
   Pick<SessionOptions, "tracer">;
 
-/**
- * The operations of memory. `projected` resolves when memory has everything that the
- * log has for it.
- */
+interface Filled {
+  /** Resolves when memory has everything that the log has for it. */
+  projected(): Promise<void>;
+  readonly wait: MemoryWait;
+  readonly outages: Outages;
+}
+
+/** The operations of memory. */
 export function memoryOperations(
   options: MemoryOptions,
-  projected: () => Promise<void>,
-  outages: Outages,
+  { projected, wait, outages }: Filled,
 ): OpenMemory {
   const { tracer = NO_TRACES } = options;
   const store = memoryOf(options);
@@ -73,10 +80,15 @@ export function memoryOperations(
   const projectedIfPossible = () => outages.attempt(projected, projected);
   const markUsed = {};
 
-  async function upToDate(): Promise<MemoryStore> {
+  function opened(): MemoryStore {
     if (!store) throw new SessionError("SESSION_MEMORY_DISABLED");
-    await projectedIfPossible();
     return store;
+  }
+
+  async function upToDate(): Promise<MemoryStore> {
+    const memory = opened();
+    await projectedIfPossible();
+    return memory;
   }
 
   const sessions = options.stores?.sessions;
@@ -84,9 +96,9 @@ export function memoryOperations(
   async function search({
     maxTokens,
     ...request
-  }: Parameters<OpenMemory["searchMemory"]>[0]): Promise<readonly MemoryHit[]> {
+  }: Parameters<OpenMemory["searchMemory"]>[0]): Promise<MemoryHits> {
     const memory = requireSearchableMemory(options);
-    await projectedIfPossible();
+    const behind = await wait.lag();
     const query = await ofSource(request, sessions, options);
     const { limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT } = query;
     const at = request.at ?? nowHere();
@@ -101,7 +113,8 @@ export function memoryOperations(
       await outages.attempt(markUsed, async () => await knowledge?.markUsed(learned, now));
     }
     const kept = maxTokens === undefined ? hits : withinTokens(hits, maxTokens);
-    return await withSources(kept.map(asItIsNow), sessions, options);
+    const found = await withSources(kept.map(asItIsNow), sessions, options);
+    return withLag(found, behind);
   }
 
   return {
@@ -129,23 +142,20 @@ export function memoryOperations(
       return redactEntries(entries);
     },
     async memoryStats(request) {
-      const memory = await upToDate();
+      const memory = opened();
+      const behind = await wait.lag();
       const { sessionId, sessions: choice } = await ofSource(request, sessions, options);
-      if (sessionId === undefined) {
-        const stats = await (choice === undefined ? memory.stats() : statsOf(choice, memory));
-        return { ...stats, sessions: stats.sessions - (await countNoSessions(choice, memory)) };
-      }
-      if (choice === undefined) return await memory.stats({ sessionId });
-      return await statsOf({ only: [sessionId].filter(sessionTest(choice)) }, memory);
+      return { ...(await countedBy(memory, sessionId, choice)), ...given({ behind }) };
     },
     async addEntries(entries) {
-      const added = await (await upToDate()).add(entries);
+      // It needs nothing of the log.
+      const added = await opened().add(entries);
       // A search does not need it, and starts sooner without.
       const { countSecrets } = await import("../secrets/redact-secrets.ts");
       return { added, redacted: countSecrets(entries.map(({ content }) => content)) };
     },
     async addMemory(request) {
-      const store = await upToDate();
+      const store = opened();
       const { addedEntry } = await import("./edit-note.ts");
       const entry = addedEntry(request);
       return { id: entry.id, added: (await store.add([entry])) > 0 };
@@ -170,6 +180,11 @@ export function memoryOperations(
   };
 }
 
+/** What was found, with what memory lacks. */
+export function withLag(hits: readonly MemoryHit[], behind: MemoryLag | undefined): MemoryHits {
+  return behind ? Object.assign([...hits], { behind }) : hits;
+}
+
 /** A hit without what it and its neighbours said before they were edited. */
 function asItIsNow(hit: MemoryHit): MemoryHit {
   const now = ({ earlier: _, ...entry }: MemoryEntry) => entry;
@@ -191,6 +206,19 @@ async function auditOf(
   const { MemoryAudit: Audit } = await import("./memory-audit.ts");
   const { events, trash } = stores;
   return new Audit({ events, memory, trash }, memoryScope);
+}
+
+async function countedBy(
+  memory: MemoryStore,
+  sessionId: string | undefined,
+  choice: SessionChoice | undefined,
+): Promise<MemoryStats> {
+  if (sessionId === undefined) {
+    const stats = await (choice === undefined ? memory.stats() : statsOf(choice, memory));
+    return { ...stats, sessions: stats.sessions - (await countNoSessions(choice, memory)) };
+  }
+  if (choice === undefined) return await memory.stats({ sessionId });
+  return await statsOf({ only: [sessionId].filter(sessionTest(choice)) }, memory);
 }
 
 /** How many that are no sessions were counted as some. */
@@ -285,32 +313,53 @@ function wordsIn({ content, kind }: MemoryHit): string {
 
 const ARTICLES: ReadonlySet<string> = new Set(["", "a", "an", "the"]);
 
+/** Memory without a service. Close it before its stores: it may still fill memory. */
+export type MemoryAlone = OpenMemory & { close(): Promise<void> };
+
 /**
  * The same operations without a service, for a command that only works with memory. It loads
  * neither the agent nor the projections, unless the log has something that memory lacks.
  */
-export function openMemoryOperations(options: MemoryOptions): OpenMemory {
+export function openMemoryOperations(options: MemoryOptions): MemoryAlone {
+  let runner: Promise<ProjectionRunner | undefined> | undefined;
   let caughtUp: Promise<void> | undefined;
   const outages = outagesOf(options);
+  const { stores, memoryScope: scope = "all" } = options;
   const projected = () => {
-    caughtUp ??= catchUp(options, outages);
+    runner ??= runnerFor(options, outages);
+    caughtUp ??= runner.then((found) => found?.flush());
     return caughtUp;
   };
-  return memoryOperations(options, projected, outages);
+  const lag = async () => (stores ? await memoryLag(stores.events, scope) : undefined);
+  const wait = new MemoryWait({ projected, lag, outages });
+  return {
+    ...memoryOperations(options, { projected, wait, outages }),
+    close: async () => await (await runner?.catch(() => undefined))?.stop(),
+  };
 }
 
-async function catchUp(options: MemoryOptions, outages: Outages): Promise<void> {
+/** What fills memory; undefined when it has everything. */
+async function runnerFor(
+  options: MemoryOptions,
+  outages: Outages,
+): Promise<ProjectionRunner | undefined> {
   const { stores, memoryScope: scope = "all" } = options;
   const memory = memoryOf(options);
   const learning = learningOf(options);
-  if (!stores || !memory || !(await isMemoryBehind(stores.events, scope, learning?.store))) return;
-  const [{ ProjectionRunner }, { MemoryIndex }, { KnowledgeRecorder }, { ProjectKnowledge }] =
-    await Promise.all([
-      import("../projections/projection-runner.ts"),
-      import("../projections/memory-index.ts"),
-      import("../projections/knowledge-recorder.ts"),
-      import("../knowledge/project-knowledge.ts"),
-    ]);
+  if (!stores || !memory || !(await isMemoryBehind(stores.events, scope, learning?.store))) {
+    return undefined;
+  }
+  const [
+    { ProjectionRunner: Runner },
+    { MemoryIndex },
+    { KnowledgeRecorder },
+    { ProjectKnowledge },
+  ] = await Promise.all([
+    import("../projections/projection-runner.ts"),
+    import("../projections/memory-index.ts"),
+    import("../projections/knowledge-recorder.ts"),
+    import("../knowledge/project-knowledge.ts"),
+  ]);
   const { events } = stores;
   const projections = [
     new MemoryIndex(events, memory, { scope }),
@@ -318,7 +367,7 @@ async function catchUp(options: MemoryOptions, outages: Outages): Promise<void> 
       ? [new KnowledgeRecorder(events, new ProjectKnowledge(learning.store, learning, { memory }))]
       : []),
   ];
-  await new ProjectionRunner(events, projections, outages).flush();
+  return new Runner(events, projections, outages);
 }
 
 type Sources = Pick<SessionStore, "sources" | "withSource"> | undefined;

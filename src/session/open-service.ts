@@ -53,7 +53,7 @@ export function openService(options: SessionOptions): OpenedService {
 
 function compose(options: SessionOptions, user?: ServedUser) {
   const core = serviceCore(options, user);
-  const memory = memoryOperations(core.options, core.projected, core.outages);
+  const memory = memoryOperations(core.options, core);
   const toolsOf = sessionTools(core, memory);
   const knowledge = knowledgeOperations(core);
   const sessions = sessionOperations(core, knowledge);

@@ -99,13 +99,10 @@ interface Place {
 }
 
 /** What was said gets to memory in the background. Once it has all that left, it need not have the rest. */
-async function catchUp({ outages, projected }: ServiceCore, state: SessionState): Promise<void> {
+async function catchUp({ wait }: ServiceCore, state: SessionState): Promise<void> {
   const { compactions } = state;
   if (CAUGHT_UP.get(state) === compactions) return;
-  await outages.attempt(projected, async () => {
-    await projected();
-    CAUGHT_UP.set(state, compactions);
-  });
+  if (await wait.isDone()) CAUGHT_UP.set(state, compactions);
 }
 
 /** The sure records of the first place that has any. */

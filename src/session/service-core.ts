@@ -12,12 +12,14 @@ import type { AskModel } from "../knowledge/distill-with-model.ts";
 import { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 import { ApprovalIndex } from "../projections/approval-index.ts";
 import { KnowledgeRecorder } from "../projections/knowledge-recorder.ts";
+import { memoryLag } from "../projections/log-projection.ts";
 import { MemoryIndex } from "../projections/memory-index.ts";
 import { ProjectionRunner } from "../projections/projection-runner.ts";
 import { SessionFiles } from "../projections/session-files.ts";
 import { ApprovalDesk } from "./approval-desk.ts";
 import { Deletions } from "./deletions.ts";
 import { LiveSessions } from "./live-sessions.ts";
+import { MemoryWait } from "./memory-wait.ts";
 import { redactingStores } from "./redacting-stores.ts";
 import {
   learningOf,
@@ -63,6 +65,8 @@ export interface ServiceCore {
   readonly forgetting: ForgettingDeps;
   /** Resolves when all projections have what the log has for them. */
   projected(): Promise<void>;
+  /** The same for what need not have everything, and answers soon. */
+  readonly wait: MemoryWait;
   /** The service made of the parts. A turn that runs keeps it, so `forUser` finds it until the turn has ended. */
   service?: SessionService;
 }
@@ -102,6 +106,7 @@ export function serviceCore(given: SessionOptions, user?: ServedUser): ServiceCo
     alone: (id, end) => work.alone(id, end),
   });
   const projected = () => projections.flush();
+  const lag = () => memoryLag(events, options.memoryScope ?? "all");
   const desk = new ApprovalDesk(approvals, options.approvals ?? {}, outages);
   const work = new SessionWork(stores, { live, desk, projections });
   const trash = stores.trash && new Trash(stores.trash, options.keepDeletedDays);
@@ -131,6 +136,7 @@ export function serviceCore(given: SessionOptions, user?: ServedUser): ServiceCo
       projected,
     },
     projected,
+    wait: new MemoryWait({ projected, lag, outages }),
   };
 }
 

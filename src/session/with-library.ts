@@ -2,7 +2,7 @@ import { SessionError } from "../core/errors.ts";
 import { sumCleaned } from "../core/event.ts";
 import type { HistoryHit } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
-import type { MemoryHit, MemoryStats, ShownEntry } from "../core/memory-store.ts";
+import type { MemoryHits, MemoryLag, MemoryStats, ShownEntry } from "../core/memory-store.ts";
 import type {
   ForgetMemory,
   ListMemory,
@@ -16,6 +16,7 @@ import { group, requireArgument, requireOptions, service, text, whole } from "..
 import type { SessionService } from "../core/session-service.ts";
 import { withinTokens } from "../core/tokens.ts";
 import { warn, warnedOutages } from "../core/warn.ts";
+import { withLag } from "./memory-operations.ts";
 
 export interface LibraryOptions {
   /** Only the library's sessions of this folder. Default: all of them. */
@@ -248,6 +249,7 @@ function bothStats(own: MemoryStats, library: MemoryStats): MemoryStats {
     entries: own.entries + library.entries,
     sessions: own.sessions + library.sessions,
     textBytes: own.textBytes + library.textBytes,
+    ...given({ behind: bothLags(own.behind, library.behind) }),
   };
 }
 
@@ -273,17 +275,23 @@ function mergeSessions(
 }
 
 function bestOf(
-  own: readonly MemoryHit[],
-  library: readonly MemoryHit[],
+  own: MemoryHits,
+  library: MemoryHits,
   { limit, maxTokens }: Given<SearchMemory>,
   { memoryResults = SEARCH_LIMIT_DEFAULT }: LibraryOptions,
-): readonly MemoryHit[] {
+): MemoryHits {
   const known = new Set(own.map(idOf));
   const others = ofUser(library).filter(({ id }) => !known.has(id));
   // Scores mean the same in every store. Of equal ones, the project's come first.
   const hits = [...own, ...others].sort((one, other) => other.score - one.score);
   const best = hits.slice(0, limit ?? memoryResults);
-  return maxTokens === undefined ? best : withinTokens(best, maxTokens);
+  const kept = maxTokens === undefined ? best : withinTokens(best, maxTokens);
+  return withLag(kept, bothLags(own.behind, library.behind));
+}
+
+function bothLags(own: MemoryLag | undefined, other: MemoryLag | undefined) {
+  if (!own || !other) return own ?? other;
+  return { events: own.events + other.events, seconds: Math.max(own.seconds, other.seconds) };
 }
 
 /** The first of each, the second of each, and so on. */
@@ -315,10 +323,10 @@ function isNotFound(error: unknown): boolean {
 }
 
 /** What the library has. The project's results are worth something without it. */
-async function ifSearched<Found>(
+async function ifSearched<Found extends readonly unknown[]>(
   library: object,
-  search: () => Promise<readonly Found[]>,
-): Promise<readonly Found[]> {
+  search: () => Promise<Found>,
+): Promise<Found | readonly []> {
   const told = "The user-wide store was not searched.";
   return (await warnedOutages.attempt(library, search, told)) ?? [];
 }

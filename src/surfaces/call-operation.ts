@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { SessionError } from "../core/errors.ts";
 import type { Author } from "../core/event.ts";
 import { isObject } from "../core/fields.ts";
@@ -62,9 +63,17 @@ export function withAuthor(name: OperationName, request: unknown, author?: Autho
 
 /** A result as a JSON object, wrapped where `resultKey` says so. */
 export function wireResult(operation: Operation, result: unknown): Record<string, unknown> {
-  const { resultKey } = operation;
+  const { resultKey, beside } = operation;
   const wire = toWire(operation.result, result);
-  return resultKey ? { [resultKey]: wire ?? true } : (wire as Record<string, unknown>);
+  if (!resultKey) return wire as Record<string, unknown>;
+  const others = beside ? toWire(beside, fieldsOf(beside, result as object)) : {};
+  return { [resultKey]: wire ?? true, ...(others as object) };
+}
+
+/** The fields of an object that a schema has. */
+export function fieldsOf(schema: z.ZodObject, value: object): Record<string, unknown> {
+  const known = Object.entries(value).filter(([name]) => Object.hasOwn(schema.shape, name));
+  return Object.fromEntries(known);
 }
 
 /** A failure as JSON, the same on every surface. */

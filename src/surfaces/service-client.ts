@@ -21,7 +21,7 @@ import { requireOptions, SUBSCRIBE_OPTIONS, TURN_OPTIONS } from "../core/options
 import type { SessionService } from "../core/session-service.ts";
 import { harmlessListener } from "../core/warn.ts";
 import { errorFromWire, fromWire, toWire } from "../core/wire.ts";
-import type { WireError } from "./call-operation.ts";
+import { fieldsOf, type WireError } from "./call-operation.ts";
 
 /** The user that a request is for, if any. */
 export interface ForUser {
@@ -63,7 +63,12 @@ export function serviceOver(connection: ServiceConnection, by: ForUser = {}): Se
       throw errorFromWire(operation.request, SessionError.from(error));
     });
     if (operation.result === nothing) return undefined;
-    return fromWire(operation.result, operation.resultKey ? wire[operation.resultKey] : wire);
+    const { result, resultKey, beside } = operation;
+    if (resultKey === undefined) return fromWire(result, wire);
+    const { [resultKey]: list, ...others } = wire;
+    const found = fromWire(result, list);
+    if (!beside || !Array.isArray(found)) return found;
+    return Object.assign(found, fieldsOf(beside, fromWire(beside, others) as object));
   }
   const methods = (Object.keys(OPERATIONS) as OperationName[]).map((name) => [
     name,

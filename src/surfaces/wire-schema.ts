@@ -46,8 +46,10 @@ export function wireSchema(
 export function resultSchema({
   result,
   resultKey,
-}: Pick<Operation, "result" | "resultKey">): ObjectSchema {
+  beside,
+}: Pick<Operation, "result" | "resultKey" | "beside">): ObjectSchema {
   const value = result.type === "undefined" ? { const: true } : wireSchema(result, "output");
   if (resultKey === undefined) return value as ObjectSchema;
-  return { type: "object", properties: { [resultKey]: value }, required: [resultKey] };
+  const others = beside ? wireSchema(beside, "output").properties : {};
+  return { type: "object", properties: { [resultKey]: value, ...others }, required: [resultKey] };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { DurableEvent, NewEvent } from "../core/event.ts";
-import type { EventStore } from "../core/event-store.ts";
+import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import { FORGOTTEN } from "../core/message.ts";
 import { historySearchLaws } from "./history-search-laws.ts";
@@ -132,6 +132,25 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       );
       assert.deepEqual(counted, [0, 0, 1, 1, 2, 2, 0]);
       assert.equal(await store.turnsAt("unknown", 1), 0);
+    },
+  },
+  {
+    name: "the events after a position are counted",
+    async holds(open) {
+      const store = await open();
+      if (!store.backlog) return;
+      assert.deepEqual(await store.backlog(0), { events: 0, oldestMs: undefined });
+      await store.append("s", 0, [turn(0), prompt("one")]);
+      await store.append("other", 0, [prompt("elsewhere")]);
+      const [first, second, third] = await store.readAll(0, 10);
+      const behind = (one: PositionedEvent | undefined) => store.backlog?.(one?.position ?? 0);
+      const from = (events: number, one: PositionedEvent | undefined) => ({
+        events,
+        oldestMs: one?.stored.timestamp_ms,
+      });
+      assert.deepEqual(await store.backlog(0), from(3, first));
+      assert.deepEqual(await behind(first), from(2, second));
+      assert.deepEqual(await behind(third), from(0, undefined));
     },
   },
   {

@@ -98,6 +98,7 @@ const METHODS: Readonly<Record<string, Methods>> = {
     readKinds: ["s", ["compaction_completed"], { afterSeq: 0, toSeq: 10, limit: 5 }],
     turnsAt: ["s", 1],
     readAll: [0, 10],
+    backlog: [0],
     search: [{ query: "otter", limit: 5, sessionId: "s", fromTurn: 0, toTurn: 5, ...SAID }],
     checkpoint: ["p"],
     saveCheckpoint: ["p", 1],

@@ -10,7 +10,7 @@ import { plural } from "../render/amounts.ts";
 import { oneLine } from "../render/printable.ts";
 import { renderCompaction, renderContext, renderPins } from "../render/render-context.ts";
 import { renderCost } from "../render/render-cost.ts";
-import { renderMemoryHits, renderMemoryStats } from "../render/render-memory.ts";
+import { renderLag, renderMemoryHits, renderMemoryStats } from "../render/render-memory.ts";
 import { renderSessionList, roleName, shortId, shortIds } from "../render/render-sessions.ts";
 import { renderTable, type Style } from "../render/style.ts";
 import type { Completion, Conversation, SlashCommand } from "./conversation.ts";
@@ -96,6 +96,8 @@ const recallCommands: readonly SlashCommand[] = [
         );
       }
       const hits = await chat.service.searchMemory({ query: argument, limit: RESULTS_SHOWN });
+      const behind = renderLag(hits.behind, "rkat").trimEnd();
+      if (behind !== "") await chat.screen.note(behind);
       if (hits.length === 0) return await chat.screen.note("Nothing relevant in memory.");
       await chat.screen.say(renderMemoryHits(hits, chat.style, chat.terminal.stdout.columns));
     },

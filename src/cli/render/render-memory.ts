@@ -4,6 +4,7 @@ import { changedJson } from "../../core/json-values.ts";
 import type {
   MemoryEntry,
   MemoryHit,
+  MemoryLag,
   MemoryStats,
   OtherStatement,
   ScoreExplanation,
@@ -12,7 +13,7 @@ import type {
 import type { SearchMemory } from "../../core/operations/memory.ts";
 import type { Given } from "../../core/operations/parse-request.ts";
 import type { SourceView } from "../../core/session-source.ts";
-import { plural, thousands } from "./amounts.ts";
+import { plural, thousands, timeAgo } from "./amounts.ts";
 import { oneLine, printable } from "./printable.ts";
 import { renderFacts, renderTable, type Style } from "./style.ts";
 
@@ -67,6 +68,14 @@ export function renderMemoryStats(stats: MemoryStats, style: Style): string {
     ],
     style,
   );
+}
+
+/** The line for an answer of a memory that lacks some of the log; empty when it lacks nothing. */
+export function renderLag(behind: MemoryLag | undefined, rkat: string): string {
+  if (!behind) return "";
+  const { events, seconds } = behind;
+  const since = timeAgo(new Date(0).toISOString(), seconds * 1000);
+  return `Memory is behind: it lacks the last ${plural(events, "event")} of the log, the oldest from ${since}. It catches up by itself; \`${rkat} history search\` finds them now.\n`;
 }
 
 /** The text for a search without results: the searched places, and what to try next. */

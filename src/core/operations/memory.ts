@@ -7,6 +7,8 @@ import {
   type MemoryCheck,
   type MemoryEntry,
   type MemoryHit,
+  type MemoryHits,
+  type MemoryLag,
   type MemoryStats,
   type OtherStatement,
   type ShownEntry,
@@ -193,6 +195,8 @@ export const memoryHit = shape<MemoryHit>()({
   replacedBy: otherStatement.optional(),
 });
 
+const memoryLag = shape<MemoryLag>()({ events: count, seconds: count });
+
 export const memoryStats = shape<MemoryStats>()({
   entries: count,
   sessions: count,
@@ -200,6 +204,7 @@ export const memoryStats = shape<MemoryStats>()({
   index: z.string(),
   diskBytes: count.optional(),
   vectors: z.object({ embedder: z.string(), embedded: count, pending: count }).optional(),
+  behind: memoryLag.optional(),
 });
 
 const memoryAdded = shape<MemoryAdded>()({ id: z.string(), added: z.boolean() });
@@ -231,7 +236,11 @@ export const historyHit = shape<HistoryHit>()({
 
 /** Semantic memory, and the complete logs. */
 export interface MemoryOperations {
-  searchMemory(request: SearchMemory): Promise<readonly MemoryHit[]>;
+  /**
+   * Waits a second at most for memory to have what was said last. When it takes longer, `behind` of the result says
+   * what is missing.
+   */
+  searchMemory(request: SearchMemory): Promise<MemoryHits>;
   /** Adds a text to memory. Searches find it; it makes no rule. The same text is added once. */
   addMemory(request: AddMemory): Promise<MemoryAdded>;
   /**
@@ -257,6 +266,7 @@ export const MEMORY_OPERATIONS = {
     request: searchMemory,
     result: z.array(memoryHit),
     resultKey: "results",
+    beside: z.object({ behind: memoryLag.optional() }),
     rpc: "memory/search",
     http: { method: "GET", path: "/memory/search" },
     tool: "memory_search",
@@ -355,7 +365,7 @@ export const MEMORY_OPERATIONS = {
  * read and added is as through a service.
  */
 export interface OpenMemory {
-  searchMemory(request: Given<SearchMemory>): Promise<readonly MemoryHit[]>;
+  searchMemory(request: Given<SearchMemory>): Promise<MemoryHits>;
   addMemory(request: Given<AddMemory>): Promise<MemoryAdded>;
   editMemory(request: Given<EditMemory>): Promise<ShownEntry>;
   listMemory(request: Given<ListMemory>): Promise<readonly ShownEntry[]>;

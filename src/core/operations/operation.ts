@@ -27,6 +27,8 @@ export interface Operation {
   readonly result: z.ZodType;
   /** Wraps a result that is a list, or nothing: `{"sessions": […]}`, `{"archived": true}`. */
   readonly resultKey?: string;
+  /** Fields beside the list that `resultKey` names. In the code they are fields of the list, which may be missing. */
+  readonly beside?: z.ZodObject;
   /** JSON-RPC method. */
   readonly rpc: string;
   readonly http: { readonly method: "GET" | "POST" | "DELETE"; readonly path: string };

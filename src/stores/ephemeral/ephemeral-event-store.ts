@@ -2,14 +2,16 @@ import { checkMethods } from "../../core/checked-methods.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, NewEvent, StoredEvent } from "../../core/event.ts";
 import { jsonOf, plainEvent } from "../../core/event-shape.ts";
-import type {
-  EventStore,
-  HistoryHit,
-  HistoryQuery,
-  IndexedKind,
-  KindsRange,
-  PositionedEvent,
-  Redaction,
+import {
+  BACKLOG_MAX,
+  type Backlog,
+  type EventStore,
+  type HistoryHit,
+  type HistoryQuery,
+  type IndexedKind,
+  type KindsRange,
+  type PositionedEvent,
+  type Redaction,
 } from "../../core/event-store.ts";
 import { beginsTurn } from "../../core/turn.ts";
 import { searchHistory } from "../history/search-history.ts";
@@ -76,6 +78,11 @@ export class EphemeralEventStore implements EventStore {
       if (event) page.push(event);
     }
     return page;
+  }
+
+  async backlog(afterPosition: number): Promise<Backlog> {
+    const page = await this.readAll(afterPosition, BACKLOG_MAX);
+    return { events: page.length, oldestMs: page[0]?.stored.timestamp_ms };
   }
 
   async search(query: HistoryQuery): Promise<readonly HistoryHit[]> {

@@ -2,15 +2,17 @@ import { checkMethods } from "../../core/checked-methods.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { NewEvent, StoredEvent } from "../../core/event.ts";
 import { jsonOf, mendedEvent } from "../../core/event-shape.ts";
-import type {
-  EventStore,
-  HistoryHit,
-  HistoryQuery,
-  IndexedKind,
-  KindsRange,
-  PositionedEvent,
-  Redaction,
-  RepairedEvent,
+import {
+  BACKLOG_MAX,
+  type Backlog,
+  type EventStore,
+  type HistoryHit,
+  type HistoryQuery,
+  type IndexedKind,
+  type KindsRange,
+  type PositionedEvent,
+  type Redaction,
+  type RepairedEvent,
 } from "../../core/event-store.ts";
 import { isTime } from "../../core/instant.ts";
 import type { HeldLease } from "../../core/session-store.ts";
@@ -162,6 +164,16 @@ export class PostgresEventStore implements EventStore {
       const events = readableEvents(rows);
       if (events.length > 0 || rows.length === 0) return events;
     }
+  }
+
+  async backlog(afterPosition: number): Promise<Backlog> {
+    const counted = await this.#database.row<{ events: number; oldest: number | null }>(
+      await this.#inPartition(BACKLOG),
+      this.#namespace,
+      afterPosition,
+      BACKLOG_MAX,
+    );
+    return { events: counted?.events ?? 0, oldestMs: counted?.oldest ?? undefined };
   }
 
   async search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
@@ -341,6 +353,12 @@ const READ_ALL = `
     ) as page
   ) as sized
   where before < $4 order by position`;
+
+const BACKLOG = `
+  select count(*) as events, min(timestamp_ms) as oldest from (
+    select timestamp_ms from rkat.event as event join rkat.log on key = log
+    where event.namespace = $1 and log.namespace = $1 and position > $2 order by position limit $3
+  ) as behind`;
 
 const REPAIR = `
   update rkat.event as event set event = $5::text, stems = $6::text::tsvector,

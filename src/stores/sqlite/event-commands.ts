@@ -1,7 +1,14 @@
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, NewEvent } from "../../core/event.ts";
 import { eventJson, jsonOf, mendedEvent } from "../../core/event-shape.ts";
-import type { IndexedKind, KindsRange, Redaction, RepairedEvent } from "../../core/event-store.ts";
+import {
+  BACKLOG_MAX,
+  type Backlog,
+  type IndexedKind,
+  type KindsRange,
+  type Redaction,
+  type RepairedEvent,
+} from "../../core/event-store.ts";
 import { isTime } from "../../core/instant.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn } from "../../core/turn.ts";
@@ -122,6 +129,18 @@ export const eventCommands = {
       limit,
     );
     return page(rows, BATCH_MAX).events;
+  },
+
+  backlog(db: Connection, namespace: string, afterPosition: number): Backlog {
+    const counted = db.get<{ events: number; oldest: number | null }>(
+      `SELECT count(*) AS events, min(timestamp_ms) AS oldest FROM (
+         SELECT timestamp_ms FROM event CROSS JOIN log ON key = log
+         WHERE position > ? AND namespace = ? ORDER BY position LIMIT ?)`,
+      afterPosition,
+      namespace,
+      BACKLOG_MAX,
+    );
+    return { events: counted?.events ?? 0, oldestMs: counted?.oldest ?? undefined };
   },
 
   /** Makes events readable. Returns those that it changed, and where to go on. */

@@ -2,6 +2,7 @@ import { checkMethods } from "../../core/checked-methods.ts";
 import type { NewEvent, StoredEvent } from "../../core/event.ts";
 import { plainEvent } from "../../core/event-shape.ts";
 import type {
+  Backlog,
   EventStore,
   HistoryHit,
   HistoryQuery,
@@ -89,6 +90,10 @@ export class SqliteEventStore implements EventStore {
       if (events.length > 0 || rows.length === 0) return events;
       after = rows.at(-1)?.position ?? after;
     }
+  }
+
+  backlog(afterPosition: number): Promise<Backlog> {
+    return this.#database.run("backlog", this.#namespace, afterPosition);
   }
 
   search(query: HistoryQuery): Promise<readonly HistoryHit[]> {

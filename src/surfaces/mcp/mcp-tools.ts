@@ -69,6 +69,7 @@ type ToolOperation = Pick<
   | "request"
   | "result"
   | "resultKey"
+  | "beside"
   | "effect"
   | "streams"
   | "needs"

@@ -81,7 +81,8 @@ async function runTool(
   requireNoSystemMessages(operation, args);
   if (isSearch(operation) && meta[WHOLE_META] !== true) {
     const found = await callOperation(service, operation, withSearchDefault(args));
-    return withinSearchBudget(found.results as never, args);
+    const { results, ...beside } = found;
+    return { ...withinSearchBudget(results as never, args), ...beside };
   }
   if (!(OPERATIONS[operation] as Operation).streams) {
     const request = withAuthor(operation, args, "model");

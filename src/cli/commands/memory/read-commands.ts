@@ -12,9 +12,14 @@ import { toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural, thousands } from "../../render/amounts.ts";
 import { renderSources } from "../../render/render-history.ts";
-import { memoryJson, renderMemoryEntries, renderMemoryStats } from "../../render/render-memory.ts";
+import {
+  memoryJson,
+  renderLag,
+  renderMemoryEntries,
+  renderMemoryStats,
+} from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
-import { printJson, printPlaces } from "../../terminal/print.ts";
+import { printJson, printPlaces, printText } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { findExisting } from "../find-session.ts";
 import {
@@ -68,7 +73,7 @@ export function listCommand(memory: Command, context: CliContext): void {
 
 /** `rkat memory stats`. */
 export function statsCommand(memory: Command, context: CliContext): void {
-  const { stdout, env } = context.terminal;
+  const { stdout, stderr, env } = context.terminal;
   const stats = memory
     .command("stats")
     .description("how much is in memory")
@@ -78,6 +83,7 @@ export function statsCommand(memory: Command, context: CliContext): void {
   addSourceFlags(stats).action(async ({ json, ...flags }: StatsFlags) => {
     await withFilteredMemory(context, stats, flags, async (operations, filters) => {
       const found = await operations.memoryStats(filters);
+      await printText(stderr, renderLag(found.behind, context.rkat));
       if (json) return await printJson(stdout, memoryJson(found));
       await stdout.write(renderMemoryStats(found, styleFor(stdout, env)));
     });

@@ -6,7 +6,12 @@ import { readClock } from "../../../core/instant.ts";
 import type { OpenMemory } from "../../../core/operations/memory.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
-import { memoryJson, renderMemoryHits, renderNothingFound } from "../../render/render-memory.ts";
+import {
+  memoryJson,
+  renderLag,
+  renderMemoryHits,
+  renderNothingFound,
+} from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
 import type { Checked } from "../../terminal/input-file.ts";
 import { printJson, printPlaces, printText } from "../../terminal/print.ts";
@@ -97,6 +102,7 @@ async function searchOnce(
     ...options,
     query: queries.length === 1 ? only : queries,
   });
+  await printText(stderr, renderLag(hits.behind, rkat));
   if (json) return await printJson(stdout, memoryJson(hits));
   if (hits.length > 0) {
     return await printPlaces(stdout, renderMemoryHits(hits, styleFor(stdout, env), stdout.columns));
@@ -116,8 +122,9 @@ async function searchMany(
   const queries = await Array.fromAsync(readJsonLines(file, terminal, checkQuery));
   for (const { id, text, at } of queries) {
     const asked = { ...options, query: text, ...given({ at: at ?? options.at }) };
-    const results = memoryJson(await memory.searchMemory(asked));
-    await terminal.stdout.write(`${JSON.stringify({ id, results })}\n`);
+    const hits = await memory.searchMemory(asked);
+    const found = { id, results: memoryJson(hits), ...given({ behind: hits.behind }) };
+    await terminal.stdout.write(`${JSON.stringify(found)}\n`);
   }
 }
 

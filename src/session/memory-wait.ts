@@ -1,0 +1,65 @@
+import type { MemoryLag } from "../core/memory-store.ts";
+import type { Outages } from "../core/warn.ts";
+
+/** How long a search waits for what was said last. With that, almost every search has all of it. */
+const WAIT_MS = 1000;
+
+interface WaitedFor {
+  /** Resolves when memory has everything that the log has for it. It may take minutes. */
+  projected(): Promise<void>;
+  /** What memory lacks now. */
+  lag(): Promise<MemoryLag | undefined>;
+  readonly outages: Outages;
+}
+
+/**
+ * Waits until memory has what was said, but not long: a search answers with what is there.
+ *
+ *     little is missing       the search waits, and has all of it
+ *     much is missing         it waits a second; searches after it do not wait, until that work is done
+ *     filling memory fails    it answers with what is there, on a full disk for example
+ */
+export class MemoryWait {
+  readonly #waited: WaitedFor;
+  /** Work for which somebody has waited in vain. */
+  #late: Promise<unknown> | undefined;
+
+  constructor(waited: WaitedFor) {
+    this.#waited = waited;
+  }
+
+  /** Returns whether memory has everything now. */
+  async isDone(): Promise<boolean> {
+    if (this.#late) return false;
+    const { projected, outages } = this.#waited;
+    const work = outages.attempt(projected, async () => {
+      await projected();
+      return true;
+    });
+    const done = await firstOf(work, WAIT_MS);
+    if (done !== "late") return done === true;
+    this.#late = work.finally(() => {
+      this.#late = undefined;
+    });
+    return false;
+  }
+
+  /** Returns what memory lacks after the wait; undefined when it has everything. */
+  async lag(): Promise<MemoryLag | undefined> {
+    if (await this.isDone()) return undefined;
+    const { lag, outages } = this.#waited;
+    return await outages.attempt(lag, lag);
+  }
+}
+
+async function firstOf<Result>(work: Promise<Result>, ms: number): Promise<Result | "late"> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<"late">((resolve) => {
+    timer = setTimeout(() => resolve("late"), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,145 @@
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import type { NewEvent } from "../src/core/event.ts";
+import { newId } from "../src/core/ids.ts";
+import { Outages } from "../src/core/warn.ts";
+import { createSessionService, ephemeralStores, type SessionService } from "../src/index.ts";
+import { ProjectionRunner } from "../src/projections/projection-runner.ts";
+import { sqliteStores } from "../src/sqlite.ts";
+import { scriptedModel } from "../src/testing.ts";
+import { Project } from "./support/rkat-process.ts";
+import { overJsonRpc, overMcp, overRest } from "./support/surfaces.ts";
+
+/** Stores whose memory takes no more entries until `open` is called. */
+function gated() {
+  const stores = ephemeralStores();
+  const { memory } = stores;
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const add: typeof memory.add = async (entries, log) => {
+    // What is added by hand waits for nothing.
+    if (entries.some(({ sessionId }) => sessionId !== "added")) await gate;
+    return await memory.add(entries, log);
+  };
+  return { stores: { ...stores, memory: overMemory(memory, { add }) }, open };
+}
+
+function overMemory<Memory extends object>(memory: Memory, methods: Partial<Memory>): Memory {
+  return new Proxy(memory, {
+    get(target, name) {
+      const method = Reflect.get(methods, name) ?? Reflect.get(target, name);
+      return typeof method === "function" ? method.bind(target) : method;
+    },
+  });
+}
+
+function at(event: NewEvent["event"]): NewEvent {
+  return { event_id: newId(), timestamp_ms: Date.now() - 60_000, event };
+}
+
+const SAID: readonly NewEvent[] = [
+  at({
+    type: "session_created",
+    session_id: "s",
+    settings: { model: "m", memory: true, knowledge: true, labels: {} },
+  }),
+  at({ type: "run_started", session_id: "s", prompt: "The staging server listens on port 4310." }),
+];
+
+const ASKED = { query: "the port of the staging server" };
+
+// Over a second, because it waits as long as a search waits for memory.
+test("a search answers with what is there, and says on every surface what memory lacks", async () => {
+  const { stores, open } = gated();
+  onTestFinished(open);
+  await stores.events.append("s", 0, SAID);
+  const service = createSessionService({ model: scriptedModel([]), stores });
+  await service.addMemory({ content: "The staging server is in Berlin." });
+  const opened = { service, close: async () => {} };
+  const surfaces: Readonly<Record<string, SessionService>> = {
+    sdk: service,
+    rpc: overJsonRpc(opened),
+    rest: await overRest(opened),
+    mcp: await overMcp(opened, "modern"),
+    "earlier mcp": await overMcp(opened, "legacy"),
+  };
+  const expected = { events: 2, seconds: expect.any(Number) };
+  for (const [name, surface] of Object.entries(surfaces)) {
+    const hits = await surface.searchMemory(ASKED);
+    expect(hits.behind, name).toEqual(expected);
+    expect(hits.behind?.seconds, name).toBeGreaterThanOrEqual(60);
+    expect(
+      hits.map(({ content }) => content),
+      name,
+    ).toEqual(["The staging server is in Berlin."]);
+    expect((await surface.memoryStats({})).behind, name).toEqual(expected);
+  }
+  open();
+  await expect.poll(async () => (await service.searchMemory(ASKED)).behind).toBeUndefined();
+  for (const [name, surface] of Object.entries(surfaces)) {
+    const hits = await surface.searchMemory(ASKED);
+    expect(hits.behind, name).toBeUndefined();
+    expect(
+      hits.map(({ content }) => content),
+      name,
+    ).toContain("The staging server listens on port 4310.");
+  }
+});
+
+test("a turn does not wait for a memory that is far behind", async () => {
+  const { stores, open } = gated();
+  onTestFinished(open);
+  const service = createSessionService({
+    model: scriptedModel(["It is up."]),
+    stores,
+    recallFrom: "project",
+  });
+  await stores.events.append("s", 0, SAID);
+  const { sessionId } = await service.createSession({ memory: true });
+  const first = await service.startTurn({ sessionId, prompt: "Is the staging server up?" });
+  expect(first.text).toBe("It is up.");
+});
+
+test("the command says in a line that memory is behind", async () => {
+  const project = await Project.open();
+  await project.rkat(["memory", "add", "The staging server is in Berlin."]);
+  const path = `${project.folder}/.rkat/rkat.db`;
+  const stores = sqliteStores({ path });
+  await stores.events.append("s", 0, SAID);
+  await stores.close();
+  const database = new DatabaseSync(path);
+  database.exec(
+    "CREATE TRIGGER full BEFORE INSERT ON memory_entry BEGIN SELECT RAISE(ABORT, 'full'); END",
+  );
+  database.close();
+  const { stdout, stderr } = await project.rkat(["memory", "search", "staging server"]);
+  expect(stdout).toContain("in Berlin");
+  expect(stderr).toMatch(/Memory is behind: it lacks the last 2 events of the log/);
+});
+
+test("a process that closes does not fill memory for minutes, and says what is left", async () => {
+  const { events } = ephemeralStores();
+  await events.append("s", 0, [...SAID, ...SAID.slice(1), ...SAID.slice(1)]);
+  let position = 0;
+  const slow = {
+    name: "slow",
+    position: async () => position,
+    apply: async (batch: readonly { readonly position: number }[]) => {
+      await sleep(30);
+      position = batch.at(-1)?.position ?? position;
+    },
+  };
+  const told: unknown[] = [];
+  const outages = new Outages((error) => told.push(error));
+  await new ProjectionRunner(events, [slow], outages, { batch: 1, closeMs: 10 }).close();
+  expect(position).toBeLessThan(4);
+  expect(told).toEqual([
+    expect.stringMatching(/^Memory, and what else .* lacks what was said since/),
+  ]);
+  await new ProjectionRunner(events, [slow], outages).close();
+  expect(position).toBe(4);
+  expect(told).toHaveLength(1);
+});
