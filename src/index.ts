@@ -308,6 +308,7 @@ export { SimpleMemoryStore } from "./stores/ephemeral/simple-memory-store.ts";
 
 export type { ApprovalStore } from "./core/approval.ts";
 export type {
+  Backlog,
   EventStore,
   HistoryHit,
   HistoryQuery,
