@@ -3,7 +3,7 @@
 import { openHostService } from "./app/host-service.ts";
 import { type HostMemoryOptions, hostMemory } from "./app/host-windows.ts";
 import { SessionError } from "./core/errors.ts";
-import { group, HOST as OPTIONS, requireOptions, withFields } from "./core/options.ts";
+import { group, HOST as OPTIONS, object, requireOptions } from "./core/options.ts";
 import type { Stores } from "./core/stores.ts";
 import {
   type LangChainMiddlewareOptions,
@@ -61,7 +61,7 @@ const HOST = "langgraph-store";
  * @throws SessionError `INVALID_PARAMS`
  */
 export function rkatStore(options: RkatStoreOptions): RkatStore {
-  requireOptions("rkatStore", withFields({}), options);
+  requireOptions("rkatStore", object({}), options);
   const { stores } = options;
   const memory = stores?.memory;
   if (!memory) {

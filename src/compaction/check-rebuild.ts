@@ -8,12 +8,12 @@ import {
   group,
   is,
   listOf,
+  object,
   positions,
   record,
   requireArgument,
   requireOptions,
   text,
-  withFields,
 } from "../core/options.ts";
 import { withShortenedOutput } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
@@ -45,10 +45,12 @@ export function describeViolation(violation: Violation): string {
 }
 
 const list = listOf(anything);
-const RESULT = withFields(
-  { messages: listOf(record), discarded: listOf(record), discardedAt: list, shortened: list },
-  ["messages", "discarded", "discardedAt", "shortened"],
-);
+const RESULT = object({
+  messages: listOf(record),
+  discarded: listOf(record),
+  discardedAt: list,
+  shortened: list,
+});
 
 const CONSTRAINTS = group({
   pinned: positions,

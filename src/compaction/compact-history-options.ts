@@ -10,9 +10,9 @@ import {
   group,
   is,
   listOf,
+  object,
   shown,
   someText,
-  withFields,
 } from "../core/options.ts";
 import { type CostOutlook, OUTLOOK } from "./expected-cost.ts";
 import type { ContinuedRequest, Summarize } from "./write-summary.ts";
@@ -112,10 +112,7 @@ export const COMPACT_HISTORY_OPTIONS = group({
   model: someText,
   superseded: anything,
   opaqueTokens: is("a Map", (value) => value instanceof Map),
-  continues: withFields({ messages: listOf(is("a message", isMessage)), toolTokens: amount }, [
-    "messages",
-    "toolTokens",
-  ]),
+  continues: object({ messages: listOf(is("a message", isMessage)), toolTokens: amount }),
   outlook: OUTLOOK,
   bare: flag,
   signal: is("an AbortSignal", (value) => value instanceof AbortSignal),

@@ -4,14 +4,7 @@ import {
   summaryMessage as ofSummary,
   type UserMessage,
 } from "../core/message.ts";
-import {
-  type Check,
-  flag,
-  reading,
-  requireArgument,
-  someText,
-  withFields,
-} from "../core/options.ts";
+import { type Check, flag, object, reading, requireArgument, someText } from "../core/options.ts";
 import {
   type LoggedSource,
   passesSource as passes,
@@ -102,10 +95,8 @@ export function smartFallbackSummary(messages: readonly Message[], bytesMax?: nu
   });
 }
 
-const SOURCE = withFields({ agent: someText, project: someText, branch: someText }, ["agent"]);
-const FILTER = withFields({ own: flag, agent: someText, project: someText, branch: someText }, [
-  "own",
-]);
+const SOURCE = object({ agent: someText, "project?": someText, "branch?": someText });
+const FILTER = object({ own: flag, "agent?": someText, "project?": someText, "branch?": someText });
 
 /** Whether a session with this source passes. @throws SessionError `INVALID_PARAMS` */
 export function passesSource(source: LoggedSource | undefined, filter: SourceFilter): boolean {

@@ -1,5 +1,5 @@
 import { requireArguments } from "./options.ts";
-import { type Arguments, STORE_METHODS } from "./store-arguments.ts";
+import { STORE_METHODS } from "./store-arguments.ts";
 
 /** Methods that return something to read or a function instead of a promise: they throw at once. */
 const AT_ONCE: ReadonlySet<string> = new Set(["read of events", "watch of events"]);
@@ -14,15 +14,15 @@ export function checkedMethod<Method extends (...args: never[]) => unknown>(
   if (!named) return method;
   const of = `${store}.${name}()`;
   const throwsAtOnce = AT_ONCE.has(`${name} of ${store}`);
-  function checked(this: unknown, ...args: never[]) {
+  const checked = function (this: unknown, ...args: never[]) {
     try {
-      requireArguments(of, named as Arguments, args);
+      requireArguments(of, named, args);
     } catch (error) {
       if (throwsAtOnce) throw error;
       return Promise.reject(error);
     }
     return method.apply(this, args);
-  }
+  };
   return checked as Method;
 }
 

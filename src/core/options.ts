@@ -129,12 +129,24 @@ function kindOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }
 
-/** The same for objects that may have other fields too, such as those of a class. */
-export function withFields(fields: Checks, required: readonly string[] = []): Check {
+/**
+ * An object with these fields, which may have others too, such as those of a class. A field may be left out if its name
+ * ends in `?` here: `object({ id: text, "dimensions?": whole(1) })`.
+ */
+export function object(fields: Checks): Check {
+  const named = Object.entries(fields).map(([name, check]) => [nameOf(name), check] as const);
+  return withFields(Object.fromEntries(named), Object.keys(fields));
+}
+
+function withFields(fields: Checks, required: readonly string[]): Check {
   return (value) =>
     typeof value === "object" && value !== null
       ? fieldsOf(fields, required, value as Readonly<Record<string, unknown>>)
       : wrong(`it has to be an object, and is ${shown(value)}`);
+}
+
+function nameOf(name: string): string {
+  return name.endsWith("?") ? name.slice(0, -1) : name;
 }
 
 function fieldsOf(
@@ -163,16 +175,11 @@ export function requireOptions(of: string, check: Check, given: unknown): void {
  *
  * @throws SessionError `INVALID_PARAMS`, which names each argument and what is allowed
  */
-export function requireArguments(
-  of: string,
-  named: readonly (readonly [name: string, check: Check])[],
-  given: readonly unknown[],
-): void {
+export function requireArguments(of: string, named: Checks, given: readonly unknown[]): void {
   const check: Check = () =>
-    named.flatMap(([name, check], at) => {
-      const isOptional = name.endsWith("?");
-      if (given[at] === undefined && isOptional) return [];
-      return under(isOptional ? name.slice(0, -1) : name, check(given[at]));
+    Object.entries(named).flatMap(([name, check], at) => {
+      if (given[at] === undefined && name !== nameOf(name)) return [];
+      return under(nameOf(name), check(given[at]));
     });
   requireRight("arguments", of, check, given);
 }
@@ -250,16 +257,10 @@ export const model: Check = (value) => {
   if (typeof given.doStream === "function" || typeof given.modelId === "string") {
     return wrong("it is a model of the AI SDK. Give it as fromAiSdk(model), of rkat/ai-sdk");
   }
-  return withFields({ id: text, contextWindow: positive, stream: callback }, ["id", "stream"])(
-    value,
-  );
+  return object({ id: text, "contextWindow?": positive, stream: callback })(value);
 };
 
-const definition = withFields({ name: text, description: someText, input_schema: record }, [
-  "name",
-  "description",
-  "input_schema",
-]);
+const definition = object({ name: text, description: someText, input_schema: record });
 
 const TOOL: Checks = {
   definition,
@@ -296,10 +297,12 @@ function isOfAiSdk(value: unknown): boolean {
 const eventStore = having("append", "lastSeq", "read", "readAll", "search");
 const sessionStore = having("save", "load", "list", "delete", "acquire", "release");
 export const memoryStore = having("add", "search", "read", "list", "stats", "delete");
-export const stores = withFields(
-  { events: eventStore, sessions: sessionStore, memory: memoryStore, forUser: callback },
-  ["events", "sessions"],
-);
+export const stores = object({
+  events: eventStore,
+  sessions: sessionStore,
+  "memory?": memoryStore,
+  "forUser?": callback,
+});
 
 /** Compaction, beside its numbers, which its own table checks. */
 export const COMPACTION: Checks = {
@@ -338,7 +341,7 @@ export const HOST: Checks = {
 
 /** A service of rkat, or a client of one. */
 export const service = having("createSession", "startTurn", "read", "capabilities", "close");
-export const embedder = withFields({ id: text, dimensions: whole(1), embed: callback }, ["embed"]);
+export const embedder = object({ "id?": text, "dimensions?": whole(1), embed: callback });
 
 const allowedCalls = group({ tool: text, command: someText }, ["tool"]);
 

@@ -15,6 +15,7 @@ import {
   is,
   json,
   listOf,
+  object,
   oneOf,
   record,
   recordOf,
@@ -23,19 +24,15 @@ import {
   text,
   unless,
   whole,
-  withFields,
 } from "./options.ts";
 
-/** The arguments of a method, in their order. A name that ends in `?` may be left out. */
-export type Arguments = readonly (readonly [name: string, check: Check])[];
-
-/** The methods of a store that take arguments. */
-type StoreMethods = Readonly<Record<string, Arguments>>;
+/** The methods of a store that take arguments, with these in their order. A name that ends in `?` may be left out. */
+type StoreMethods = Readonly<Record<string, Checks>>;
 
 const texts = listOf(someText);
 const limit = whole(0);
 const time = is("a time in milliseconds", Number.isFinite);
-const span = withFields({ from: time, to: time }, ["from", "to"]);
+const span = object({ from: time, to: time });
 
 /** Exactly one of these fields: what is deleted is never "all" for a misspelt name. */
 function eitherOf(one: Checks, other: Checks): Check {
@@ -52,14 +49,10 @@ function eitherOf(one: Checks, other: Checks): Check {
   };
 }
 
-const owner = withFields({ id: text, host: someText, pid: time }, ["id", "host", "pid"]);
-const held = withFields({ key: text, owner }, ["key", "owner"]);
+const owner = object({ id: text, host: someText, pid: time });
+const held = object({ key: text, owner });
 /** What is in the event, the log checks by the schema that reads it again. */
-const event = withFields({ event_id: text, timestamp_ms: time, event: record }, [
-  "event_id",
-  "timestamp_ms",
-  "event",
-]);
+const event = object({ event_id: text, timestamp_ms: time, event: record });
 const sessionChoice = eitherOf({ only: texts }, { except: texts });
 const moment = is(
   "a time in ISO 8601",
@@ -68,75 +61,40 @@ const moment = is(
 const said = { since: moment, until: moment, sessions: sessionChoice } as const;
 
 const EVENTS: StoreMethods = {
-  append: [
-    ["sessionId", text],
-    ["lastSeq", whole(0)],
-    ["events", listOf(event)],
-    ["held?", held],
-  ],
-  lastSeq: [["sessionId", someText]],
-  read: [
-    ["sessionId", someText],
-    ["afterSeq", whole(0)],
-    ["toSeq?", unless(Infinity, whole(0))],
-  ],
-  readKinds: [
-    ["sessionId", someText],
-    ["kinds", listOf(oneOf(...INDEXED_KINDS))],
-    [
-      "range",
-      withFields({ afterSeq: whole(0), toSeq: whole(0), limit }, ["afterSeq", "toSeq", "limit"]),
-    ],
-  ],
-  turnsAt: [
-    ["sessionId", someText],
-    ["seq", whole(0)],
-  ],
-  readAll: [
-    ["afterPosition", whole(0)],
-    ["limit", limit],
-  ],
-  backlog: [["afterPosition", whole(0)]],
-  search: [
-    [
-      "query",
-      group(
-        {
-          query: someText,
-          limit,
-          sessionId: someText,
-          fromTurn: whole(0),
-          toTurn: unless(Infinity, whole(0)),
-          ...said,
-        },
-        ["query", "limit"],
-      ),
-    ],
-  ],
-  checkpoint: [["projection", text]],
-  saveCheckpoint: [
-    ["projection", text],
-    ["position", whole(0)],
-  ],
-  delete: [["sessionId", someText]],
-  redact: [
-    ["sessionId", text],
-    ["lastSeq", whole(0)],
-    [
-      "redactions",
-      listOf(
-        withFields({ seq: whole(1), event: withFields({ type: text }, ["type"]) }, [
-          "seq",
-          "event",
-        ]),
-      ),
-    ],
-    ["told", event],
-  ],
-  watch: [
-    ["sessionId", someText],
-    ["listener", callback],
-  ],
+  append: { sessionId: text, lastSeq: whole(0), events: listOf(event), "held?": held },
+  lastSeq: { sessionId: someText },
+  read: { sessionId: someText, afterSeq: whole(0), "toSeq?": unless(Infinity, whole(0)) },
+  readKinds: {
+    sessionId: someText,
+    kinds: listOf(oneOf(...INDEXED_KINDS)),
+    range: object({ afterSeq: whole(0), toSeq: whole(0), limit }),
+  },
+  turnsAt: { sessionId: someText, seq: whole(0) },
+  readAll: { afterPosition: whole(0), limit },
+  backlog: { afterPosition: whole(0) },
+  search: {
+    query: group(
+      {
+        query: someText,
+        limit,
+        sessionId: someText,
+        fromTurn: whole(0),
+        toTurn: unless(Infinity, whole(0)),
+        ...said,
+      },
+      ["query", "limit"],
+    ),
+  },
+  checkpoint: { projection: text },
+  saveCheckpoint: { projection: text, position: whole(0) },
+  delete: { sessionId: someText },
+  redact: {
+    sessionId: text,
+    lastSeq: whole(0),
+    redactions: listOf(object({ seq: whole(1), event: object({ type: text }) })),
+    told: event,
+  },
+  watch: { sessionId: someText, listener: callback },
 };
 
 /** What is saved has to be what a list reads again: one wrong snapshot would refuse the whole list. */
@@ -153,43 +111,27 @@ function plain(value: unknown): unknown {
 }
 
 const SESSIONS: StoreMethods = {
-  save: [
-    ["snapshot", snapshot],
-    ["held?", held],
-  ],
-  load: [["sessionId", someText]],
-  list: [
-    [
-      "query",
-      group({
-        limit,
-        offset: limit,
-        labels: recordOf(someText),
-        includeArchived: flag,
-        archivedBefore: time,
-        idPrefix: someText,
-        source: record,
-      }),
-    ],
-  ],
-  delete: [["sessionId", someText]],
-  sources: [["sessionIds", texts]],
-  withSource: [
-    ["filter", record],
-    ["passing", flag],
-  ],
-  acquire: [
-    ["key", text],
-    ["owner", owner],
-    ["ttlMs", whole(1)],
-  ],
-  release: [
-    ["key", text],
-    ["owner", owner],
-  ],
-  askToStop: [["key", text]],
-  askedToStop: [["owner", owner]],
-  leases: [["limit", whole(0)]],
+  save: { snapshot, "held?": held },
+  load: { sessionId: someText },
+  list: {
+    query: group({
+      limit,
+      offset: limit,
+      labels: recordOf(someText),
+      includeArchived: flag,
+      archivedBefore: time,
+      idPrefix: someText,
+      source: record,
+    }),
+  },
+  delete: { sessionId: someText },
+  sources: { sessionIds: texts },
+  withSource: { filter: record, passing: flag },
+  acquire: { key: text, owner, ttlMs: whole(1) },
+  release: { key: text, owner },
+  askToStop: { key: text },
+  askedToStop: { owner },
+  leases: { limit: whole(0) },
 };
 
 const memoryFilter = {
@@ -200,96 +142,74 @@ const memoryFilter = {
 } as const;
 const questions: Check = (value) => (Array.isArray(value) ? texts(value) : someText(value));
 const watch = group({ signal, onProgress: callback });
-const marks = {
-  pinned: oneOf(true),
-  earlier: listOf(
-    withFields({ id: text, content: someText, until: someText }, ["id", "content", "until"]),
-  ),
-};
+const pinned = oneOf(true);
+const earlier = listOf(object({ id: text, content: someText, until: someText }));
 const MEMORY: StoreMethods = {
-  add: [
-    [
-      "entries",
-      listOf(
-        withFields(
-          {
-            id: text,
-            content: someText,
-            sessionId: text,
-            turn: unless(null, whole(0)),
-            kind: oneOf(...MEMORY_KINDS),
-            time: someText,
-            role: someText,
-            speaker: someText,
-            source: span,
-            ...marks,
-          },
-          ["id", "content", "sessionId", "turn", "kind"],
-        ),
-      ),
-    ],
-    ["log?", record],
-  ],
-  search: [
-    [
-      "query",
-      group(
-        {
-          ...memoryFilter,
-          query: questions,
-          limit,
-          at: someText,
-          minScore: time,
-          bestScore: time,
-          neighbours: whole(0),
-          explain: flag,
-        },
-        ["query", "limit"],
-      ),
-    ],
-  ],
-  read: [["ids", texts]],
-  list: [["page", group({ ...memoryFilter, limit, after: someText, marked: flag }, ["limit"])]],
-  mark: [
-    ["id", text],
-    ["marks", group(marks)],
-  ],
-  stats: [["of?", group({ sessionId: someText }, ["sessionId"])]],
-  delete: [["which", eitherOf({ ids: texts }, { sessionId: someText })]],
-  verify: [["watch?", watch]],
-  reindex: [["watch?", watch]],
+  add: {
+    entries: listOf(
+      object({
+        id: text,
+        content: someText,
+        sessionId: text,
+        turn: unless(null, whole(0)),
+        kind: oneOf(...MEMORY_KINDS),
+        "time?": someText,
+        "role?": someText,
+        "speaker?": someText,
+        "source?": span,
+        "pinned?": pinned,
+        "earlier?": earlier,
+      }),
+    ),
+    "log?": record,
+  },
+  search: {
+    query: group(
+      {
+        ...memoryFilter,
+        query: questions,
+        limit,
+        at: someText,
+        minScore: time,
+        bestScore: time,
+        neighbours: whole(0),
+        explain: flag,
+      },
+      ["query", "limit"],
+    ),
+  },
+  read: { ids: texts },
+  list: { page: group({ ...memoryFilter, limit, after: someText, marked: flag }, ["limit"]) },
+  mark: { id: text, marks: group({ pinned, earlier }) },
+  stats: { "of?": group({ sessionId: someText }, ["sessionId"]) },
+  delete: { which: eitherOf({ ids: texts }, { sessionId: someText }) },
+  verify: { "watch?": watch },
+  reindex: { "watch?": watch },
 };
 
 const approvals = listOf(
-  withFields(
-    {
-      approvalId: text,
-      sessionId: text,
-      toolUseId: someText,
-      tool: someText,
-      args: json,
-      goal: someText,
-      requestedAt: someText,
-      mayAnswer: listOf(oneOf("user", "model")),
-    },
-    ["approvalId", "sessionId", "toolUseId", "tool", "goal", "requestedAt"],
-  ),
+  object({
+    approvalId: text,
+    sessionId: text,
+    toolUseId: someText,
+    tool: someText,
+    "args?": json,
+    goal: someText,
+    requestedAt: someText,
+    "mayAnswer?": listOf(oneOf("user", "model")),
+  }),
 );
 const APPROVALS: StoreMethods = {
-  add: [["approvals", approvals]],
-  replace: [["approvals", approvals]],
-  list: [["of", group({ sessionId: someText })]],
-  answer: [
-    ["approvalId", someText],
-    ["sessionId", someText],
-    ["answer", approvalAnswer],
-  ],
-  answers: [["approvalIds", texts]],
-  remove: [["which", eitherOf({ approvalIds: texts }, { sessionId: someText })]],
+  add: { approvals },
+  replace: { approvals },
+  list: { of: group({ sessionId: someText }) },
+  answer: { approvalId: someText, sessionId: someText, answer: approvalAnswer },
+  answers: { approvalIds: texts },
+  remove: { which: eitherOf({ approvalIds: texts }, { sessionId: someText }) },
 };
 
 const kind = oneOf(...KNOWLEDGE_KINDS);
-const likeness = withFields({ bands: texts, signature: listOf(time) }, ["bands", "signature"]);
+const likeness = object({ bands: texts, signature: listOf(time) });
 /** The fields that new and stored knowledge have in common. */
 const learned = {
   id: text,
@@ -297,159 +217,101 @@ const learned = {
   content: someText,
   tags: texts,
   origin: oneOf(...KNOWLEDGE_ORIGINS),
-  sessionId: someText,
-  source: span,
+  "sessionId?": someText,
+  "source?": span,
   time: someText,
+  "tool?": someText,
+  "args?": someText,
+  "reason?": someText,
+  "goal?": someText,
+  "sources?": texts,
+} as const;
+const newKnowledge = listOf(
+  object({
+    ...learned,
+    "pinned?": flag,
+    "count?": whole(0),
+    keys: texts,
+    "likeness?": likeness,
+  }),
+);
+const entry = object({
+  ...learned,
   pinned: flag,
   count: whole(0),
-  tool: someText,
-  args: someText,
-  reason: someText,
-  goal: someText,
-  sources: texts,
-} as const;
-/** Those of them that are always there. */
-const LEARNED = ["id", "kind", "content", "tags", "origin", "time"] as const;
-const newKnowledge = listOf(
-  withFields({ ...learned, keys: texts, likeness }, [...LEARNED, "keys"]),
-);
-const entry = withFields({ ...learned, lastTime: someText, edited: flag, usedAt: someText }, [
-  ...LEARNED,
-  "lastTime",
-  "count",
-  "pinned",
-  "edited",
-]);
-const limits = withFields(
-  {
-    max: withFields(
-      Object.fromEntries(KNOWLEDGE_KINDS.map((name) => [name, amount])),
-      KNOWLEDGE_KINDS,
-    ),
-    eviction: oneOf("fifo", "spare_used"),
-  },
-  ["max", "eviction"],
-);
+  lastTime: someText,
+  edited: flag,
+  "usedAt?": someText,
+});
+const limits = object({
+  max: object(Object.fromEntries(KNOWLEDGE_KINDS.map((name) => [name, amount]))),
+  eviction: oneOf("fifo", "spare_used"),
+});
 const KNOWLEDGE: StoreMethods = {
-  record: [
-    [
-      "batch",
-      withFields({ from: whole(0), to: whole(0), entries: newKnowledge, limits }, [
-        "from",
-        "to",
-        "entries",
-        "limits",
-      ]),
-    ],
-  ],
-  add: [
-    ["entries", newKnowledge],
-    ["limits", limits],
-  ],
-  list: [
-    [
-      "page",
-      group({ kind, pinned: flag, tag: someText, query: someText, limit, after: someText }, [
-        "limit",
-      ]),
-    ],
-  ],
-  read: [["ids", texts]],
-  edit: [
-    ["id", someText],
-    [
-      "change",
-      group({ content: someText, goal: someText, keys: texts, tags: texts, pinned: flag }),
-    ],
-  ],
-  forget: [["ids", texts]],
-  deleteSession: [["sessionId", someText]],
-  markUsed: [
-    ["ids", texts],
-    ["time", someText],
-  ],
-  saveRules: [
-    ["revision", whole(0)],
-    ["rules", newKnowledge],
-  ],
-  unheard: [["limit", limit]],
-  heard: [
-    [
-      "unheard",
-      withFields(
-        {
-          changed: listOf(withFields({ entry, version: whole(0) }, ["entry", "version"])),
-          gone: texts,
-        },
-        ["changed", "gone"],
-      ),
-    ],
-  ],
-  restore: [
-    [
-      "copy",
-      withFields(
-        {
-          position: whole(0),
-          entries: listOf(withFields({ entry, keys: texts, likeness }, ["entry", "keys"])),
-          forgotten: texts,
-        },
-        ["position", "entries", "forgotten"],
-      ),
-    ],
-  ],
+  record: { batch: object({ from: whole(0), to: whole(0), entries: newKnowledge, limits }) },
+  add: { entries: newKnowledge, limits },
+  list: {
+    page: group({ kind, pinned: flag, tag: someText, query: someText, limit, after: someText }, [
+      "limit",
+    ]),
+  },
+  read: { ids: texts },
+  edit: {
+    id: someText,
+    change: group({ content: someText, goal: someText, keys: texts, tags: texts, pinned: flag }),
+  },
+  forget: { ids: texts },
+  deleteSession: { sessionId: someText },
+  markUsed: { ids: texts, time: someText },
+  saveRules: { revision: whole(0), rules: newKnowledge },
+  unheard: { limit },
+  heard: {
+    unheard: object({ changed: listOf(object({ entry, version: whole(0) })), gone: texts }),
+  },
+  restore: {
+    copy: object({
+      position: whole(0),
+      entries: listOf(object({ entry, keys: texts, "likeness?": likeness })),
+      forgotten: texts,
+    }),
+  },
 };
 
 const FORGOTTEN: StoreMethods = {
-  add: [
-    ["sessionId", someText],
-    ["texts", texts],
-  ],
-  has: [
-    ["sessionId", someText],
-    ["texts", texts],
-  ],
-  restore: [["copy", texts]],
+  add: { sessionId: someText, texts },
+  has: { sessionId: someText, texts },
+  restore: { copy: texts },
 };
 
-const importedFile = withFields(
-  {
-    agent: someText,
-    stamp: someText,
-    sessions: whole(0),
+const importedFile = object({
+  agent: someText,
+  stamp: someText,
+  sessions: whole(0),
+  messages: whole(0),
+  "subagents?": flag,
+  "places?": texts,
+  "readOn?": object({
+    offset: whole(0),
+    line: whole(0),
     messages: whole(0),
-    subagents: flag,
-    places: texts,
-    readOn: withFields(
-      { offset: whole(0), line: whole(0), messages: whole(0), hash: someText, state: json },
-      ["offset", "line", "messages", "hash"],
-    ),
-  },
-  ["agent", "stamp", "sessions", "messages"],
-);
+    hash: someText,
+    "state?": json,
+  }),
+});
 const files: Check = (value) =>
   value instanceof Map && [...value.keys()].every((path) => typeof path === "string")
     ? recordOf(importedFile)(Object.fromEntries(value))
     : is("a Map from paths to files", () => false)(value);
 const IMPORTS: StoreMethods = {
-  known: [["ids", texts]],
-  commit: [
-    [
-      "batches",
-      listOf(
-        withFields(
-          { sessionId: text, lastSeq: whole(0), events: listOf(event), snapshot, ids: texts },
-          ["sessionId", "lastSeq", "events", "snapshot", "ids"],
-        ),
-      ),
-    ],
-    ["files?", files],
-  ],
-  keys: [
-    ["after", someText],
-    ["limit", limit],
-  ],
-  restore: [["keys", texts]],
+  known: { ids: texts },
+  commit: {
+    batches: listOf(
+      object({ sessionId: text, lastSeq: whole(0), events: listOf(event), snapshot, ids: texts }),
+    ),
+    "files?": files,
+  },
+  keys: { after: someText, limit },
+  restore: { keys: texts },
 };
 
 /** What the methods of each store take, by the store's name among `Stores`. */

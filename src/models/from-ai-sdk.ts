@@ -14,13 +14,13 @@ import {
   type Check,
   callback,
   group,
+  object,
   positive,
   record,
   recordOf,
   requireArgument,
   requireOptions,
   text,
-  withFields,
 } from "../core/options.ts";
 import {
   isSchema,
@@ -63,11 +63,7 @@ const OPTIONS_OF_MODEL = group({ id: text, contextWindow: positive, providerOpti
 
 /** A model of the AI SDK, which can do this. */
 export function aiSdkModel(method: "doStream" | "doEmbed"): Check {
-  return withFields({ provider: text, modelId: text, [method]: callback }, [
-    "provider",
-    "modelId",
-    method,
-  ]);
+  return object({ provider: text, modelId: text, [method]: callback });
 }
 
 /** Like `fromAiSdk`, for a caller that knows the model's key. */
@@ -187,7 +183,7 @@ export function aiSdkTools(
   tools: Readonly<Record<string, AiSdkToolLike>>,
   { timeoutMs }: AiSdkToolsOptions = {},
 ): readonly Tool[] {
-  const one = withFields({ execute: callback }, ["execute", "inputSchema"]);
+  const one = object({ execute: callback });
   requireOptions("aiSdkTools", recordOf(one), tools);
   if (timeoutMs !== undefined) requireOptions("aiSdkTools", positive, timeoutMs);
   return Object.entries(tools).map(([name, tool]) => ({
