@@ -22,3 +22,9 @@ test.each<[unknown, string]>([
   const { error } = schema.safeParse(value);
   expect(issuesText(issuesOf(error ?? { issues: [] }))).toBe(expected);
 });
+
+test("a line names twenty issues, and says how many more there are", () => {
+  const wrong = Array.from({ length: 500 }, (_, at) => ({ path: [at], message: "it is missing" }));
+  expect(issuesText(wrong.slice(0, 20)).split("; ")).toHaveLength(20);
+  expect(issuesText(wrong)).toBe(`${issuesText(wrong.slice(0, 20))}; and 480 more`);
+});

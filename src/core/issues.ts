@@ -7,11 +7,16 @@ export interface Issue {
   readonly message: string;
 }
 
-/** All issues in a line: `limit: expected int, received string; compaction.windowSize: …`. */
+/** Issues that a line names. A list of a thousand entries may have a wrong field in each. */
+const NAMED_MAX = 20;
+
+/** The issues in a line: `limit: expected int, received string; compaction.windowSize: …; and 12 more`. */
 export function issuesText(issues: readonly Issue[]): string {
-  return issues
-    .map(({ path, message }) => (path.length === 0 ? message : `${dotted(path)}: ${message}`))
-    .join("; ");
+  const named = issues
+    .slice(0, NAMED_MAX)
+    .map(({ path, message }) => (path.length === 0 ? message : `${dotted(path)}: ${message}`));
+  const left = issues.length - named.length;
+  return [...named, ...(left > 0 ? [`and ${left} more`] : [])].join("; ");
 }
 
 /** What zod found wrong. Of a union, the alternative counts that the value came closest to. */

@@ -195,7 +195,7 @@ function requireRight(what: string, of: string, check: Check, given: unknown): v
   throw new SessionError("INVALID_PARAMS", {
     message: `The ${what} of ${of} are not valid.`,
     issues,
-    hint: `Correct the ${what}. The message names each one, and what is allowed.`,
+    hint: `Correct the ${what}. The message names what is wrong, and what is allowed.`,
   });
 }
 

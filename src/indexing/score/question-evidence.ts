@@ -263,18 +263,10 @@ export class OwnWords {
   readonly #index: PassageIndex;
   /** The rarest first. */
   readonly #words: readonly AskedWord[];
-  /** Those that any text may have. */
-  readonly #common: ReadonlySet<AskedWord>;
-  /** The share of all words, where those that any text may have count little. */
-  readonly #asked: number;
+  #commonWords: ReadonlySet<AskedWord> | undefined;
 
   constructor(index: PassageIndex, words: readonly AskedWord[]) {
     this.#index = index;
-    this.#common = new Set(words.filter(({ word }) => isCommonWord(word)));
-    this.#asked = words.reduce(
-      (sum, word) => sum + word.share * (this.#common.has(word) ? COMMON_COUNTS : 1),
-      0,
-    );
     this.#words = words.toSorted(
       (one, other) => one.postings.slots.length - other.postings.slots.length,
     );
@@ -307,6 +299,18 @@ export class OwnWords {
       if (!isGuess && !this.#common.has(word) && this.#has(entry, word)) rare += word.share;
     }
     return rare / this.#asked;
+  }
+
+  /** Those that any text may have. Only entries with a low score need them. */
+  get #common(): ReadonlySet<AskedWord> {
+    this.#commonWords ??= new Set(this.#words.filter(({ word }) => isCommonWord(word)));
+    return this.#commonWords;
+  }
+
+  /** The share of all words, where those that any text may have count little. */
+  get #asked(): number {
+    const counts = (word: AskedWord) => word.share * (this.#common.has(word) ? COMMON_COUNTS : 1);
+    return this.#words.reduce((sum, word) => sum + counts(word), 0);
   }
 
   /** The entries that have all words; with `within`, those in these blocks. */
