@@ -1,4 +1,4 @@
-import { asciiSet, asciiTable, isSpace } from "../text/character-kinds.ts";
+import { asciiSet, asciiTable, isSpace, matchAt } from "../text/character-kinds.ts";
 import { ANCHOR_FORMS, ANCHOR_KINDS, type AnchorForm, type AnchorKind } from "./anchor-forms.ts";
 import { twoEnds } from "./cut-text.ts";
 import { type NamedValue, namedValue } from "./named-value.ts";
@@ -226,12 +226,6 @@ function foundAt(pattern: Pattern, source: string, at: number): Found | undefine
   let group = 1;
   while (match[group] === undefined) group += 1;
   return { kind: kinds[group - 1] ?? "names", text: match[0] };
-}
-
-/** The match of a sticky pattern at a place. */
-function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
-  pattern.lastIndex = at;
-  return pattern.exec(text);
 }
 
 const QUOTE = "`".charCodeAt(0);

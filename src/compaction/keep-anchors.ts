@@ -4,6 +4,7 @@ import { indexableText, isSummary, type Message, toolResults, toolUses } from ".
 import type { AnchorKind } from "./anchor-forms.ts";
 import { type Anchor, anchorsIn } from "./anchors.ts";
 import { cutEnd, cutToSize, textSize } from "./cut-text.ts";
+import { TIME } from "./named-value.ts";
 import { summaryText, userText } from "./render-transcript.ts";
 
 /** The heading of the anchors appended to a summary. */
@@ -178,8 +179,6 @@ const CODE = /^(?:[0-9a-f]{7,40}|--[\w-]+|\w{1,3}\.\w+(?:\(\))?|\w+_)$/;
 
 /** `a/src/main.ts` of a diff. The file is named in other places too. */
 const DIFF_SIDE = /^[ab]\/\w/;
-
-const TIME = /^\d{4}-\d{2}-\d{2}|^\d{1,2}:\d{2}/;
 
 /** The texts of a message, with the weight of a mention in each. Reasoning does not count. */
 export function textsOf(

@@ -45,7 +45,7 @@ export function namedValue(source: string, at: number, number: string): NamedVal
 
 const IN_A_ROW_BEFORE = /\d[ \t|]{1,8}[$€£¥-]?$/;
 const IN_A_ROW_AFTER = /^[ \t|]{1,8}-?\d/;
-const TIME = /^\d{4}-\d{2}-\d{2}|^\d{1,2}:\d{2}/;
+export const TIME = /^\d{4}-\d{2}-\d{2}|^\d{1,2}:\d{2}/;
 
 /** Numbers that their form takes with the thing that they count. A second or a percent is a part of something. */
 const COUNTS = /\d\s?(?:token|byte|row|user|mile)s?$/;

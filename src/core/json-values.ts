@@ -158,6 +158,15 @@ function withKeys(keys: readonly string[], values: readonly unknown[], { key }: 
   return Object.fromEntries(keys.map((name, at) => [key?.(name) ?? name, values[at]]));
 }
 
+/** The value of a JSON text; undefined for any other text. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The value as JSON, however deep it is; an empty text for `undefined`. */
 export function jsonText(value: unknown): string {
   try {

@@ -2,6 +2,7 @@ import { type Dirent, readdirSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { errorText, SessionError } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
+import { parsedJson } from "../core/json-values.ts";
 import { lookAtFile } from "../files/plain-files.ts";
 import { bytesAt, type FoundFile, plainBytes } from "../transcripts/found-file.ts";
 import type { AgentName, FileHead, ImportFormat, Machine } from "../transcripts/imported.ts";
@@ -242,10 +243,6 @@ async function headOf(file: FoundFile): Promise<FileHead> {
 }
 
 function objectIn(text: string | undefined): FileHead["first"] {
-  try {
-    const value: unknown = JSON.parse(text ?? "");
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(text ?? "");
+  return isObject(value) ? value : undefined;
 }

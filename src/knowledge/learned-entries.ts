@@ -1,5 +1,5 @@
 import type { ToolApprovalRequested, ToolApprovalResolved } from "../core/event.ts";
-import { jsonText, leavesOf } from "../core/json-values.ts";
+import { jsonText, leavesOf, parsedJson } from "../core/json-values.ts";
 import type { Likeness, NewKnowledge } from "../core/knowledge.ts";
 import { FORGOTTEN, isRecall } from "../core/message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
@@ -302,10 +302,5 @@ function isListedDot(line: string): boolean {
 }
 
 function parsed(text: string): unknown {
-  if (!/^[[{"]|^(?:null|true|false)$/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return /^[[{"]|^(?:null|true|false)$/.test(text) ? parsedJson(text) : undefined;
 }

@@ -1,5 +1,7 @@
 import { proxyNote } from "../core/bypass-proxy.ts";
 import { ERRORS, errorText, SessionError, shownAddress } from "../core/errors.ts";
+import { parsedJson } from "../core/json-values.ts";
+import { isDigit } from "../text/character-kinds.ts";
 import { isContextTooLong } from "./context-too-long.ts";
 
 /** The names in the message of a failure, and the secrets that it must not contain. */
@@ -209,10 +211,6 @@ function nextDigit(text: string, from: number): number {
   return at;
 }
 
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
-}
-
 const SECRETS = [
   /\b(?:bearer|basic)\s{1,9}[\w.~+/=-]{8,4000}/gi,
   // The password in a URL, and a key in its query.
@@ -277,7 +275,7 @@ function failureFacts(error: unknown): FailureFacts {
   const fields = fieldsOf(error);
   const body = typeof fields.responseBody === "string" ? fields.responseBody : "";
   // An error within a stream may be the provider's own object.
-  const data = fieldsOf(fields.data ?? parsed(body) ?? (error instanceof Error ? {} : error));
+  const data = fieldsOf(fields.data ?? parsedJson(body) ?? (error instanceof Error ? {} : error));
   const details = fieldsOf(fieldsOf(data.response).error ?? data.error ?? data);
   const words = [details.message, data.message, data.error, data.detail].find(isWord);
   const codes = [details.code, details.type, details.status, fields.code, fields.type];
@@ -311,14 +309,6 @@ function statusOf(value: unknown): number | undefined {
 
 function isWord(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "";
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 function fieldsOf(value: unknown): Fields {

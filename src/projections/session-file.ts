@@ -1,5 +1,6 @@
 import type { StoredEvent } from "../core/event.ts";
 import { isObject } from "../core/fields.ts";
+import { parsedJson } from "../core/json-values.ts";
 import { startsTurn } from "../core/turn.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/usage.ts";
 
@@ -41,7 +42,7 @@ export function newSessionFile(sessionId: string): SessionFile {
 
 /** The contents of `session.json`. Undefined when it cannot be the fold of the session's log. */
 export function readSessionFile(text: string, sessionId: string): SessionFile | undefined {
-  const value = parsed(text);
+  const value = parsedJson(text);
   return isSessionFile(value, sessionId) ? value : undefined;
 }
 
@@ -71,7 +72,7 @@ export interface Checkpoint {
 
 /** The progress of a session's files. Undefined when the text does not have it. */
 export function readCheckpoint(text: string): Checkpoint | undefined {
-  const value = parsed(text);
+  const value = parsedJson(text);
   if (!isObject(value)) return undefined;
   const { last_seq, events_len } = value;
   const isWhole = isCount(last_seq) && isCount(events_len) && last_seq > 0 === events_len > 0;
@@ -88,20 +89,11 @@ export interface IndexLine {
 export function readIndex(text: string): readonly IndexLine[] {
   const lines: IndexLine[] = [];
   for (const line of text.split("\n").slice(0, -1)) {
-    const value = parsed(line);
+    const value = parsedJson(line);
     if (!isObject(value) || typeof value.session_id !== "string") break;
     lines.push({ line, sessionId: value.session_id });
   }
   return lines;
-}
-
-/** The value of a JSON text; undefined when it is not JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether a value is a whole number, 0 or more. */

@@ -1,3 +1,4 @@
+import { matchAt } from "../text/character-kinds.ts";
 import { AUTHORIZATION, BEARER, COOKIE, HOOK, NAME, SIGNATURE } from "./credential-names.ts";
 import {
   eachMatch,
@@ -5,7 +6,6 @@ import {
   isPlaceholder,
   isRandom,
   isSecretValue,
-  matchAt,
 } from "./secret-values.ts";
 
 /** Finds the passwords of addresses, what signs them, and the headers of requests. `kinds` are the words that the text has. */

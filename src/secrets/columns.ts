@@ -1,3 +1,4 @@
+import { matchAt } from "../text/character-kinds.ts";
 import type { CredentialName } from "./credential-names.ts";
 import {
   eachMatch,
@@ -5,7 +6,6 @@ import {
   isPlaceholder,
   isRandom,
   isSecretValue,
-  matchAt,
 } from "./secret-values.ts";
 import { secretOf } from "./value-at.ts";
 

@@ -1,4 +1,4 @@
-import { matchAt } from "./secret-values.ts";
+import { matchAt } from "../text/character-kinds.ts";
 
 /** The name of a credential in a text: `DB_PASSWORD`, `apiKey`, `mot de passe`. */
 export interface CredentialName {

@@ -1,12 +1,6 @@
-import { asciiSet } from "../text/character-kinds.ts";
+import { asciiSet, matchAt } from "../text/character-kinds.ts";
 import { type CredentialName, nameAt } from "./credential-names.ts";
-import {
-  type FoundSecret,
-  isPlaceholder,
-  isRandom,
-  isSecretValue,
-  matchAt,
-} from "./secret-values.ts";
+import { type FoundSecret, isPlaceholder, isRandom, isSecretValue } from "./secret-values.ts";
 import { type NamedText, OPENS, secretOf, valueAt, withoutStops } from "./value-at.ts";
 
 /**

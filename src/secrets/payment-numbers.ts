@@ -1,5 +1,6 @@
 import { SessionError } from "../core/errors.ts";
-import { type FoundSecret, matchAt } from "./secret-values.ts";
+import { matchAt } from "../text/character-kinds.ts";
+import type { FoundSecret } from "./secret-values.ts";
 
 /**
  * Finds numbers of cards and bank accounts that their own checksums confirm:

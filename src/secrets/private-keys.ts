@@ -1,5 +1,5 @@
-import { asciiSet } from "../text/character-kinds.ts";
-import { eachMatch, type FoundSecret, matchAt } from "./secret-values.ts";
+import { asciiSet, matchAt } from "../text/character-kinds.ts";
+import { eachMatch, type FoundSecret } from "./secret-values.ts";
 
 /**
  * Finds private keys: blocks of PEM, OpenSSH, PGP and SSH2, also quoted, indented, cut, or as code; PuTTY's files;

@@ -1,5 +1,6 @@
+import { matchAt } from "../text/character-kinds.ts";
 import { isKeyLike } from "./addresses.ts";
-import { type FoundSecret, isPlaceholder, isRandom, matchAt } from "./secret-values.ts";
+import { type FoundSecret, isPlaceholder, isRandom } from "./secret-values.ts";
 
 /** Where a program takes a password: the last group of a pattern is it. */
 interface Arguments {

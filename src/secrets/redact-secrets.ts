@@ -1,4 +1,5 @@
 import { requireArgument, someText } from "../core/options.ts";
+import { matchAt } from "../text/character-kinds.ts";
 import { addFromAddresses, isKeyLike } from "./addresses.ts";
 import { addFromColumns, addFromPasswordFiles } from "./columns.ts";
 import { CALL, identifyingWords } from "./credential-names.ts";
@@ -8,7 +9,7 @@ import { addNamed, addRandomNear } from "./named-values.ts";
 import { addPaymentNumbers, redactsPayments } from "./payment-numbers.ts";
 import { addPrivateKeys } from "./private-keys.ts";
 import { addFromPrograms } from "./program-arguments.ts";
-import { apart, eachMatch, type FoundSecret, isSecretValue, matchAt } from "./secret-values.ts";
+import { apart, eachMatch, type FoundSecret, isSecretValue } from "./secret-values.ts";
 import { addSeedPhrases } from "./wallet-keys.ts";
 
 /** Called with the kind of each replaced credential. */

@@ -1,4 +1,4 @@
-import { asciiSet, spacedTable } from "../text/character-kinds.ts";
+import { asciiSet, matchAt, spacedTable } from "../text/character-kinds.ts";
 import type { CredentialName } from "./credential-names.ts";
 import {
   type FoundSecret,
@@ -8,7 +8,6 @@ import {
   isRandom,
   isSecretValue,
   isSeedPhrase,
-  matchAt,
   type ValueStyle,
 } from "./secret-values.ts";
 

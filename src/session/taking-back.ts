@@ -32,7 +32,7 @@ import { messagesOfTurn, requireMessage } from "./find-message.ts";
 import { type EventIndex, recentChanges } from "./log-index.ts";
 import type { ServiceCore, ToolsOf } from "./service-core.ts";
 import type { SessionWindow } from "./turn-settings.ts";
-import { pinTokens, requirePinRoom } from "./working-memory-operations.ts";
+import { pinTokens, refuse, requirePinRoom } from "./working-memory-operations.ts";
 
 /** Shows messages again that left the window, if it has room for them. */
 export async function bringBack(
@@ -258,10 +258,6 @@ async function undoneBy(
 }
 
 const SHOWN_MAX = 20;
-
-function refuse(message: string): never {
-  throw new SessionError("NOT_POSSIBLE", { message });
-}
 
 function uncommitted(event: CompactionUndone, seq: number): StoredEvent {
   return { event_id: newId(), timestamp_ms: Date.now(), event, seq, schema_version: 1 };

@@ -188,7 +188,7 @@ function pinnable(entry: HistoryEntry): HistoryEntry {
   return entry;
 }
 
-function refuse(message: string): never {
+export function refuse(message: string): never {
   throw new SessionError("NOT_POSSIBLE", { message });
 }
 

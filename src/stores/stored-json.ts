@@ -3,7 +3,7 @@ import { SessionError } from "../core/errors.ts";
 import { isSource } from "../core/event-shape.ts";
 import { fields, isFlag, isNumber, isText, listOf, maybe, type Shape } from "../core/fields.ts";
 import type { ImportedFile } from "../core/import-store.ts";
-import { WRAPPED_NESTING_MAX, withinNesting } from "../core/json-values.ts";
+import { parsedJson, WRAPPED_NESTING_MAX, withinNesting } from "../core/json-values.ts";
 import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS, type KnowledgeEntry } from "../core/knowledge.ts";
 import type { LoggedSource } from "../core/session-source.ts";
 
@@ -46,7 +46,7 @@ export function isIntact(row: CheckedEntry): boolean {
     (stored.sessionId ?? null) === row.session_id &&
     Number(stored.pinned) === Number(row.pinned) &&
     Number(stored.usedAt !== undefined) === Number(row.used) &&
-    (likeness === null || isSignature(parsed(likeness)))
+    (likeness === null || isSignature(parsedJson(likeness)))
   );
 }
 
@@ -161,21 +161,12 @@ const isFile = fields({
 });
 
 function storedJson<Value>(text: string, isValue: Shape, what: string): Value {
-  const value = parsed(text);
+  const value = parsedJson(text);
   if (isValue(value)) return withinNesting(value as Value, WRAPPED_NESTING_MAX);
   throw new SessionError("SESSION_STORE_ERROR", {
     detail: `${what} has changed since it was stored.`,
     hint: "Restore the store from a backup. `rkat doctor` checks the store.",
   });
-}
-
-/** Undefined for a text that is no JSON: it has changed. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -127,6 +127,12 @@ export function spacedTable(numberOf: (character: string) => number): Uint8Array
   return table;
 }
 
+/** The match of a sticky pattern at a place. */
+export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
 export function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }

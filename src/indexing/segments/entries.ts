@@ -1,6 +1,7 @@
 import { SessionError } from "../../core/errors.ts";
 import { fields, isNumber, isText, listOf, maybe, orNull } from "../../core/fields.ts";
 import { instant, isTime } from "../../core/instant.ts";
+import { parsedJson } from "../../core/json-values.ts";
 import { type EntryMarks, MEMORY_KINDS, type MemoryEntry } from "../../core/memory-store.ts";
 import {
   fittedPassages,
@@ -70,12 +71,8 @@ export function storedMarks({ pinned, earlier = [] }: EntryMarks): string | null
 }
 
 function marksIn(stored: unknown): EntryMarks | undefined {
-  try {
-    const marks: unknown = JSON.parse(String(stored));
-    return areMarks(marks) ? (marks as EntryMarks) : undefined;
-  } catch {
-    return undefined;
-  }
+  const marks = parsedJson(String(stored));
+  return areMarks(marks) ? (marks as EntryMarks) : undefined;
 }
 
 /** A time that JavaScript writes as the same text is stored as its milliseconds. */

@@ -80,7 +80,7 @@ export function nearWords(word: string, limit: number, list: string): NearWord[]
   return found.sort((one, other) => one.edits - other.edits);
 }
 
-function sharedLength(one: string, other: string): number {
+export function sharedLength(one: string, other: string): number {
   let at = 0;
   while (at < one.length && one.charCodeAt(at) === other.charCodeAt(at)) at += 1;
   return at;

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { foldText } from "./fold-text.ts";
+import { sharedLength } from "./near-words.ts";
 
 /** A word of a question in the languages that it may be of: folded, and as the index has it. */
 export interface WordOf {
@@ -50,12 +51,6 @@ export function sameRoot(form: string, words: Iterable<string>, isTold: boolean)
 const ROOT = { least: 4, share: 0.56 };
 const ROOT_OF_ANY = { least: 6, share: 0.65 };
 const ENDING = 5;
-
-function sharedLength(one: string, other: string): number {
-  let at = 0;
-  while (at < one.length && one.charCodeAt(at) === other.charCodeAt(at)) at += 1;
-  return at;
-}
 
 /** The languages whose words are known in all of their forms. */
 export const STEMMED = [

@@ -1,5 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
 import { isSnapshot } from "../../core/event-shape.ts";
+import { parsedJson } from "../../core/json-values.ts";
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import type { LoggedSource, SourceConditions, SourceFilter } from "../../core/session-source.ts";
 import type {
@@ -273,13 +274,9 @@ function readSnapshot(text: string): SessionSnapshot | undefined {
 
 /** The snapshot in a text with or without a checksum; undefined when it is none. */
 export function snapshotIn(text: string): SessionSnapshot | undefined {
-  try {
-    const [json = ""] = text.split("\n");
-    const found: unknown = JSON.parse(json);
-    return isListed(found) ? found : undefined;
-  } catch {
-    return undefined;
-  }
+  const [json = ""] = text.split("\n");
+  const found = parsedJson(json);
+  return isListed(found) ? found : undefined;
 }
 
 /** @throws SessionError `SESSION_STORE_ERROR` when the text has changed so much that it is no snapshot. */

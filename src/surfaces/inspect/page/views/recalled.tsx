@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { parsedJson } from "../../../../core/json-values.ts";
 import { estimateTokens } from "../../../../core/tokens.ts";
 import { amount, Badge, clock, Failure, headOf, plain, Words } from "../parts.tsx";
 import { askingFor, hrefOf } from "../route.ts";
@@ -135,12 +136,8 @@ function queriesOf(args: unknown): readonly string[] {
 }
 
 function resultsIn(result: string): readonly GivenHit[] | undefined {
-  try {
-    const found: unknown = JSON.parse(result);
-    return Array.isArray(found) && found.every(isGivenHit) ? found : undefined;
-  } catch {
-    return undefined;
-  }
+  const found = parsedJson(result);
+  return Array.isArray(found) && found.every(isGivenHit) ? found : undefined;
 }
 
 function isGivenHit(found: unknown): found is GivenHit {
