@@ -1,4 +1,7 @@
 import type { EventEmitter } from "node:events";
+import { chmodSync, chownSync, statSync } from "node:fs";
+import type { Socket } from "node:net";
+import { join } from "node:path";
 import { inspect } from "node:util";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -17,13 +20,16 @@ import {
 } from "../src/stores/postgres/postgres-pool.ts";
 import { postgresAddress } from "../src/stores/postgres/server-address.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
+import { PREPARED_STATEMENTS, startPooler } from "./support/pooler.ts";
 import {
   freshSchema,
   hasPostgres,
   NEEDS_POSTGRES,
   postgresPool,
   postgresUrl,
+  startCluster,
 } from "./support/postgres.ts";
+import { execFileSync } from "./support/start-process.ts";
 
 async function openDatabase(options: Partial<PostgresDatabaseOptions> = {}) {
   const { schema = await freshSchema(), ...rest } = options;
@@ -48,6 +54,15 @@ function thrownBy(work: () => unknown): SessionError {
     if (SessionError.is(error)) return error;
   }
   return expect.fail("It did not fail.");
+}
+
+/** Statements that the server works on, although nobody should wait for them any more. */
+async function sleeping(pool?: InstanceType<typeof pg.Pool>): Promise<number> {
+  const { rows } = await (pool ?? (await postgresPool())).query(
+    `select count(*)::integer as count from pg_stat_activity
+     where query like '%pg_sleep(30)%' and state = 'active' and pid <> pg_backend_pid()`,
+  );
+  return (rows[0] as { readonly count: number }).count;
 }
 
 async function failure(work: Promise<unknown>): Promise<SessionError> {
@@ -240,21 +255,50 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
     }
   });
 
-  test("a statement without an answer ends, and so does a transaction", async () => {
-    const pool = await postgresPool();
-    const database = await openDatabase({ answerMs: 100, retryMs: 100 });
-    // The server goes on, and holds back what projections see.
-    onTestFinished(async () => {
-      await pool.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-         where query like '%pg_sleep(30)%' and pid <> pg_backend_pid()`,
-      );
-    });
-    const said = "gave no answer in time.";
-    expect((await failure(database.rows("select pg_sleep(30)"))).message).toContain(said);
-    const work = database.write((statements) => statements.row("select pg_sleep(30)"));
-    expect((await failure(work)).message).toContain(said);
-    expect(await database.row("select 1 as one")).toEqual({ one: 1 });
+  test("a statement without an answer ends, also on the server, and so does a transaction", async () => {
+    const poolers = await Promise.all(PREPARED_STATEMENTS.slice(0, 1).map(startPooler));
+    for (const connectionString of [await postgresUrl(), ...poolers]) {
+      for (const given of [{ connectionString }, { pool: await postgresPool(connectionString) }]) {
+        const database = await openDatabase({ ...given, answerMs: 100, retryMs: 100 });
+        const said = "gave no answer in time.";
+        expect((await failure(database.rows("select pg_sleep(30)"))).message).toContain(said);
+        const work = database.write((statements) => statements.row("select pg_sleep(30)"));
+        expect((await failure(work)).message).toContain(said);
+        expect(await database.row("select 1 as one")).toEqual({ one: 1 });
+        await expect.poll(() => sleeping()).toBe(0);
+      }
+    }
+  });
+
+  test("a statement without an answer ends over TLS too", async () => {
+    const cluster = await startCluster();
+    const key = join(cluster.folder, "data/server.key");
+    const made = ["-keyout", key, "-out", join(cluster.folder, "data/server.crt")];
+    const named = ["-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "1"];
+    execFileSync("openssl", ["req", "-x509", ...named, ...made], { stdio: "ignore" });
+    chownSync(key, statSync(join(cluster.folder, "data")).uid, -1);
+    chmodSync(key, 0o600);
+    const admin = await postgresPool(cluster.url);
+    await admin.query("alter system set ssl = on");
+    await admin.query("select pg_reload_conf()");
+    const pool = new pg.Pool({ connectionString: cluster.url, ssl: { rejectUnauthorized: false } });
+    onTestFinished(() => pool.end());
+    await expect.poll(() => pool.query("select 1").catch(() => undefined)).toBeDefined();
+    const database = await openDatabase({ pool, answerMs: 100, retryMs: 0, schema: "over tls" });
+    expect((await failure(database.rows("select pg_sleep(30)"))).message).toContain("no answer");
+    await expect.poll(() => sleeping(admin)).toBe(0);
+  });
+
+  test("a statement ends with the process that waits for it", async () => {
+    const database = await openDatabase();
+    await database.rows("select 1");
+    const client = await database.connect();
+    onTestFinished(() => client.release(true));
+    const work = client.query({ text: "select pg_sleep(30)" }).catch(() => {});
+    await expect.poll(() => sleeping()).toBe(1);
+    (client as object as { connection: { stream: Socket } }).connection.stream.destroy();
+    await work;
+    await expect.poll(() => sleeping(), { timeout: 10_000 }).toBe(0);
   });
 
   test("a commit whose answer is lost is not done again", async () => {

@@ -17,6 +17,7 @@ declare module "pg" {
   class Pool implements Connection {
     constructor(options: object);
     connect(): Promise<Client & { release(error?: Error | boolean): void }>;
+    connect(done: (error?: Error) => void): void;
     query(statement: string | object, values?: unknown[]): Promise<{ rows: unknown[] }>;
     on(event: "error", listener: (error: Error) => void): unknown;
     on(event: "connect", listener: (client: Client) => void): unknown;

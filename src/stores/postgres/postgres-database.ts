@@ -1,8 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../../core/errors.ts";
+import { cancelling, cancelStatement } from "./cancel-statement.ts";
 import { requireSchema, requireUsableTables } from "./migrations.ts";
 import { requirePartitions } from "./partitions.ts";
-import { isFromServer, isMissing, postgresFailure, whetherAgain } from "./postgres-failure.ts";
+import {
+  isFromServer,
+  isMissing,
+  isUnanswered,
+  postgresFailure,
+  whetherAgain,
+} from "./postgres-failure.ts";
 import {
   openPool,
   type PostgresClient,
@@ -10,7 +17,7 @@ import {
   type PostgresResult,
 } from "./postgres-pool.ts";
 import { passwordOf, serverAddress } from "./server-address.ts";
-import { COLUMN_TYPES, type Statements, StatementsOf } from "./statements.ts";
+import { type Asked, COLUMN_TYPES, type Statements, StatementsOf } from "./statements.ts";
 
 export interface PostgresDatabaseOptions {
   /** `postgres://user:password@host:5432/database`. The stores open and close a pool of their own. */
@@ -143,7 +150,9 @@ export class PostgresDatabase {
     work: (statements: Statements, isAgain: boolean) => Promise<Result>,
   ): Promise<Result> {
     await this.#requireReady();
-    return await this.#retried((pool, isAgain) => work(new StatementsOf(pool, this), isAgain));
+    return await this.#retried((pool, isAgain) =>
+      work(new StatementsOf(cancelling(pool), this), isAgain),
+    );
   }
 
   /**
@@ -164,7 +173,7 @@ export class PostgresDatabase {
     const start = performance.now();
     try {
       await this.#requireReady();
-      await this.#retried((pool) => this.#upkeep(pool).change(`vacuum ${tables}`));
+      await this.#retried((pool) => this.#upkeep(cancelling(pool)).change(`vacuum ${tables}`));
     } finally {
       const restMs = VACUUM_REST * (performance.now() - start);
       rest.timer = setTimeout(() => this.#endRest(tables).catch(() => {}), restMs).unref();
@@ -219,7 +228,7 @@ export class PostgresDatabase {
     const { schema, prepares } = this;
     const answerMs = Math.min(this.answerMs, FIRST_ANSWER_MS);
     this.#ready ??= this.#retried((pool) =>
-      requireSchema(new StatementsOf(pool, { schema, prepares, answerMs }), {
+      requireSchema(new StatementsOf(cancelling(pool), { schema, prepares, answerMs }), {
         address: this.address,
         schema: this.schema,
         partitions: this.#partitions,
@@ -234,7 +243,7 @@ export class PostgresDatabase {
   }
 
   /** For work that may take long. */
-  #upkeep(asked: Pick<PostgresClient, "query">): Statements {
+  #upkeep(asked: Asked): Statements {
     return new StatementsOf(asked, { schema: this.schema, answerMs: UPKEEP_MS, prepares: false });
   }
 
@@ -260,6 +269,7 @@ export class PostgresDatabase {
       unanswered = { number, result, error };
       isUseless = true;
     } catch (error) {
+      if (isUnanswered(error)) await cancelStatement(client);
       isUseless =
         whetherAgain(error) === "reconnect" || !(await isRolledBack(client, this.answerMs));
       throw error;

@@ -84,6 +84,11 @@ export function whetherAgain(error: unknown): "now" | "reconnect" | undefined {
   return LOST.test(error.message) || NO_ANSWER.test(error.message) ? "reconnect" : undefined;
 }
 
+/** Whether the server may still work on what was asked: nobody waited longer for its answer. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && NO_ANSWER.test(error.message);
+}
+
 /** Whether a server sent the error: then there is one, and it may soon take connections. */
 export function isFromServer(error: unknown): boolean {
   const code = codeOf(error) ?? "";

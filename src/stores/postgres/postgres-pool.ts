@@ -40,6 +40,15 @@ export interface PostgresPool {
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 10_000;
 
+/** How often the server looks whether the process is still there that waits for a long statement. */
+const STOPS_WITH_ITS_CLIENT = "-c client_connection_check_interval=2s";
+/** What poolers say that take no such option. */
+const NO_OPTIONS = /startup parameter|command-line options/i;
+
+function refusesOptions(error: unknown): boolean {
+  return error instanceof Error && NO_OPTIONS.test(error.message);
+}
+
 /**
  * A pool of our own, with the package `pg`.
  *
@@ -59,7 +68,15 @@ export async function openPool(
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     // A command ends although connections are open.
     allowExitOnIdle: true,
+    options: `${process.env.PGOPTIONS ?? ""} ${STOPS_WITH_ITS_CLIENT}`.trim(),
   });
+  const connect = pool.connect.bind(pool);
+  pool.connect = (async (done?: (error?: Error) => void) => {
+    if (done) return connect(done);
+    return await connect().catch((error) =>
+      refusesOptions(error) ? connect() : Promise.reject(error),
+    );
+  }) as typeof connect;
   // The pool replaces a connection that is lost while it is idle. Without a listener the process would end.
   pool.on("error", () => {});
   // It listens to no connection that it is giving out, and the server may end that in the same packet.
@@ -112,11 +129,14 @@ const ANSWER_BYTES_MAX = 256_000_000;
  * - an answer is so large that the process would run out of memory,
  * - a message makes `pg` throw, which would end the process, or loop without an end,
  * - the server refuses the login and keeps the connection open, which would keep the process from ending.
+ *
+ * Once a pooler has refused options, later connections have none.
  */
 function guardedClient(Client: PgClientClass, bytesMax = ANSWER_BYTES_MAX): PgClientClass {
+  let takesOptions = true;
   return class extends Client {
     constructor(options: object) {
-      super(options);
+      super(takesOptions ? options : { ...options, options: undefined });
       const { connection } = this;
       if (!connection) return;
       const attach = connection.attachListeners.bind(connection);
@@ -126,6 +146,7 @@ function guardedClient(Client: PgClientClass, bytesMax = ANSWER_BYTES_MAX): PgCl
     override connect(done: (error?: Error) => void): unknown {
       return super.connect((error) => {
         if (error) this.connection?.stream.destroy();
+        takesOptions &&= !refusesOptions(error);
         done(error);
       });
     }

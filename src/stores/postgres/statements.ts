@@ -13,7 +13,8 @@ export interface Statements {
   prepared<Row>(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]>;
 }
 
-interface Asked {
+/** Whom statements are sent to: a connection, or a pool. */
+export interface Asked {
   query(statement: PostgresStatement): Promise<PostgresResult>;
 }
 
