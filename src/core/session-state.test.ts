@@ -332,3 +332,15 @@ test("a snapshot of an earlier version, without task and pins, is restored", asy
   const restored = await SessionState.restore(old, reader(log));
   expect(restored.snapshot()).toEqual(state.snapshot());
 });
+
+test("the compactions of another agent are counted also when their summaries have left the window", async () => {
+  const { state, log } = play([
+    { does: "summary" },
+    { does: "turn", text: "a", calls: 0 },
+    { does: "turn", text: "b", calls: 0 },
+    { does: "compact", keep: [false, false, true], summary: true },
+  ]);
+  expect(state.recordedCompactions).toBe(1);
+  const restored = await SessionState.restore(state.snapshot(), reader(log));
+  expect(restored.recordedCompactions).toBe(1);
+});

@@ -1,21 +1,18 @@
-import { type AllowedCalls, covers } from "./approval.ts";
 import { BroughtBack, withBroughtBack } from "./brought-back.ts";
 import { CostTotals } from "./cost-totals.ts";
-import type { SessionSettings, StateBefore, StoredEvent } from "./event.ts";
+import type { StateBefore, StoredEvent } from "./event.ts";
 import { HistoryChanges } from "./history-changes.ts";
 import type { HistoryEntry } from "./history-entry.ts";
-import { instant } from "./instant.ts";
-import type { KnownFork } from "./kept-state.ts";
 import { indexableText, isSummary, type Message, type ToolUse } from "./message.ts";
 import { type LoggedMessage, MessageAssembler } from "./message-assembler.ts";
 import { PromptCache } from "./prompt-cache.ts";
 import { Recalled, withRecords } from "./recalled.ts";
+import { isRecordedCompaction, SessionFacts, startOf, timeMs } from "./session-facts.ts";
 import { SessionHistory } from "./session-history.ts";
 import { AppendedBatches, type SessionSnapshot } from "./session-snapshot.ts";
 import { TokenCounts } from "./token-counts.ts";
 import { messageWeight } from "./tokens.ts";
 import { startsTurn } from "./turn.ts";
-import { addUsage, NO_USAGE, type Usage } from "./usage.ts";
 import { WaitingCalls } from "./waiting-calls.ts";
 import { WorkingMemory, withShownTask } from "./working-memory.ts";
 
@@ -25,36 +22,9 @@ import { WorkingMemory, withShownTask } from "./working-memory.ts";
  * `apply` takes one event, at a cost that does not depend on the session's length. A snapshot has
  * the places of messages in the log, not the messages, so it stays small.
  */
-export class SessionState {
-  readonly id: string;
-  seq = 0;
-  settings: SessionSettings = { model: "", memory: false, labels: {} };
-  createdAtMs = 0;
-  updatedAtMs = 0;
-  archived = false;
-  /** Whether its deletion has begun. It has no way back, so nothing is added any more. */
-  deleted = false;
-  usage: Usage = NO_USAGE;
-  /** Model calls so far. Compaction counts with them. */
-  modelCalls = 0;
-  /** `modelCalls` at the last attempt to compact, successful or not. */
-  lastCompactionCall: number | undefined;
-  compactions = 0;
-  /** Those of the agent that an imported session is from. */
-  recordedCompactions = 0;
-  /** Input tokens of the last model call; 0 after a compaction or a pruning. */
-  lastInputTokens = 0;
-  turns = 0;
-  messageCount = 0;
-  lastAssistantText: string | null = null;
-  /** Whether the log ends inside a run. It runs now, or its process was killed. */
-  running = false;
+export class SessionState extends SessionFacts {
   /** Calls that wait for approval. No snapshot is taken while there are any. */
   readonly waiting = new WaitingCalls();
-  /** The calls that the user allowed for the rest of the session. */
-  allowed: readonly AllowedCalls[] = [];
-  /** The sessions that began with its history. */
-  forks: readonly KnownFork[] = [];
   /** The task record and the pins. */
   readonly working = new WorkingMemory();
   /** What came back from memory since the last compaction. */
@@ -75,10 +45,6 @@ export class SessionState {
   #hasForgotten = false;
   /** What had left the history since this event is back, so the log has to be read again from there. */
   #undone: number | undefined;
-
-  constructor(id: string) {
-    this.id = id;
-  }
 
   get history(): readonly HistoryEntry[] {
     return this.#history.entries;
@@ -133,7 +99,9 @@ export class SessionState {
     const completed = this.#assembler.push(stored);
     if (completed) this.#append(completed);
     this.waiting.push(stored);
-    this.#note(stored);
+    this.noteFact(stored);
+    if (event.type === "compaction_undone") this.#undone = event.undone;
+    if (event.type === "text_forgotten") this.#hasForgotten = true;
     if (!isUndone || !CHANGES_HISTORY.has(event.type)) {
       this.#history.change(stored, this.settings.model);
       this.working.note(stored, call, this.#lastMessage);
@@ -165,78 +133,6 @@ export class SessionState {
     return this.history.findLast(({ message }) => startsTurn(message));
   }
 
-  #note({ timestamp_ms, event }: StoredEvent): void {
-    switch (event.type) {
-      case "session_created":
-        this.settings = event.settings;
-        this.createdAtMs = startOf(event.settings) ?? timestamp_ms;
-        return;
-      case "message_added":
-        this.recordedCompactions += Number(isRecordedCompaction(event));
-        return;
-      case "session_archived":
-      case "session_unarchived":
-        this.archived = event.type === "session_archived";
-        return;
-      case "session_deleted":
-        this.deleted = true;
-        return;
-      case "session_forked":
-        this.forks = [...this.forks, { session: event.fork, event: event.event }];
-        return;
-      case "session_remembered":
-        this.settings = { ...this.settings, memory: true };
-        return;
-      case "run_started":
-      case "run_resumed":
-        this.running = true;
-        return;
-      case "run_completed":
-      case "run_paused":
-      case "run_failed":
-        this.running = false;
-        return;
-      case "turn_completed":
-        this.modelCalls += 1;
-        this.usage = addUsage(this.usage, event.usage);
-        this.lastInputTokens = event.usage.input_tokens;
-        return;
-      case "tool_output_pruned":
-        this.lastInputTokens = 0;
-        if (event.usage) this.usage = addUsage(this.usage, event.usage);
-        return;
-      case "tool_approval_resolved":
-        if (event.allows?.for === "session") this.#allow(event.allows);
-        return;
-      case "approval_revoked":
-        this.allowed = this.allowed.filter((calls) => !covers(event, calls));
-        return;
-      case "compaction_failed":
-        this.lastCompactionCall = this.modelCalls;
-        if (event.usage) this.usage = addUsage(this.usage, event.usage);
-        return;
-      case "compaction_completed":
-        this.lastCompactionCall = this.modelCalls;
-        this.compactions += 1;
-        this.lastInputTokens = 0;
-        this.usage = addUsage(this.usage, event.usage);
-        return;
-      case "compaction_undone":
-        this.lastInputTokens = 0;
-        this.#undone = event.undone;
-        return;
-      case "text_forgotten":
-        this.#hasForgotten = true;
-        return;
-    }
-  }
-
-  #allow({ tool, command }: AllowedCalls): void {
-    const calls = { tool, ...(command === undefined ? {} : { command }) };
-    if (!this.allowed.some((known) => covers(known, calls)))
-      this.allowed = [...this.allowed, calls];
-  }
-
   #append(logged: LoggedMessage): void {
     if (startsTurn(logged.message)) this.turns += 1;
     const entry: HistoryEntry = {
@@ -258,27 +154,10 @@ export class SessionState {
   snapshot(): SessionSnapshot {
     return {
       version: 1,
-      id: this.id,
-      seq: this.seq,
-      created_at_ms: this.createdAtMs,
-      updated_at_ms: this.updatedAtMs,
-      archived: this.archived,
-      running: this.running,
-      settings: this.settings,
-      usage: this.usage,
-      model_calls: this.modelCalls,
-      last_compaction_call: this.lastCompactionCall ?? null,
-      compactions: this.compactions,
-      last_input_tokens: this.lastInputTokens,
-      turns: this.turns,
-      message_count: this.messageCount,
-      last_assistant_text: this.lastAssistantText,
+      ...this.facts(),
       ...this.#history.snapshot(),
       token_counts: this.counts.snapshot(),
-      recorded_compactions: this.recordedCompactions,
-      ...(this.allowed.length === 0 ? {} : { allowed: this.allowed }),
       ...(this.appended.all.length === 0 ? {} : { appended: this.appended.all }),
-      ...(this.forks.length === 0 ? {} : { forks: this.forks }),
       ...this.recalled.snapshot(),
       ...this.broughtBack.snapshot(),
       ...this.cache.snapshot(),
@@ -310,9 +189,7 @@ export class SessionState {
     const state = new SessionState(snapshot.id);
     state.settings = snapshot.settings;
     await state.#restoreHistory(snapshot, read);
-    // An earlier version did not count them.
-    const { recorded_compactions = state.recordedCompactions } = snapshot;
-    state.#restoreRest({ ...snapshot, recorded_compactions });
+    state.#restoreRest(snapshot);
     await state.catchUp(read);
     return state;
   }
@@ -339,7 +216,7 @@ export class SessionState {
   }
 
   #restoreRest(snapshot: SessionSnapshot): void {
-    Object.assign(this, scalarsOf(snapshot));
+    this.restoreFacts(snapshot);
     this.working.restore(snapshot);
     this.recalled.restore(snapshot);
     this.broughtBack.restore(snapshot);
@@ -498,36 +375,10 @@ const CHANGES_HISTORY: ReadonlySet<string> = new Set<StoredEvent["event"]["type"
 /** Reads a part of one session's log. */
 export type ReadLog = (afterSeq: number, toSeq?: number) => AsyncIterable<StoredEvent>;
 
-function scalarsOf(snapshot: SessionSnapshot) {
-  return {
-    seq: snapshot.seq,
-    createdAtMs: snapshot.created_at_ms,
-    updatedAtMs: snapshot.updated_at_ms,
-    archived: snapshot.archived,
-    running: snapshot.running,
-    settings: snapshot.settings,
-    usage: snapshot.usage,
-    modelCalls: snapshot.model_calls,
-    lastCompactionCall: snapshot.last_compaction_call ?? undefined,
-    compactions: snapshot.compactions,
-    lastInputTokens: snapshot.last_input_tokens,
-    turns: snapshot.turns,
-    messageCount: snapshot.message_count,
-    lastAssistantText: snapshot.last_assistant_text,
-    allowed: snapshot.allowed ?? [],
-    forks: snapshot.forks ?? [],
-  };
-}
-
 /** The summary that an event put into the history. */
 function summaryIn(event: StoredEvent["event"]): string | null {
   if (event.type === "history_inherited") return event.summary?.text ?? null;
   return event.type === "compaction_completed" ? event.summary : null;
-}
-
-/** Whether the message is the summary of a compaction of another agent. */
-function isRecordedCompaction(event: StoredEvent["event"]): boolean {
-  return event.type === "message_added" && event.imported?.boundary === "compaction";
 }
 
 /** Events that a session can have before it is used here. */
@@ -536,13 +387,3 @@ const OPENING: ReadonlySet<string> = new Set<StoredEvent["event"]["type"]>([
   "skills_resolved",
   "knowledge_applied",
 ]);
-
-function startOf({ source }: SessionSettings): number | undefined {
-  return timeMs(source?.started_at);
-}
-
-/** Unix time in milliseconds; undefined for no time. */
-function timeMs(time: string | undefined): number | undefined {
-  const ms = instant(time);
-  return Number.isNaN(ms) ? undefined : ms;
-}
