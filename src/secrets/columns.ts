@@ -29,7 +29,13 @@ export function addFromColumns(
 ): void {
   let done = 0;
   for (const name of names) {
-    if (name.start < done || name.kind === "login" || name.kind === "pin") continue;
+    if (
+      name.start < done ||
+      name.kind === "login" ||
+      name.kind === "pin" ||
+      name.kind === "card code"
+    )
+      continue;
     const inserted = matchAt(INSERTED, text, name.end);
     if (inserted) addInserted(text, name, name.end + inserted[0].length, found);
     const copied = matchAt(COPIED, text, name.end);

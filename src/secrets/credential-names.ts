@@ -4,7 +4,7 @@ import { matchAt } from "../text/character-kinds.ts";
 export interface CredentialName {
   readonly start: number;
   readonly end: number;
-  readonly kind: "password" | "token" | "key" | "secret" | "pin" | "login";
+  readonly kind: "password" | "token" | "key" | "secret" | "pin" | "login" | "card code";
   /** Words restore what it is for. */
   readonly isPhrase?: boolean;
   /** The name says little, so its value has to look random. */
@@ -25,6 +25,7 @@ interface Form {
 }
 
 const PASSWORD = { kind: "password" } as const;
+const CARD_CODE = { kind: "card code" } as const;
 const FOREIGN = { kind: "password", isForeign: true } as const;
 const sticky = (source: string) => new RegExp(source, "iy");
 /** The beginning of a word, also in camel case: `dbPassword` is caught by the word itself. */
@@ -68,6 +69,12 @@ const FORMS: Readonly<Record<string, readonly Form[]>> = {
   "pw ": [
     { behind: sticky("pw(?=\\s(?:is|on|for|of|at|in|was)\\b)"), before: NO_WORD, name: PASSWORD },
     { behind: sticky(`pw(?=\\s["']?${MIXED})`), before: /[(/,]\s?$/, name: PASSWORD },
+    { behind: sticky("pw(?=\\s(?:[:=]|->|=>|→)\\s?\\S)"), before: NO_WORD, name: PASSWORD },
+    {
+      behind: sticky("pw(?=\\s\\S{6})"),
+      before: /(?:user(?:name)?|usr|login|account)[ :]{1,2}\S{1,14}[ ,/]{1,3}$/i,
+      name: PASSWORD,
+    },
   ],
   psk: [{ behind: sticky(`psk${END}`), before: NO_WORD, name: PASSWORD }],
   "pw:": [{ behind: sticky("pw(?=\\s?[:=])"), before: NO_WORD, name: PASSWORD }],
@@ -89,7 +96,12 @@ const FORMS: Readonly<Record<string, readonly Form[]>> = {
     { behind: sticky("salasana(?![a-z])"), name: FOREIGN },
     { behind: sticky(`salt${END}`), before: /[_-]$/, name: { kind: "key", isStrict: true } },
   ],
-  sec: [{ behind: sticky(`secret${END}`), before: /(?<!existing_?)$/i, name: { kind: "secret" } }],
+  sec: [
+    { behind: sticky(`secret${END}`), before: /(?<!existing_?)$/i, name: { kind: "secret" } },
+    { behind: sticky("security code(?![\\w-])"), before: NO_WORD, name: CARD_CODE },
+  ],
+  cvv: [{ behind: sticky("cvv2?(?![a-z])"), before: NO_WORD, name: CARD_CODE }],
+  cvc: [{ behind: sticky("cvc2?(?![a-z])"), before: NO_WORD, name: CARD_CODE }],
   tok: [{ behind: sticky(`token(?!s)(?![a-z])${SUFFIX}`), name: { kind: "token" } }],
   cre: [
     { behind: sticky("creds?(?![a-z])"), before: NO_WORD, name: { kind: "login" } },
@@ -147,7 +159,7 @@ const FORMS: Readonly<Record<string, readonly Form[]>> = {
   ken: [{ behind: sticky("kennw(?:ort|örter)(?:e?s)?(?![a-z])"), name: FOREIGN }],
   con: [{ behind: sticky("contrase(?:ñ|ny?)as?(?![a-z])"), name: FOREIGN }],
   mdp: [{ behind: sticky("mdp(?![a-z])"), before: NO_WORD, name: FOREIGN }],
-  wif: [{ behind: sticky("wifi(?![\\w-])"), before: NO_WORD, name: { kind: "login" } }],
+  wif: [{ behind: sticky("wifi(?![\\w-]|:[a-z]:)"), before: NO_WORD, name: { kind: "login" } }],
   lal: [{ behind: sticky("laluan(?![a-z])"), before: /kata $/i, name: FOREIGN }],
   รหั: [{ behind: /รหัสผ่าน/y, name: FOREIGN }],
   رمز: [{ behind: /رمز(?: عبور)?/y, name: FOREIGN }],
@@ -242,7 +254,11 @@ const PLACED = NAME | PROGRAM;
 const WORDS: Readonly<Record<string, number>> = {
   ...ofKind(NAME, "pass pwd psw psk key secret token identified recovery seed mnemonic"),
   ...ofKind(NAME, "salt pin pw: pw= pw_ _pw wallet dsn backup masterauth otp pasw"),
-  ...ofKind(NAME, "mdp,creds,pw ,alarm code,door code,gate code,time code", ","),
+  ...ofKind(
+    NAME,
+    "mdp,creds,pw ,alarm code,door code,gate code,time code,security code,cvv,cvc",
+    ",",
+  ),
   ...ofKind(NAME | CALL, "auth login credential wifi"),
   // Passwords in other languages.
   ...ofKind(NAME, "kennwort contrase clave senha wachtwoord hasł haslo lösenord heslo şifre Şifre"),
@@ -261,7 +277,7 @@ const WORDS: Readonly<Record<string, number>> = {
   ...ofKind(PROGRAM, "curl wget mysql mariadb sshpass docker podman nerdctl helm mongo redis-cli"),
   ...ofKind(PROGRAM, "smbclient ldap openssl 7z zip htpasswd keytool chpasswd rabbitmqctl sqlcmd"),
   ...ofKind(PROGRAM, "freerdp ssh-keygen cmdkey lftp sudo twine skopeo mosquitto_ wpa_passphrase"),
-  ...ofKind(PROGRAM, "securestring sqlplus crane oras http"),
+  ...ofKind(PROGRAM, "securestring sqlplus crane oras http snmp"),
   ...ofKind(
     PROGRAM,
     "psexec schtasks kubeadm rar pdftk rclone keyvault put-parameter secretsmanager nickserv",
@@ -270,7 +286,7 @@ const WORDS: Readonly<Record<string, number>> = {
     PROGRAM,
     "rootpw bindpw community createuser tacacs radius- isakmp http-basic passwd cryptsetup kinit rpcclient",
   ),
-  ...ofKind(CALL, "connect( connection( pdo( .sign( hmac( database("),
+  ...ofKind(CALL, "connect( connection( pdo( mysqli( .sign( hmac( database("),
   ...ofKind(
     PROGRAM,
     "cargo login,shodan init,ngrok auth,bw login,bw unlock,security add-,mc alias",

@@ -5,7 +5,8 @@ export type PlaceOf = (at: number) => number;
 
 /** How often a text may be encoded in another: JSON in JSON. */
 const DEPTH_MAX = 3;
-const ESCAPE = /\\(?:[nrt"'/\\]|u00[2-7][0-9a-fA-F])|&(?:quot|amp|lt|gt|#(?:39|34|10|x27|x22));/g;
+const ESCAPE =
+  /\\(?:[nrt"'/\\]|u00[2-7][0-9a-fA-F])|&(?:quot|amp|lt|gt|#(?:39|34|10|x27|x22));|%(?:2[0-9a-fA-F]|3[a-fA-F]|40)|[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]/g;
 
 /** The next place of a backslash or of an entity that stands for something. */
 function nextEscape(text: string, from: number): number {
@@ -14,8 +15,8 @@ function nextEscape(text: string, from: number): number {
 }
 
 /**
- * Calls `see` with the lines of a text that have escapes of JSON or HTML, and the one behind them, without the escapes: again
- * and again while there are any.
+ * Calls `see` with the lines of a text that have escapes of JSON, HTML or addresses, characters without a width or of full
+ * width, and with the line behind them, without all that: again and again while there is any.
  */
 export function eachDecoded(text: string, see: (decoded: string, placeOf: PlaceOf) => void): void {
   for (let at = nextEscape(text, 0); at >= 0; ) {
@@ -75,8 +76,9 @@ function decodeOnce(text: string): { readonly text: string; readonly places: Int
   ESCAPE.lastIndex = 0;
   for (let match = ESCAPE.exec(source); match; match = ESCAPE.exec(source)) {
     keep(match.index);
-    parts.push(characterOf(match[0]));
-    places[size++] = match.index;
+    const character = characterOf(match[0]);
+    parts.push(character);
+    if (character !== "") places[size++] = match.index;
     from = match.index + match[0].length;
   }
   keep(text.length);
@@ -86,9 +88,16 @@ function decodeOnce(text: string): { readonly text: string; readonly places: Int
 
 function characterOf(sign: string): string {
   if (sign.startsWith("&")) return ENTITIES[sign] ?? " ";
+  if (sign.startsWith("%")) return String.fromCharCode(Number.parseInt(sign.slice(1), 16));
+  if (sign.length === 1) return plainOf(sign.charCodeAt(0));
   const letter = sign.charAt(1);
   if (letter === "u") return String.fromCharCode(Number.parseInt(sign.slice(2), 16));
   return LETTERS[letter] ?? letter;
+}
+
+/** A letter or digit of full width as the usual one. What has no width is left out. */
+function plainOf(code: number): string {
+  return code >= 0xff10 && code <= 0xff5a ? String.fromCharCode(code - 0xfee0) : "";
 }
 
 const QUOTE = '"'.charCodeAt(0);

@@ -1,6 +1,7 @@
 import { asciiSet, matchAt } from "../text/character-kinds.ts";
 import { type CredentialName, nameAt } from "./credential-names.ts";
 import { type FoundSecret, isPlaceholder, isRandom, isSecretValue } from "./secret-values.ts";
+import { addCodes, cardCode, isStrong, toldBefore } from "./told-logins.ts";
 import { type NamedText, OPENS, secretOf, valueAt, withoutStops } from "./value-at.ts";
 
 /**
@@ -24,7 +25,8 @@ export function addNamed(
     const name = nameAt(text, place);
     if (!name || isInNote(named, name.start)) continue;
     names.push(name);
-    const secret = before(named, name) ?? behind(named, name);
+    addCodes(text, name, found);
+    const secret = before(named, name) ?? behind(named, name) ?? toldBefore(text, name);
     if (!secret) continue;
     found.push(secret);
     end = Math.max(end, secret.end);
@@ -57,7 +59,7 @@ const QUOTE_NEXT = /\s{1,2}(?=["'`“„«「])/y;
 const COMMA = /,[ \t]{0,3}(?=["'])/y;
 /** `for the staging server`, `(staging)`: what the credential is for. */
 const PURPOSE =
-  /(?:\s(?:for|of|to|on|at|in|from|für|vom|zum|von|de|del|para|pour|du|della|per|di|do|da|voor|van|för|til|do|от|для|к)\s(?:[^\n:=.;,!?|"'`(){}<>]|\.(?=\w)){1,50}?|,\s[^\n,:;.]{1,30},|\s?[([][^)\]\n]{1,40}[)\]])(?=\s{0,3}[:=：—–→]\s|\s{0,3}[:：]|\s(?:is|was|ist|lautet|est|es|è|é|är)\s)/iy;
+  /(?:\s(?:for|of|to|on|at|in|from|für|vom|zum|von|de|del|para|pour|du|della|per|di|do|da|voor|van|för|til|do|от|для|к)\s(?:[^\n:=.;,!?|"'`(){}<>]|\.(?=\w)){1,50}?|,\s[^\n,:;.]{1,30},|\s?[([][^)\]\n]{1,40}[)\]])(?=\s{0,3}(?:[:=：—–→]|->|=>)\s|\s{0,3}[:：]|\s(?:is|was|ist|lautet|est|es|è|é|är)\s)/iy;
 /** What stands between a name of another language and its value. */
 const FOREIGN =
   /\s{0,3}(?:(?:[:：=＝→—–|-]|是|为|為|は|が|는|은|이|を|(?:is|ist|lautet|est|es|è|é|är|er|je|to|jest|on|e|este|είναι|היא|هي|है|là|adalah|dır|és|е|є|је)(?![\p{L}])|คือ)\s{0,3}:?){0,2}\s{0,3}["'`“„«「]?/iuy;
@@ -67,6 +69,7 @@ function behind(named: NamedText, name: CredentialName): FoundSecret | undefined
   const { text } = named;
   const closed = name.end + (matchAt(CLOSERS, text, name.end)?.[0].length ?? 0);
   if (name.isForeign) return foreignValue(text, name, closed);
+  if (name.kind === "card code") return cardCode(text, name);
   if (name.kind === "login") {
     const pair = matchAt(PAIR, text, closed);
     if (pair) return pairValue(name, pair);
@@ -96,7 +99,9 @@ function behind(named: NamedText, name: CredentialName): FoundSecret | undefined
 function spacedValue(named: NamedText, name: CredentialName, at: number): FoundSecret | undefined {
   const { text } = named;
   const verb = matchAt(VERB, text, at);
-  if (verb) return valueAt(named, name, at + verb[0].length, "is");
+  const said = verb ? valueAt(named, name, at + verb[0].length, "is") : undefined;
+  // `the passcode to the door is …`: the verb is not the one that it looks like.
+  if (said || (verb && !/\sto\s/.test(verb[0]))) return said;
   if (takesSpace(text, name)) {
     return valueAt(named, name, at + (matchAt(TYPE_OF_CISCO, text, at) ?? " ")[0].length, " ");
   }
@@ -116,7 +121,17 @@ function spacedValue(named: NamedText, name: CredentialName, at: number): FoundS
   const attribute = at > name.end ? matchAt(ATTRIBUTE, text, at) : null;
   if (attribute) return valueAt(named, name, at + attribute[0].length, "value=");
   const purpose = matchAt(PURPOSE, text, at);
-  return purpose ? valueBehind(named, name, at + purpose[0].length) : undefined;
+  if (purpose) return valueBehind(named, name, at + purpose[0].length);
+  return name.kind === "password" ? valueAlone(text, name, at + 1) : undefined;
+}
+
+/** `the p12 password …`: what ends a clause and can be nothing else. */
+const ALONE =
+  /([^\s"'`,;<>(){}]{8,64}?)(?=[.,;:!?]{0,2}(?:$|[\r\n"'`)]|\s{1,3}(?:$|[\r\n])|[.,;!?]\s))/y;
+
+function valueAlone(text: string, name: CredentialName, at: number): FoundSecret | undefined {
+  const value = matchAt(ALONE, text, at)?.[1];
+  return value !== undefined && isStrong(value) ? secretOf(name, at, at + value.length) : undefined;
 }
 
 function valueBehind(named: NamedText, name: CredentialName, at: number): FoundSecret | undefined {
@@ -130,11 +145,14 @@ function valueBehind(named: NamedText, name: CredentialName, at: number): FoundS
 const TYPE_OF_CISCO = / [0-9] /y;
 /** `Login: ada / swordfish7` */
 const PAIR =
-  /(?:\s(?:with|as|is|are|using|data))?\s{0,2}:?\s{0,2}["'`]?[\w.@+-]{2,60}["'`]?(?:\s{1,2}[/|]\s{1,2}|:)["'`]?([^\s"'`,;<>()[\]]{6,100})/y;
+  /(?:\s(?:with|as|is|are|using|data))?\s{0,2}:?\s{0,2}["'`]?[\w.@+-]{2,60}["'`]?(?:\s{1,2}[/|]\s{1,2}|:|(,?\s(?:and|und|et|y|with)\s))["'`]?([^\s"'`,;<>()[\]]{6,100})/y;
 
 function pairValue(name: CredentialName, pair: RegExpExecArray): FoundSecret | undefined {
-  const value = pair[1] ?? "";
-  const end = pair.index + pair[0].length;
+  const [whole, and, found = ""] = pair;
+  const value = found.replace(/[.!?]$/, "");
+  const end = pair.index + whole.length - found.length + value.length;
+  if (and !== undefined)
+    return isStrong(value) ? secretOf(name, end - value.length, end) : undefined;
   if (
     !/[a-z]/i.test(value) ||
     /^[a-z]+\d{0,2}$/i.test(value) ||
@@ -279,7 +297,8 @@ export function addRandomNear(
   let done = 0;
   for (const [index, name] of names.entries()) {
     const { start, end, isForeign, kind } = name;
-    if (isForeign || kind === "pin" || kind === "login" || name.isStrict) continue;
+    if (isForeign || kind === "pin" || kind === "login" || kind === "card code" || name.isStrict)
+      continue;
     const until = Math.min(end + NEAR, names[index + 1]?.start ?? text.length, text.length);
     for (let at = Math.max(done, end); at < until; at += 1) {
       const code = text.charCodeAt(at);

@@ -77,7 +77,9 @@ test("finds numbers beside others: an expiry, a column, a line in JSON, a full s
   expect(redactSecrets('{"text":"cards:\\n4111111111111111\\nDE89370400440532013000"}')).toBe(
     `{"text":"cards:\\n${card}\\n[redacted IBAN]"}`,
   );
-  expect(redactSecrets("pan=4111111111111111&cvc=737")).toBe(`pan=${card}&cvc=737`);
+  expect(redactSecrets("pan=4111111111111111&cvc=737")).toBe(
+    `pan=${card}&cvc=[redacted card code]`,
+  );
   expect(redactSecrets("4111111111111111 DE89370400440532013000")).toBe(`${card} [redacted IBAN]`);
 });
 

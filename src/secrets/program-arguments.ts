@@ -150,6 +150,11 @@ const PROGRAMS: readonly Arguments[] = [
     program: /enable (?:password|secret)\s/iy,
     passwords: [/\s(?:password|secret)\s(?:\d\s|level \d{1,2} )?(?=\S*\d)([^\s]{6,100})/],
   },
+  {
+    program: /snmp(?:walk|(?:bulk)?get(?:next)?|bulkwalk|set|table|trap|df|netstat)\s/iy,
+    passwords: [argument("-c ?(?!public\\b|private\\b)"), argument("-A ?"), argument("-X ?")],
+  },
+  { program: /gh secret set\s/iy, passwords: [argument("(?:-b|--body)[ =]")] },
   { program: /sqlplus\s/iy, passwords: [/\s[\w.-]{1,40}\/([^\s@/"']{3,100})(?=[@\s]|$)/] },
 ];
 

@@ -10,6 +10,7 @@ import { addPaymentNumbers, redactsPayments } from "./payment-numbers.ts";
 import { addPrivateKeys } from "./private-keys.ts";
 import { addFromPrograms } from "./program-arguments.ts";
 import { apart, eachMatch, type FoundSecret, isSecretValue } from "./secret-values.ts";
+import { addToldLogins } from "./told-logins.ts";
 import { addSeedPhrases } from "./wallet-keys.ts";
 
 /** Called with the kind of each replaced credential. */
@@ -84,6 +85,7 @@ export function countSecrets(texts: readonly string[]): Readonly<Record<string, 
  *     DB_PASSWORD=…, "apiKey": "…"     a value beside a name that says what it is
  *     | user | password |              the column below such a name
  *     das Passwort lautet …            what somebody says
+ *     u: ada p: …                      and says in short
  *     the secret is wJalr…             what looks random after such a name
  *     4111 1111 1111 1111              a card or an account, if `redactPayments` asked for them
  *
@@ -137,6 +139,7 @@ function addOfLines(
   addPrivateKeys(text, found);
   addFromPasswordFiles(text, found);
   addSeedPhrases(text, found);
+  addToldLogins(text, found);
   if (names.length === 0) return;
   const seen = addNamed(text, names, found);
   addRandomNear(text, seen, found);
@@ -180,7 +183,7 @@ function addWithTellingPrefix(text: string, signs: readonly string[], found: Fou
 
 /** A function or a setting that takes a user and a password, or a key: `auth=(`, `getConnection(`, `basic_auth `. */
 const LOGIN_CALL =
-  /(auth(?:entication)?|log_?in|sign|hmac|credentials?|connect(?:ion)?|pdo|database|wifi\.begin)\s?(?:=\s?)?[( ]\s{0,3}(?=[^\n]{0,200}["'])/gi;
+  /(auth(?:entication)?|log_?in|sign|hmac|credentials?|connect(?:ion)?|pdo|mysqli|database|wifi\.begin)\s?(?:=\s?)?[( ]\s{0,3}(?=[^\n]{0,200}["'])/gi;
 const ARGUMENT =
   /\s{0,3}(?:"((?:[^"\\\n]|\\.){0,200})"|'((?:[^'\\\n]|\\.){0,200})'|[\w$.:>@-]{1,60}(?:\([^()\n]{0,60}\))?)\s{0,3}/y;
 const ARGUMENTS_MAX = 5;
@@ -191,7 +194,7 @@ const PLACE = /^[^@\s]+@[\w.-]+\.\w+$|:\/\/|^[/.~]|^[\w.-]+:\d+$|\.[a-z]{2,4}$/i
 function addFromCalls(text: string, found: FoundSecret[]): void {
   eachMatch(LOGIN_CALL, text, (call) => {
     // Behind a host or an address stands the user first.
-    const first = /^(?:connect|pdo|database)/i.test(call[1] ?? "") ? 2 : 1;
+    const first = /^(?:connect|pdo|mysqli|database)/i.test(call[1] ?? "") ? 2 : 1;
     let at = call.index + call[0].length;
     for (let index = 0; index < ARGUMENTS_MAX; index += 1) {
       const argument = matchAt(ARGUMENT, text, at);

@@ -222,6 +222,8 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Infisical token", form: "st\\.[a-f0-9-]{24,36}\\.[a-f0-9]{32}\\.[a-f0-9]{32}" },
   { kind: "Twitch token", form: "oauth:[a-z0-9]{30}\\b", check: hasDigit },
   { kind: "Amazon token", form: `amzn\\.mws\\.${UUID}` },
+  { kind: "Amazon token", form: "Atz[ar]\\|[\\w+/=-]{20,2000}" },
+  { kind: "Amazon client secret", form: "amzn1\\.oa2-cs\\.v1\\.[a-f0-9]{40,80}" },
   { kind: "k3s token", form: "K10[a-f0-9]{64}::[a-z]{4,12}:[\\w.]{16,100}" },
   { kind: "wallet key", form: `[xyztuv]prv${BASE58}{100,112}\\b` },
   {

@@ -123,6 +123,8 @@ function bareValue(
     const words = matchAt(WORDS, text, start)?.[0];
     if (words !== undefined) return secretOf(name, start, start + words.length);
   }
+  const grouped = name.kind === "login" ? undefined : groups(text, name, start);
+  if (grouped) return grouped;
   const bareEnd = endOfBare(named, start);
   if (bareEnd - start < BARE.min) return undefined;
   // A bracket after it makes it a call or a template.
@@ -131,6 +133,8 @@ function bareValue(
   const end = withoutStops(text, bareEnd);
   // On another line, a value stands alone.
   const isBelow = !sign.includes("value") && text.slice(name.end, start).includes("\n");
+  // `TOKEN=` is empty, whatever the next line is.
+  if (isBelow && sign === "=" && text[name.end] === "=") return undefined;
   if (isBelow && sign !== ">" && !sign.startsWith("<") && !/[\r\n]|^$/.test(text[bareEnd] ?? "")) {
     return undefined;
   }
@@ -149,6 +153,19 @@ function bareValue(
   if (sign.startsWith("<") || sign.includes("value")) style = "tight";
   if (style === "loose" && isPassword && isSetting(text, name, end)) style = "tight";
   return isSecretValue(value, isPassword, style) ? secretOf(name, start, end) : undefined;
+}
+
+/** A key in groups of four, for a person who types it: Base32, or an application's password. */
+const BASE32 = /(?=[A-Z ]{0,80}[2-7])(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{1,4}(?![\w-])/iy;
+/** One of its groups has no vowel, or it may be four words. */
+const OF_APPLICATION = /(?=[a-z ]{0,16}\b[^aeiou\W]{4}\b)(?:[a-z]{4} ){3}[a-z]{4}(?![\w-])/y;
+
+function groups(text: string, name: CredentialName, start: number): FoundSecret | undefined {
+  const isOfApplication =
+    name.kind === "password" &&
+    /app[ -]?$/i.test(text.slice(Math.max(0, name.start - 4), name.start));
+  const match = matchAt(isOfApplication ? OF_APPLICATION : BASE32, text, start);
+  return match ? secretOf(name, start, start + match[0].length) : undefined;
 }
 
 /** Words that restore a wallet. */
