@@ -111,7 +111,7 @@ function failed({ name }: McpServer, what: string, cause: unknown): ToolError {
 function reasonOf(error: unknown): string {
   return visibleText(errorText(error))
     .slice(0, STDERR_CHARACTERS)
-    .replace(/[.\s]+$/, "");
+    .replace(/[.\s]{1,9}$/, "");
 }
 
 /** @throws when the server has not answered in time. Nothing of it is left then. */
