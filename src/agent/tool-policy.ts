@@ -26,7 +26,7 @@ export function policyOf(tool: PolicyTool, policies: ToolPolicies): ToolPolicy {
   return exactPolicy(policy ?? (builtin ? undefined : policies["*"]) ?? "allow");
 }
 
-/** What is not exactly a policy denies. */
+/** A value that is not exactly a policy denies. */
 function exactPolicy(value: unknown): ToolPolicy {
   return TOOL_POLICIES.find((policy) => policy === value) ?? "deny";
 }

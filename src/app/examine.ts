@@ -120,7 +120,7 @@ export async function examineModel({ config }: Workspace, { online }: Online): P
     return { name: "model", state: "good", detail: `${model} at ${address}: ${said}` };
   } catch (error) {
     const { code, message, hint } = SessionError.from(error);
-    // What the provider lacks is told in its own line.
+    // A line of its own tells what the provider lacks.
     if (code === "MODEL_UNAVAILABLE")
       return { name: "model", state: "wrong", detail: `${model}: ${message}` };
     return { name: "model", state: "wrong", detail: `${model}: ${message} ${hint}` };

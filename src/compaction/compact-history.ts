@@ -163,7 +163,7 @@ export async function compactHistory(
   const redacted = dry.discarded.map((message) => redactMessage(message));
   const notTyped = new Set(redacted.filter((_, at) => injected.has(dry.discarded[at] as Message)));
   const longest = 4 * compactor.maxSummaryTokens();
-  // What is carried on costs no call: only a part of it counts.
+  // Words that are carried on cost no call, so only a part of them counts.
   const worth = worthOf(dry.discarded);
   const said = wordsSection(
     wordsIn(redacted, notTyped),

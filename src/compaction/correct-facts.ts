@@ -33,7 +33,7 @@ const SUPPORTED: Verdict = { is: "supported" };
  *     summary   The timeout of ORDER_QUEUE is 30 s, and the user asked to send the invoice to Marta.
  *     becomes   The timeout of ORDER_QUEUE is 45 s, on record: “Do not send the invoice to Marta”.
  *
- * What is not known for certain stays: pronouns, hedges, several names in a clause, and whatever the record says
+ * Uncertain facts stay: pronouns, hedges, several names in a clause, and whatever the record says
  * in two ways.
  */
 export function correctFacts(

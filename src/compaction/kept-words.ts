@@ -142,7 +142,7 @@ interface Line {
  *     ├── whole longer texts ──┼── their sentences ──┤
  *     ├── short texts ───────────────────────────────────────────┤ bytesMax
  *
- * What has no room is counted.
+ * Words without room are counted.
  */
 export function wordsSection(
   { words, left }: Words,

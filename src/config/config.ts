@@ -47,7 +47,7 @@ export interface McpServerSettings {
   readonly enabled?: boolean;
 }
 
-/** What the files themselves do not say. */
+/** Facts about the settings that are in no file. */
 export interface ConfigFacts {
   /** The address of a database that a flag named. */
   readonly store?: string | undefined;

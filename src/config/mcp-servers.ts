@@ -31,7 +31,7 @@ export interface FoundServer {
   readonly server: Server;
 }
 
-/** What is needed to start it or to reach it. */
+/** The command that starts it, or the address that reaches it. */
 interface Server {
   readonly name: string;
   readonly program?: {

@@ -500,7 +500,7 @@ export interface CompactionCompleted {
   readonly pruned: readonly PrunedOutput[];
   /** Who wrote the summary. */
   readonly summarised_by: "model" | "fallback" | "none";
-  /** What it is worth, from 0 to 1; `null` where none was written. Logs of earlier versions do not say so. */
+  /** Its score, from 0 to 1; `null` where none was written. Logs of earlier versions do not say so. */
   readonly summary_score?: number | null;
   readonly usage: Usage;
   /** The model that wrote the summary, as `provider/model`. Missing when none was asked, and in logs of earlier versions. */

@@ -11,7 +11,7 @@ export interface ForgottenTexts {
   has(sessionId: string, texts: readonly string[]): Promise<readonly boolean[]>;
 }
 
-/** What was forgotten, for a copy of it in another store. */
+/** All forgotten texts, for a copy of them in another store. */
 export interface ForgottenMarks {
   /** The marks of all forgotten texts, and the keys that they were made with. They are as secret as the store. */
   copy(): Promise<readonly string[]>;

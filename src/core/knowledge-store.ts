@@ -90,7 +90,7 @@ export interface RecordedBatch {
 export interface KnowledgeLimits {
   /** Entries of a kind at the most. */
   readonly max: Readonly<Record<KnowledgeKind, number>>;
-  /** What is evicted first: the oldest entry, or the oldest one not used yet. */
+  /** Which entry is evicted first: the oldest one, or the oldest one not used yet. */
   readonly eviction: "fifo" | "spare_used";
 }
 

@@ -213,7 +213,7 @@ function renderRecords(records: readonly RecalledRecord[]): string {
     .join("\n");
 }
 
-/** What was said in no session (`NO_SESSION`). */
+/** An entry of no session (`NO_SESSION`). */
 const NAMES: Readonly<Record<string, string>> = {
   added: "Added by hand",
   project: "Learned in this project",

@@ -51,7 +51,7 @@ function eitherOf(one: Checks, other: Checks): Check {
 
 const owner = object({ id: text, host: someText, pid: time });
 const held = object({ key: text, owner });
-/** What is in the event, the log checks by the schema that reads it again. */
+/** The log checks the fields of `event`, by the schema that reads them again. */
 const event = object({ event_id: text, timestamp_ms: time, event: record });
 const sessionChoice = eitherOf({ only: texts }, { except: texts });
 const moment = is(
@@ -97,7 +97,7 @@ const EVENTS: StoreMethods = {
   watch: { sessionId: someText, listener: callback },
 };
 
-/** What is saved has to be what a list reads again: one wrong snapshot would refuse the whole list. */
+/** A list has to be able to read it again: one wrong snapshot would refuse the whole list. */
 const snapshot = is("the snapshot of a session", (value) => isSnapshot(plain(value)));
 
 /** The value as JSON gives it back. A snapshot is saved in each turn, and mostly is that value. */

@@ -70,7 +70,7 @@ async function withForks(roots: ReadonlySet<string>, events: Log): Promise<reado
 }
 
 async function inheritedBy(sessionId: string, seq: number, events: Log) {
-  // What was added by hand is in no log.
+  // Entries that were added by hand are in no log.
   if (seq === 0) return undefined;
   for await (const { event } of events.read(sessionId, seq - 1, seq)) {
     if (event.type === "message_added") return event.inherited;

@@ -140,7 +140,7 @@ function importableTexts(event: DurableEvent): readonly string[] {
   return event.type === "message_added" ? messageTexts(event.message) : textsOf(event);
 }
 
-/** What was brought back of a forgotten message goes, images and all. */
+/** Removes what was brought back of a forgotten message, images and all. */
 function withoutBrought(event: DurableEvent, { messages: gone }: Source): DurableEvent {
   if (event.type !== "messages_brought_back") return event;
   const isGone = ({ message }: BroughtMessage) => gone.includes(message);

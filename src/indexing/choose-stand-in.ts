@@ -3,7 +3,7 @@ import type { StandIn } from "./score/question-evidence.ts";
 import type { CompoundPart } from "./words/compounds.ts";
 import { isSlip, type NearWord } from "./words/near-words.ts";
 
-/** What a word counts that stands for another one, where that one counts 1. */
+/** Weights of words that stand for another one, which has the weight 1. */
 export const COUNTS = {
   spelling: 1,
   beginning: 0.9,

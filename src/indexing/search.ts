@@ -185,7 +185,7 @@ function* lookCloser(
   const inMemory = new Set(known.map(({ slot }) => slot));
   const unread = near.filter((slot) => !inMemory.has(slot));
   const mayBeSame = marked.flatMap(({ slots }) => slots.slice(0, PAGE));
-  // What is probably not sure enough needs no neighbours.
+  // A hit that is probably not sure enough needs no neighbours.
   const sessions =
     neighbours > 0 && bestScore === undefined ? sessionsOf(index, [...likely, ...mayBeSame]) : [];
   if (unread.length + mayBeSame.length + sessions.length === 0) {

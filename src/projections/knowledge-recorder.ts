@@ -112,7 +112,7 @@ export class KnowledgeRecorder extends LogProjection {
 
   async #teaches(sessionId: string, stored: StoredEvent): Promise<readonly NewKnowledge[]> {
     const { seq, event } = stored;
-    // What a fork began with was learned where it was said.
+    // The messages that a fork began with were learned where they were said.
     if (event.type === "message_added" && event.inherited) return [];
     const time = new Date(stored.timestamp_ms).toISOString();
     const preferences = (said: string) =>

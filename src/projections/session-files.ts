@@ -370,7 +370,7 @@ export class SessionFiles implements Projection {
   }
 
   #writeAt(name: string, text: string, offset: number): void {
-    // What has another name elsewhere would change there too.
+    // A file with another name elsewhere would change there too.
     if ((this.#look(name)?.nlink ?? 1) > 1) this.#replace(name, this.#read(name));
     writeAt(this.#root, join(this.#folder, name), text, offset);
   }

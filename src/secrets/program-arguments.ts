@@ -158,7 +158,7 @@ const PROGRAMS: readonly Arguments[] = [
   { program: /sqlplus\s/iy, passwords: [/\s[\w.-]{1,40}\/([^\s@/"']{3,100})(?=[@\s]|$)/] },
 ];
 
-/** What is written into the input of these: `echo "ada:…" | chpasswd`. */
+/** Programs that read a secret from their input: `echo "ada:…" | chpasswd`. */
 const FED =
   /(?:echo|printf)\s(?:-\w\s)?(?:["']?(?:[\w.-]{1,40}:)?([^\s"':|]{4,200})["']?)\s{0,3}\|\s{0,3}(?:sudo\s)?(?:chpasswd|sudo\s{1,3}-\w{0,3}S|(?:docker|podman) (?:login|secret)|passwd --stdin|smbpasswd|cryptsetup|kinit|gcloud secrets|gh secret)\b/g;
 

@@ -9,7 +9,7 @@ import { eachMatch, type FoundSecret } from "./secret-values.ts";
  */
 export function addSeedPhrases(text: string, found: FoundSecret[]): void {
   for (let at = 0; at + PHRASE_MIN <= text.length; ) {
-    // What a phrase that begins here has last is looked at first, so most text is passed over.
+    // The last word of a phrase that begins here is looked at first, so most text is passed over.
     let last = at + PHRASE_MIN - 1;
     while (last >= at && IN_PHRASE[text.charCodeAt(last)] === 1) last -= 1;
     if (last >= at) {

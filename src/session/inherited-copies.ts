@@ -4,7 +4,7 @@ import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import { OWN_AGENT } from "../core/session-source.ts";
 import type { SessionStore } from "../core/session-store.ts";
 
-/** What a search finds, of memory or of a log. */
+/** A hit of a search in memory or in a log. */
 interface Found {
   readonly sessionId: string;
   readonly content: string;

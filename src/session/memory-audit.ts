@@ -59,7 +59,7 @@ export class MemoryAudit {
 
   async #run({ signal }: Watch): Promise<MemoryCheck> {
     const { events } = this.#stores;
-    // What is behind it comes into memory by itself.
+    // Later messages come into memory by themselves.
     const end = await events.checkpoint(MEMORY_INDEX[this.#scope]);
     const all = new MemoryIndex(events, this.#stores.memory);
     for (let position = 0; position < end; ) {

@@ -107,7 +107,7 @@ export function memoryOperations(
       memory.search({ ...query, at, limit: Math.min(wider + NEWER_AMONG, SEARCH_LIMIT_MAX) }),
     );
     const learned = hits.flatMap(({ id, kind }) => (kind === "message" ? [] : [id]));
-    // What was found is evicted last. A failure to note that must not fail the search.
+    // Found entries are evicted last. A failure to note that must not fail the search.
     if (learned.length > 0) {
       const now = new Date().toISOString();
       await outages.attempt(markUsed, async () => await knowledge?.markUsed(learned, now));
@@ -137,7 +137,7 @@ export function memoryOperations(
         id === undefined
           ? await listOnce(memory, { limit: LIST_LIMIT_DEFAULT, ...page }, options)
           : pageOf((await memory.read([id].flat())).filter(memoryFilter(page)), page);
-      // What is listed can leave the project, and an older version may have stored credentials.
+      // A list can leave the project, and an older version may have stored credentials.
       const { redactEntries } = await import("../secrets/redact-secrets.ts");
       return redactEntries(entries);
     },
@@ -180,7 +180,7 @@ export function memoryOperations(
   };
 }
 
-/** What was found, with what memory lacks. */
+/** The hits, and what memory lacks. */
 export function withLag(hits: readonly MemoryHit[], behind: MemoryLag | undefined): MemoryHits {
   return behind ? Object.assign([...hits], { behind }) : hits;
 }

@@ -71,7 +71,7 @@ export class FollowedMessage {
       case "compaction_undone": {
         const { undone, left_out = [] } = event;
         this.#before.set(seq, this.#now);
-        // What was said since the undone change stays, whole.
+        // Messages since the undone change stay, whole.
         const again = this.#before.has(undone) ? this.#before.get(undone) : this.#whole;
         this.#now = left_out.includes(this.#whole.id) ? undefined : again;
         return;

@@ -98,7 +98,7 @@ interface Place {
   isNew(entry: MemoryEntry): boolean;
 }
 
-/** What was said gets to memory in the background. Once it has all that left, it need not have the rest. */
+/** Memory is filled in the background. Recall needs only the messages that have left, so it waits for those alone. */
 async function catchUp({ wait }: ServiceCore, state: SessionState): Promise<void> {
   const { compactions } = state;
   if (CAUGHT_UP.get(state) === compactions) return;

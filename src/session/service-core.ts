@@ -40,7 +40,7 @@ export interface ServedUser {
   readonly name: string;
   /** What the project has learned. Its users are told what was added to it by hand. */
   readonly project: ProjectKnowledge | undefined;
-  /** What is told of the failures of all users' services. */
+  /** The warnings about failures of all users' services. */
   readonly outages: Outages;
 }
 

@@ -45,7 +45,7 @@ export interface ServiceStores {
   usersWithOld?(limits: AgeLimits): Promise<readonly string[]>;
 }
 
-/** What a session service is made of. Whatever is missing, the service says that it cannot do. */
+/** The parts of a session service. It refuses what needs a part that is missing. */
 export interface ServiceOptions {
   /** Who answers: a model, or the name of one that `models` finds. */
   readonly model: LanguageModel | string;
@@ -192,7 +192,7 @@ export function requireSearchableMemory(
   });
 }
 
-/** What is told of work in the background. All services that warn share it: one store may be open several times. */
+/** The warnings of work in the background. All services that warn share them: one store may be open several times. */
 export function outagesOf({
   onBackgroundError,
 }: Pick<ServiceOptions, "onBackgroundError">): Outages {

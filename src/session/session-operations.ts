@@ -109,7 +109,7 @@ export function sessionOperations(
   }
 
   async function remove(sessionId: string, { now }: { readonly now: boolean }): Promise<void> {
-    // What the user taught in it stays, so it is learned first.
+    // The lessons of its user stay, so they are learned first.
     await core.projected();
     await work.alone(sessionId, async () => {
       const session = await orUnreadable(sessionId, now, async () => {

@@ -154,7 +154,7 @@ export function withLibrary(
         const narrowed = await narrowForgetting(request, library, options);
         return narrowed ? bothForgotten(first, await library.forgetMemory(narrowed)) : first;
       } catch (error) {
-        // What is gone from the project is worth its receipt.
+        // A removal from the project is worth its receipt.
         if (first.forgotten === 0) throw error;
         warn(SessionError.from(error), "Nothing was forgotten in the user-wide store.");
         return first;

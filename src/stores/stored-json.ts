@@ -39,7 +39,7 @@ export function isIntact(row: CheckedEntry): boolean {
   if (typeof entry !== "string") return false;
   if (checksum === null || Number(checksum) !== checksumOf(entry)) return false;
   const stored = storedEntry(entry);
-  // What is deleted with a session and what is evicted is chosen by columns, so they say the same as the entry.
+  // Columns choose what a session takes along and what is evicted, so they say the same as the entry.
   return (
     stored.id === row.id &&
     stored.kind === row.kind &&

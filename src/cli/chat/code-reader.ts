@@ -149,7 +149,7 @@ function partsOf(line: string, parser: StreamParser<unknown>, state: unknown): r
       if (empty === 0) parts.push({ text: stream.current(), kind });
     }
   } catch {
-    // What is no code in this language may be too much for its parser.
+    // The parser may fail on text that is no code in this language.
   }
   const rest = line.slice(parts.reduce((sum, { text }) => sum + text.length, 0));
   return rest === "" ? parts : [...parts, { text: rest, kind: undefined }];

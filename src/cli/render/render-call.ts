@@ -147,7 +147,7 @@ function partsOf(args: unknown): readonly Part[] {
   return [{ sign: "", text: JSON.stringify(args) ?? "" }];
 }
 
-/** What the lines of a file do not show. */
+/** A note about the end of a file that its lines do not show. */
 function endOf(content: string): string {
   if (content === "") return " (empty)";
   return content.endsWith("\n") ? "" : " (without a line break at its end)";

@@ -62,7 +62,7 @@ export class CallQuestion {
   take(line: string): { readonly answer: ApprovalAnswer } | { readonly shown: string } {
     const { isWhole } = this.#pages;
     if (line.trim() === "" && !isWhole) return { shown: this.page() };
-    // What was typed before the question is no answer to it.
+    // Keys that were typed before the question are no answer to it.
     const isAhead = this.#isTerminal && performance.now() - this.#askedAt < TYPED_AHEAD_MS;
     const answer = isAhead ? undefined : answerOf(line, this.#always);
     if (answer && (isWhole || answer.decision === "deny")) return { answer };

@@ -64,7 +64,7 @@ export interface CompactionEffect {
   readonly savedTokensPerCall: number;
   /** Calls that had less, up to the next compaction. */
   readonly callsSince: number;
-  /** What they had less, all of them together. */
+  /** The tokens that they had less, all of them together. */
   readonly savedTokens: number;
   /** Their price: that of the cache, where the provider has one. */
   readonly savedUsd: number | null;

@@ -169,11 +169,11 @@ const BOUNDED_SCORE_MAX = 0.99;
  */
 const RARE_SHARE = { english: 0.25, other: 0.22 } as const;
 
-/** What an entry scores that was said at the time that a question asks for, with no word in common. */
+/** Score of an entry from the time that a question asks for, with no word in common. */
 const LISTED_SCORE = 0.5;
 /** The factor of an entry of the less likely time: "last Tuesday" may be that of the week before. */
 const LESS_LIKELY = 0.9;
-/** What an entry scores at most that only names the time, where those of that time come first. */
+/** Maximum score of an entry that only names the time. Entries from that time come first. */
 const AFTER_LISTED = 0.2;
 
 /** The entries of the time that a question asks for, what people said first. */

@@ -110,7 +110,7 @@ export function packaged(language: StemmedLanguage, load: Load): Stemmer | undef
 
 const asWritten: Stemmer = (word) => word;
 
-/** What the stemmer of a language does not know, or knows of letters only that folding takes away. */
+/** Rules that the stemmer of a language lacks, or has only for letters that folding takes away. */
 interface Rules {
   readonly before?: Stemmer;
   /** Endings that are left of other parts of speech. The stem keeps four letters at least. */

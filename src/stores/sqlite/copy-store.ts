@@ -24,7 +24,7 @@ export async function copyStore(
     await copyPages(path, to, { signal, onProgress });
   } catch (error) {
     if (signal.aborted) throw error;
-    // What is wrong with a page, or the lock, is about the store. The rest is about the copy.
+    // A bad page and a lock are faults of the store. All others are faults of the copy.
     throw storeFailure(error, isAboutSource(error) ? path : to);
   }
 }

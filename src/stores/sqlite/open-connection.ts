@@ -111,7 +111,7 @@ function migrate(db: Connection): void {
   });
 }
 
-/** Of what an earlier version learned. */
+/** Adds checksums to the knowledge that an earlier version learned. */
 function addChecksums(db: Connection): void {
   const rows = db.all<{ key: number; entry: string }>("SELECT key, entry FROM knowledge_entry");
   for (const { key, entry } of rows) {

@@ -33,7 +33,7 @@ export function storeFailure(error: unknown, path: string): unknown {
   return error;
 }
 
-/** What is wrong with a file, and what to do about it, if SQLite says so by a code that rkat knows. */
+/** The fault of a file and the way out, for the codes of SQLite that rkat knows. */
 export function knownFailure(error: unknown): (typeof FAILURES)[number] | undefined {
   return FAILURES[resultCode(error) ?? -1];
 }

@@ -121,7 +121,7 @@ async function compaction(
   };
 }
 
-/** What the page asks of where something is from: each summary, and each record that came back. By what it asks with. */
+/** The sources of each summary and of each record that came back, by the query with which the page asks for them. */
 function drilled(
   sessionId: string,
   events: readonly ExportedEvent[],
@@ -186,7 +186,7 @@ async function eventsUpTo(
   return events;
 }
 
-/** What the model saw before a compaction, the file has in the events that say it. */
+/** The events of the file say what the model saw before a compaction. */
 function withoutBefore(event: DurableEvent): DurableEvent {
   if (!("before" in event) || event.type === "memory_recalled") return event;
   const { before: _, ...rest } = event;

@@ -134,7 +134,7 @@ export const memoryLaws: readonly Law<OpenService>[] = [
       );
       assert.doesNotMatch(JSON.stringify(found), /Otter/);
       await assertCode(service.editMemory({ id, pinned: true }), "KNOWLEDGE_NOT_FOUND");
-      // What was said stays as it was said.
+      // A message stays as it was said.
       const [said] = await service.listMemory({ sessionId });
       assert.ok(said);
       await assertCode(service.editMemory({ id: said.id, content: "No." }), "NOT_POSSIBLE");

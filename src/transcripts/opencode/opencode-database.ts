@@ -90,7 +90,7 @@ const MS_OF_MEGABYTE = 500;
 /** Milliseconds after which other work has its turn. */
 const SLICE_MS = 25;
 
-/** What is longer is not read: a title, a folder, what is hidden. */
+/** Longer texts are not read: a title, a folder, what is hidden. */
 const FIELD_BYTES_MAX = 8 * 1024 * 1024;
 /** As much as a line of other transcripts. */
 const DATA_BYTES_MAX = 64 * 1024 * 1024;

@@ -79,7 +79,7 @@ export class SessionLog {
   readonly undone = new Map<number, number>();
   /** Records of memory that come back by themselves no more. */
   readonly refused = new Set<string>();
-  /** What the model has said of an answer that is not whole yet. */
+  /** The part of an answer that the model has written so far. */
   streaming = "";
   seq = 0;
   /** Whether all that there was has been read: what comes now happens now. */
@@ -292,7 +292,7 @@ function broughtText({ messages, pinned }: MessagesBroughtBack): string {
   return `Brought back what left the window: message ${which}, ${pinned ? "to stay" : "until the next compaction"}`;
 }
 
-/** What an event without a row of its own says to people, if it does. */
+/** A sentence for an event that has no row of its own; undefined when people need none. */
 function noteOf(event: SessionEvent): readonly ["quiet" | "bad", string] | undefined {
   switch (event.type) {
     case "run_failed":

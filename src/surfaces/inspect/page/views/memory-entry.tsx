@@ -103,7 +103,7 @@ function isSaid({ kind, source }: Entry): boolean {
   return kind === "message" && source !== undefined;
 }
 
-/** What was said is not edited: its log would be a false one. */
+/** A message is not edited: its log would be a false one. */
 function Elsewhere({ entry: { id, kind, session_id, source } }: { readonly entry: Entry }) {
   if (kind !== "message") return <a href={askingFor("knowledge", { id })}>Edit or pin it</a>;
   if (!source) return null;
@@ -117,7 +117,7 @@ function Elsewhere({ entry: { id, kind, session_id, source } }: { readonly entry
   );
 }
 
-/** What it said before it was edited, the newest first. */
+/** Its earlier texts, the newest first. */
 function Earlier({ entry: { earlier = [] } }: { readonly entry: Entry }) {
   if (earlier.length === 0) return null;
   return (

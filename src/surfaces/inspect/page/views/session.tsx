@@ -38,7 +38,7 @@ export function SessionView({
     hasBegun,
     live.log.turnsSeen,
   ]);
-  // What is in the user-wide store is only shown beside a project.
+  // The user-wide store is only shown beside a project.
   const isElsewhere = session.value?.store === "user";
   const about = isElsewhere ? { ...whole, writes: false } : whole;
   const title = session.value?.source.title ?? live.log.rows.find(({ kind }) => kind === "said");

@@ -26,7 +26,7 @@ import { Change } from "./change.tsx";
 import { MessageTraceView } from "./message-trace.tsx";
 import { Recalled } from "./records.tsx";
 
-/** What was said and done, in order. */
+/** The messages and calls of a session, in order. */
 export function Transcript({
   source,
   about,
