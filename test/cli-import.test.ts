@@ -440,7 +440,12 @@ test("a named file that cannot be used is an error with the reason, and a link t
   const asJson = await project.rkat(["import", wrong, "--json"]);
   expect(asJson.code).toBe(exitCode);
   expect(JSON.parse(asJson.stdout).skipped).toEqual([
-    { file: wrong, reason: "its format is not known" },
+    {
+      file: wrong,
+      reason: expect.stringMatching(
+        /^its format is not known\. It is an object of JSON\. Known are /,
+      ),
+    },
   ]);
   const link = join(project.folder, "link.jsonl");
   symlinkSync(say(1, home, "What is behind the link?"), link);

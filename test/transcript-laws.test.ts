@@ -4,6 +4,7 @@ import { contentText, indexableText } from "../src/core/message.ts";
 import { messageSchema } from "../src/core/message-schema.ts";
 import { origin } from "../src/core/operations/request-fields.ts";
 import { recogniseFile } from "../src/import/find-transcripts.ts";
+import { NO_PROMPT } from "../src/transcripts/agents/claude-stream-format.ts";
 import { fileOfBytes } from "../src/transcripts/found-file.ts";
 import { IMPORT_FORMATS } from "../src/transcripts/import-formats.ts";
 import type { ImportedMessage } from "../src/transcripts/imported.ts";
@@ -94,7 +95,8 @@ for (const sample of TRANSCRIPT_SAMPLES) {
         const complete = await read(cut.subarray(0, cut.lastIndexOf(10) + 1));
         const ended = await read(Buffer.concat([cut, Buffer.from("\n")]));
         expect([complete.sessions, ended.sessions]).toContainEqual(found.sessions);
-        expect(found.skipped).toEqual([]);
+        // A stream that is cut before its prompt has none.
+        expect(found.skipped.filter((reason) => !reason.includes(NO_PROMPT))).toEqual([]);
       });
       await fc.assert(property, { numRuns: trials(10, 30) });
     });

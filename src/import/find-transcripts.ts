@@ -221,6 +221,21 @@ export async function recogniseFile(
   return formats.find((format) => format.recognises(head));
 }
 
+/** What a file of no known format looks like. None of its words are in the sentence: they may be secret. */
+export async function looksLike(file: FoundFile): Promise<string> {
+  const { head, first } = await headOf(file);
+  const text = Buffer.from(head).toString("utf8");
+  if (head.length === 0) return "It is empty.";
+  if (text.startsWith("SQLite format 3")) return "It is a database of SQLite.";
+  if (text.includes("\0") || text.includes("\uFFFD")) return "It has binary data.";
+  if (/^\s*\[/.test(text)) return "It begins like a list in JSON.";
+  if (first)
+    return text.includes("\n{")
+      ? "It has an object of JSON in each line."
+      : "It is an object of JSON.";
+  return /^\s*\{/.test(text) ? "It begins like an object of JSON." : "It is plain text.";
+}
+
 const HEAD_BYTES = 64 * 1024;
 /** Some editors and shells write it before UTF-8. */
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);

@@ -18,6 +18,7 @@ import {
   type FindOptions,
   type FoundTranscripts,
   filesInOrder,
+  looksLike,
   reasonOf,
   recogniseFile,
 } from "./find-transcripts.ts";
@@ -34,6 +35,9 @@ import { isMemoryTools, type Parts } from "./read-message.ts";
 import { storeSession } from "./store-session.ts";
 
 const BATCH_PARTS = 2000;
+
+const FORMATS =
+  "Known are the transcripts and exports of the agents that `rkat import --help` names, lists of chat messages, and rkat's own logs";
 
 /** The sources of an import, and its conditions. */
 export interface ImportOptions extends FindOptions {
@@ -81,11 +85,7 @@ export async function importFiles(
     for (const file of await work.inOrder(files)) await work.importFile(file, format);
   }
   await work.settle();
-  if (tally.noTranscripts > 0 && options.path !== undefined) {
-    const what =
-      tally.noTranscripts === 1 ? "1 file in it is" : `${tally.noTranscripts} files in it are`;
-    tally.skip(options.path, undefined, `${what} of no format that is known`);
-  }
+  if (options.path !== undefined) tally.nameUnknownFiles(options.path);
   return tally.report();
 }
 
@@ -177,14 +177,15 @@ class ImportWork {
     known: ImportedFile | undefined,
     given: ImportFormat | undefined,
   ): Promise<void> {
+    // Some agents have several formats.
+    const [its, ...others] = this.#options.formats.filter(({ agent }) => agent === known?.agent);
     const format =
-      given ??
-      this.#options.formats.find(({ agent }) => agent === known?.agent) ??
-      (await this.#recognise(file));
+      given ?? (others.length === 0 ? its : undefined) ?? (await this.#recognise(file));
     if (!format) {
       // A folder has other files, too.
-      if (this.#files > 1) this.#tally.noTranscripts += 1;
-      else this.#tally.skip(file.path, undefined, "its format is not known");
+      const looks = await looksLike(file);
+      if (this.#files > 1) this.#tally.isNoTranscript(file.path, looks);
+      else this.#tally.skip(file.path, undefined, `its format is not known. ${looks} ${FORMATS}`);
       return;
     }
     const from = known && (await readOnOf(file, known));

@@ -12,6 +12,8 @@ export interface AddedTo {
 /** A file of random bytes has a bad line every 256 bytes. */
 const SKIPPED_MAX = 1000;
 const TYPES_MAX = 200;
+/** A folder of other things may have any number of files. */
+const NAMED_MAX = 50;
 
 /** Adds up the figures of an import. */
 export class ImportTally {
@@ -20,10 +22,10 @@ export class ImportTally {
   alreadyThere = 0;
   otherBranches = 0;
   leftOut = 0;
-  /** Files of a folder that are of no format that is known. */
-  noTranscripts = 0;
   readonly #skipped: Skipped[] = [];
   #notListed = 0;
+  #noTranscripts = 0;
+  readonly #unnamed: Skipped[] = [];
   readonly #unknownTypes = new Map<string, number>();
   readonly #redacted = new Map<string, number>();
   readonly #byPlace = new Map<string | undefined, { messages: number; sessions: Set<string> }>();
@@ -32,6 +34,21 @@ export class ImportTally {
   skip(file: string, line: number | undefined, reason: string): void {
     if (this.#skipped.length >= SKIPPED_MAX) this.#notListed += 1;
     else this.#skipped.push({ file, ...(line === undefined ? {} : { line }), reason });
+  }
+
+  /** Notes a file of a folder whose format is not known. */
+  isNoTranscript(file: string, looks: string): void {
+    this.#noTranscripts += 1;
+    if (this.#noTranscripts <= NAMED_MAX)
+      this.#unnamed.push({ file, reason: `its format is not known. ${looks}` });
+  }
+
+  /** Names the files of a folder that are of no format that is known. */
+  nameUnknownFiles(folder: string): void {
+    for (const { file, reason } of this.#unnamed.splice(0)) this.skip(file, undefined, reason);
+    const more = this.#noTranscripts - NAMED_MAX;
+    if (more > 0)
+      this.skip(folder, undefined, `${more} more files in it are of no format that is known`);
   }
 
   unknown(type: string): void {

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { errorText } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
+import { kindOf } from "./agents/cline-format.ts";
 import { isAgentItem, isUiMessage, partsOfMessage } from "./chat-message-parts.ts";
 import type { FoundFile } from "./found-file.ts";
 import type {
@@ -54,7 +55,8 @@ function chatFiles(agent: Agent, isMessage: (value: Json) => boolean, mark: RegE
     // These files are where their program put them.
     places: () => [],
     mayBe: (path) => /\.jsonl?$/.test(path),
-    recognises: ({ first: whole, head }: FileHead) => {
+    recognises: ({ first: whole, head, path }: FileHead) => {
+      if (kindOf({ path, first: whole, head }) !== undefined) return false;
       const text = new TextDecoder().decode(head);
       const first = whole ?? firstJsonObject(head);
       if (!first) return /^\s*[[{]/.test(text) && /"role"\s*:/.test(text) && mark.test(text);

@@ -1,3 +1,14 @@
+import { atifFormat } from "./agents/atif-format.ts";
+import { claudeStreamFormat } from "./agents/claude-stream-format.ts";
+import { clineFormat, rooFormat } from "./agents/cline-format.ts";
+import { codexExecFormat } from "./agents/codex-exec-format.ts";
+import { copilotChatFormat } from "./agents/copilot-chat-format.ts";
+import { copilotFormat } from "./agents/copilot-format.ts";
+import { aiderFormat, cursorExportFormat, specstoryFormat } from "./agents/markdown-formats.ts";
+import { opencodeExportFormat } from "./agents/opencode-export-format.ts";
+import { openhandsFormat } from "./agents/openhands-format.ts";
+import { qwenFormat } from "./agents/qwen-format.ts";
+import { sweAgentFormat } from "./agents/swe-agent-format.ts";
 import { chatgptFormat, claudeAiFormat } from "./chat-exports.ts";
 import { aiSdkFormat, chatFileFormat, openaiAgentsFormat } from "./chat-files.ts";
 import { claudeCodeFormat } from "./claude-code/claude-code-format.ts";
@@ -17,6 +28,20 @@ export const IMPORT_FORMATS: readonly ImportFormat[] = [
   opencodeFormat,
   piFormat,
   cursorFormat,
+  copilotFormat,
+  copilotChatFormat,
+  rooFormat,
+  clineFormat,
+  qwenFormat,
+  openhandsFormat,
+  aiderFormat,
+  sweAgentFormat,
+  atifFormat,
+  specstoryFormat,
+  cursorExportFormat,
+  claudeStreamFormat,
+  codexExecFormat,
+  opencodeExportFormat,
   chatgptFormat,
   claudeAiFormat,
   rkatFormat,

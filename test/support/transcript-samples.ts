@@ -1,3 +1,12 @@
+import { atifFormat } from "../../src/transcripts/agents/atif-format.ts";
+import { claudeStreamFormat } from "../../src/transcripts/agents/claude-stream-format.ts";
+import { clineFormat } from "../../src/transcripts/agents/cline-format.ts";
+import { copilotChatFormat } from "../../src/transcripts/agents/copilot-chat-format.ts";
+import { copilotFormat } from "../../src/transcripts/agents/copilot-format.ts";
+import { opencodeExportFormat } from "../../src/transcripts/agents/opencode-export-format.ts";
+import { openhandsFormat } from "../../src/transcripts/agents/openhands-format.ts";
+import { qwenFormat } from "../../src/transcripts/agents/qwen-format.ts";
+import { sweAgentFormat } from "../../src/transcripts/agents/swe-agent-format.ts";
 import { chatgptFormat, claudeAiFormat } from "../../src/transcripts/chat-exports.ts";
 import {
   aiSdkFormat,
@@ -18,6 +27,8 @@ export interface TranscriptSample {
   /** One a line, or the values of a list. */
   readonly values: readonly object[];
   readonly isList?: true;
+  /** The file is one object. */
+  readonly isOne?: true;
   readonly typed: readonly string[];
   /** What the program put beside it. */
   readonly injected?: string;
@@ -39,6 +50,294 @@ const node = (id: string, parent: string | null, role: string, text: string) => 
     message: { id, author: { role }, content: { content_type: "text", parts: [text] } },
   },
 });
+
+const copilot = (id: string, type: string, data: object) => ({ id, type, timestamp: at, data });
+const qwen = (uuid: string, parentUuid: string | null, type: string, message: object) => ({
+  ...{ uuid, parentUuid, sessionId: "q", timestamp: at, type, cwd: "/home/ada" },
+  message,
+});
+const stream = (type: string, rest: object) => ({ type, session_id: "st", ...rest });
+
+/** The formats of `src/transcripts/agents`. */
+const OF_AGENTS: readonly TranscriptSample[] = [
+  {
+    format: copilotFormat,
+    path: "session-state/s/events.jsonl",
+    values: [
+      copilot("1", "session.start", { sessionId: "s", context: { cwd: "/home/ada" } }),
+      copilot("2", "user.message", { content: "Why is it red?" }),
+      copilot("3", "user.message", { content: "a skill's words", source: "skill-paint" }),
+      copilot("4", "assistant.message", {
+        ...{ messageId: "m", content: "I look." },
+        toolRequests: [{ toolCallId: "c", name: "view", arguments: { path: "a" } }],
+      }),
+      copilot("5", "tool.execution_complete", {
+        toolCallId: "c",
+        success: true,
+        result: { content: "out" },
+      }),
+      copilot("6", "user.message", { content: "Make it blue" }),
+    ],
+    typed: ["Why is it red?", "Make it blue"],
+    injected: "skill's",
+    unknown: copilot("7", "never_seen", {}),
+  },
+  {
+    format: copilotChatFormat,
+    path: "chatSessions/s.json",
+    isList: true,
+    isOne: true,
+    values: [
+      {
+        ...{ sessionId: "s", responderUsername: "GitHub Copilot", creationDate: 1_770_000_000_000 },
+        requests: [
+          {
+            ...{
+              requestId: "r1",
+              timestamp: 1_770_000_000_000,
+              message: { text: "Why is it red?" },
+            },
+            response: [
+              { value: "It is " },
+              { kind: "inlineReference", name: "paint.ts" },
+              { value: "." },
+              { kind: "toolInvocationSerialized", toolCallId: "c", toolId: "f" },
+            ],
+          },
+          { requestId: "r2", message: "taken back", isHidden: true, response: [] },
+        ],
+      },
+    ],
+    typed: ["Why is it red?"],
+    injected: "taken back",
+    unknown: { sessionId: "t", requests: [{ message: "?", response: [{ kind: "never_seen" }] }] },
+  },
+  {
+    format: clineFormat,
+    path: "tasks/1770000000000/ui_messages.json",
+    isList: true,
+    values: [
+      { ts: 1_770_000_000_000, type: "say", say: "text", text: "Why is it red?" },
+      {
+        ts: 1_770_000_000_001,
+        type: "say",
+        say: "api_req_started",
+        text: '{"request":"environment"}',
+      },
+      { ts: 1_770_000_000_002, type: "say", say: "text", text: "I look." },
+      { ts: 1_770_000_000_003, type: "ask", ask: "tool", text: '{"tool":"readFile","path":"a"}' },
+      { ts: 1_770_000_000_004, type: "say", say: "completion_result", text: "Paint." },
+      { ts: 1_770_000_000_005, type: "ask", ask: "completion_result", text: "" },
+      { ts: 1_770_000_000_006, type: "say", say: "user_feedback", text: "Make it blue" },
+    ],
+    typed: ["Why is it red?", "Make it blue"],
+    injected: "environment",
+    unknown: { ts: 1_770_000_000_007, type: "say", say: "never_seen" },
+  },
+  {
+    format: qwenFormat,
+    path: "chats/q.jsonl",
+    values: [
+      qwen("a", null, "user", { role: "user", parts: [{ text: "Why is it red?" }] }),
+      qwen("b", "a", "assistant", {
+        role: "model",
+        parts: [{ text: "Paint." }, { functionCall: { id: "c", name: "f", args: {} } }],
+      }),
+      qwen("c", "b", "tool_result", {
+        role: "user",
+        parts: [{ functionResponse: { id: "c", name: "f", response: { output: "out" } } }],
+      }),
+      qwen("d", "c", "user", { role: "user", parts: [{ text: "Make it blue" }] }),
+    ],
+    typed: ["Why is it red?", "Make it blue"],
+    unknown: { type: "never_seen", uuid: "z" },
+  },
+  {
+    format: openhandsFormat,
+    path: "trajectory.json",
+    isList: true,
+    values: [
+      {
+        id: 0,
+        timestamp: "2026-05-01T10:00:00",
+        source: "agent",
+        action: "system",
+        args: { content: "be brief" },
+      },
+      {
+        id: 1,
+        timestamp: "2026-05-01T10:00:01",
+        source: "user",
+        action: "message",
+        args: { content: "Why is it red?" },
+      },
+      {
+        id: 2,
+        timestamp: "2026-05-01T10:00:02",
+        source: "agent",
+        action: "run",
+        args: { command: "ls", thought: "I look." },
+      },
+      {
+        id: 3,
+        timestamp: "2026-05-01T10:00:03",
+        source: "agent",
+        cause: 2,
+        observation: "run",
+        content: "out",
+        extras: {},
+      },
+      {
+        id: 4,
+        timestamp: "2026-05-01T10:00:04",
+        source: "agent",
+        action: "finish",
+        args: { final_thought: "Paint." },
+      },
+    ],
+    typed: ["Why is it red?"],
+    injected: "be brief",
+    unknown: {
+      id: 5,
+      timestamp: "2026-05-01T10:00:05",
+      source: "user",
+      action: "never_seen",
+      args: {},
+    },
+  },
+  {
+    format: sweAgentFormat,
+    path: "a.traj",
+    isList: true,
+    isOne: true,
+    values: [
+      {
+        ...{ environment: "main", trajectory: [], info: {} },
+        history: [
+          { role: "system", content: "be brief" },
+          { role: "user", content: "a demonstration", is_demo: true },
+          { role: "user", content: "Why is it red?" },
+          { role: "assistant", content: "I look.", action: "ls" },
+          { role: "user", content: "out" },
+        ],
+      },
+    ],
+    typed: ["Why is it red?"],
+    injected: "demonstration",
+    unknown: { environment: "x", trajectory: [], history: [{ role: "never_seen", content: "?" }] },
+  },
+  {
+    format: atifFormat,
+    path: "trajectory-atif.json",
+    isList: true,
+    isOne: true,
+    values: [
+      {
+        ...{ schema_version: "ATIF-v1.5", session_id: "s", agent: { name: "x", model_name: "m" } },
+        steps: [
+          { step_id: 1, timestamp: at, source: "system", message: "be brief" },
+          { step_id: 2, timestamp: at, source: "user", message: "Why is it red?" },
+          {
+            ...{ step_id: 3, timestamp: at, source: "agent", message: "I look." },
+            tool_calls: [{ tool_call_id: "c", function_name: "f", arguments: {} }],
+            observation: { results: [{ source_call_id: "c", content: "out" }] },
+          },
+        ],
+      },
+    ],
+    typed: ["Why is it red?"],
+    injected: "be brief",
+    unknown: {
+      schema_version: "ATIF-v1.5",
+      session_id: "t",
+      steps: [{ step_id: 1, source: "never_seen" }],
+    },
+  },
+  {
+    format: claudeStreamFormat,
+    path: "stream.jsonl",
+    values: [
+      stream("system", { subtype: "init", cwd: "/home/ada", model: "m" }),
+      stream("user", {
+        isReplay: true,
+        uuid: "u1",
+        message: { role: "user", content: "Why is it red?" },
+      }),
+      stream("assistant", {
+        uuid: "u2",
+        message: {
+          id: "m1",
+          role: "assistant",
+          content: [{ type: "tool_use", id: "c", name: "f", input: {} }],
+        },
+      }),
+      stream("user", {
+        uuid: "u3",
+        message: {
+          role: "user",
+          content: [{ type: "tool_result", tool_use_id: "c", content: "out" }],
+        },
+      }),
+      stream("user", {
+        uuid: "u4",
+        isSynthetic: true,
+        message: { role: "user", content: "a reminder" },
+      }),
+      stream("assistant", {
+        uuid: "u5",
+        message: { id: "m2", role: "assistant", content: [{ type: "text", text: "Paint." }] },
+      }),
+      stream("result", { subtype: "success", result: "Paint." }),
+    ],
+    typed: ["Why is it red?"],
+    injected: "reminder",
+    unknown: stream("never_seen", {}),
+  },
+  {
+    format: opencodeExportFormat,
+    path: "export.json",
+    isList: true,
+    isOne: true,
+    values: [
+      {
+        info: {
+          id: "ses_1",
+          title: "Red",
+          directory: "/home/ada",
+          time: { created: 1_770_000_000_000 },
+        },
+        messages: [
+          {
+            info: { id: "msg_1", role: "user", time: { created: 1_770_000_000_000 } },
+            parts: [
+              { id: "p1", type: "text", text: "Why is it red?" },
+              { id: "p2", type: "text", text: "quoted by the program", synthetic: true },
+            ],
+          },
+          {
+            info: { id: "msg_2", role: "assistant", time: { created: 1_770_000_000_001 } },
+            parts: [
+              { id: "p3", type: "text", text: "Paint." },
+              {
+                id: "p4",
+                type: "tool",
+                tool: "f",
+                callID: "c",
+                state: { status: "completed", input: {}, output: "out" },
+              },
+            ],
+          },
+        ],
+      },
+    ],
+    typed: ["Why is it red?"],
+    injected: "quoted by the program",
+    unknown: {
+      info: { id: "ses_2" },
+      messages: [{ info: { id: "m", role: "never_seen" }, parts: [] }],
+    },
+  },
+];
 
 export const TRANSCRIPT_SAMPLES: readonly TranscriptSample[] = [
   {
@@ -240,10 +539,16 @@ export const TRANSCRIPT_SAMPLES: readonly TranscriptSample[] = [
       event: { type: "never_seen" },
     },
   },
+  ...OF_AGENTS,
 ];
 
 /** The bytes of a transcript with these values. */
-export function transcriptBytes({ isList }: TranscriptSample, values: readonly unknown[]): Buffer {
+export function transcriptBytes(
+  { isList, isOne }: Pick<TranscriptSample, "isList" | "isOne">,
+  values: readonly unknown[],
+): Buffer {
+  // The last one, where a file is one value.
+  if (isOne) return Buffer.from(JSON.stringify(values.at(-1) ?? null));
   if (isList) return Buffer.from(JSON.stringify(values));
   return Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
 }

@@ -63,7 +63,8 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
 }
 
 const latin1 = new TextDecoder("latin1");
-const LOOKS_LIKE_IT = /^\{[^\n]{0,400}"(?:parentUuid|sessionId)":/;
+/** A line that is longer than the head. A chat of Copilot may be one line, too. */
+const LOOKS_LIKE_IT = /^(?![^\n]{0,2000}"requests":\[)\{[^\n]{0,400}"(?:parentUuid|sessionId)":/;
 
 /** Types of records, and whether they have messages. */
 const RECORDS = new Set(
@@ -75,6 +76,10 @@ const RECORDS = new Set(
 
 function isLine(first: Json): boolean {
   if (!RECORDS.has(textOf(first.type)) || "payload" in first) return false;
+  // Qwen Code has the same lines, with Gemini's messages.
+  if (Array.isArray(objectOf(first.message).parts) || "systemPayload" in first) return false;
+  // What is printed by `--output-format stream-json`.
+  if ("session_id" in first && !("sessionId" in first)) return false;
   return ["sessionId", "uuid", "leafUuid", "messageId", "snapshot"].some((name) => name in first);
 }
 

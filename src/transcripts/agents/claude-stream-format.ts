@@ -1,0 +1,110 @@
+import { given } from "../../core/fields.ts";
+import { messageParts } from "../claude-code/claude-code-message-parts.ts";
+import type { FoundFile } from "../found-file.ts";
+import type { ImportedMessage, ImportFormat, ImportNotes } from "../imported.ts";
+import {
+  contentText,
+  type Json,
+  listOf,
+  nameOf,
+  objectOf,
+  textOf,
+  timeOf,
+  titleOf,
+} from "../json-fields.ts";
+import { noteNoSession, readRecords } from "../read-records.ts";
+
+/**
+ * What `claude -p --output-format stream-json` prints. Messages have the ids that they have in Claude Code's own transcript, so both
+ * together are stored once. Without `--replay-user-messages` the prompt is not in it, which is reported.
+ */
+export const claudeStreamFormat: ImportFormat = {
+  agent: "claude-code",
+  places: () => [],
+  mayBe: (path) => /\.jsonl?$/.test(path),
+  recognises: ({ first }) =>
+    first !== undefined &&
+    typeof first.session_id === "string" &&
+    TYPES.has(textOf(first.type)) &&
+    !("sessionId" in first) &&
+    !("data" in first),
+  async *read(file, notes) {
+    const outline = await outlineOf(file);
+    if (!outline) return await noteNoSession(file, notes);
+    const { id, ...about } = outline;
+    if (about.title === undefined) notes.skip(file, undefined, NO_PROMPT);
+    const title = about.title ?? about.answer;
+    const { project, model } = about;
+    yield {
+      id: `claude-code:${id}`,
+      agent: "claude-code",
+      nativeId: id,
+      ...given({ title, project, model }),
+      messages: messagesOf(file, notes),
+    };
+  },
+};
+
+/** What is reported of a stream that has only the answers. */
+export const NO_PROMPT = "the prompt is not in this stream, so only the answers are imported";
+
+const TYPES = new Set(
+  "system assistant user result stream_event rate_limit_event tool_progress tool_use_summary auth_status control_request control_response keep_alive prompt_suggestion".split(
+    " ",
+  ),
+);
+
+async function outlineOf(file: FoundFile) {
+  let id: string | undefined;
+  let project: string | undefined;
+  let model: string | undefined;
+  let title: string | undefined;
+  let answer: string | undefined;
+  for await (const { value } of readRecords(file)) {
+    id ??= nameOf(value.session_id);
+    if (value.type === "system" && value.subtype === "init") {
+      project ??= nameOf(value.cwd);
+      model ??= nameOf(value.model);
+    }
+    const { content } = objectOf(value.message);
+    const texts = listOf(content).filter((block) => objectOf(block).type === "text");
+    const text = typeof content === "string" ? content : contentText(texts);
+    if (value.type === "user" && isTyped(value)) title ??= titleOf(text);
+    if (value.type === "assistant" && nameOf(value.parent_tool_use_id) === undefined)
+      answer ??= titleOf(text);
+  }
+  return id === undefined ? undefined : { id, project, model, title, answer };
+}
+
+function isTyped({ parent_tool_use_id, isSynthetic, message, origin }: Json): boolean {
+  const { kind } = objectOf(origin);
+  const hasResult = listOf(objectOf(message).content).some(
+    (block) => objectOf(block).type === "tool_result",
+  );
+  const isPersons = kind === undefined || kind === "human";
+  return (
+    nameOf(parent_tool_use_id) === undefined && isSynthetic !== true && !hasResult && isPersons
+  );
+}
+
+async function* messagesOf(file: FoundFile, notes: ImportNotes): AsyncGenerator<ImportedMessage> {
+  const blocks = new Map<string, number>();
+  for await (const { value, line } of readRecords(file, notes)) {
+    const type = textOf(value.type);
+    if (!TYPES.has(type)) notes.unknown(type || "?");
+    if (type !== "assistant" && type !== "user") continue;
+    if (nameOf(value.parent_tool_use_id) !== undefined) {
+      notes.otherBranch(1);
+      continue;
+    }
+    const { content } = objectOf(value.message);
+    const hasResult = listOf(content).some((block) => objectOf(block).type === "tool_result");
+    if (type === "user" && !hasResult && !isTyped(value)) continue;
+    const answer = type === "assistant" ? nameOf(objectOf(value.message).id) : undefined;
+    const ordinal = answer === undefined ? 0 : (blocks.get(answer) ?? 0);
+    if (answer !== undefined) blocks.set(answer, ordinal + 1);
+    const place = { answer, ordinal, isOpen: false, answeredBy: undefined };
+    const stamped = { ...value, timestamp: timeOf(value.timestamp) };
+    yield* messageParts({ value: stamped, line, place }, notes);
+  }
+}

@@ -1,0 +1,124 @@
+import { given } from "../../core/fields.ts";
+import {
+  type ImportedMessage,
+  type ImportedSession,
+  type ImportFormat,
+  type ImportNotes,
+  messagesFor,
+} from "../imported.ts";
+import { type Json, listOf, nameOf, objectOf, textOf, timeOf, titleOf } from "../json-fields.ts";
+import { messageParts } from "../opencode/opencode-parts.ts";
+import { readRecords } from "../read-records.ts";
+import { NO_PROMPT } from "./claude-stream-format.ts";
+import { wholeObject } from "./parts.ts";
+
+/**
+ * What `opencode export` prints: a session with its messages, with the ids that they have in opencode's database, so that both are
+ * stored once. And what `opencode run --format json` prints: parts of answers, a line each, of which the last form counts.
+ */
+export const opencodeExportFormat: ImportFormat = {
+  agent: "opencode",
+  places: () => [],
+  mayBe: (path) => /\.jsonl?$/.test(path),
+  recognises: ({ first, head }) => {
+    if (first && isRun(first)) return true;
+    const { id } = objectOf(first?.info);
+    if (first) return textOf(id).startsWith("ses_") && Array.isArray(first.messages);
+    return /^\s*\{\s*"info"\s*:\s*\{[^{]*"id"\s*:\s*"ses_/.test(new TextDecoder().decode(head));
+  },
+  async *read(file, notes) {
+    const [first] = await Array.fromAsync(firstRecords(file));
+    if (first && isRun(first)) {
+      const parts = new Map<string, Json>();
+      let session = "";
+      for await (const { value } of readRecords(file, notes)) {
+        session ||= textOf(value.sessionID);
+        const part = objectOf(value.part);
+        if (nameOf(part.id)) parts.set(textOf(part.id), part);
+        else if (!isRun(value)) notes.unknown(textOf(value.type) || "?");
+      }
+      notes.skip(file, undefined, NO_PROMPT);
+      yield runSession(session, [...parts.values()], notes);
+      return;
+    }
+    const exported = await wholeObject(file, notes);
+    if (exported) yield exportedSession(exported, notes);
+  },
+};
+
+function isRun({ type, sessionID }: Json): boolean {
+  return (
+    /^(?:step_start|text|reasoning|tool_use|step_finish|error)$/.test(textOf(type)) &&
+    textOf(sessionID).startsWith("ses_")
+  );
+}
+
+async function* firstRecords(file: Parameters<ImportFormat["read"]>[0]): AsyncGenerator<Json> {
+  for await (const { value } of readRecords(file)) {
+    yield value;
+    return;
+  }
+}
+
+function exportedSession({ info, messages }: Json, notes: ImportNotes): ImportedSession {
+  const about = objectOf(info);
+  const id = textOf(about.id);
+  const parentId = nameOf(about.parentID);
+  const parent =
+    parentId === undefined
+      ? undefined
+      : ({ id: `opencode:${parentId}`, relation: "subagent" } as const);
+  const time = objectOf(about.time);
+  const { messageID } = objectOf(about.revert);
+  const all = async function* (): AsyncGenerator<ImportedMessage> {
+    for (const one of listOf(messages).map(objectOf)) {
+      const own = objectOf(one.info);
+      const from = nameOf(messageID);
+      if (from !== undefined && textOf(own.id) >= from) notes.otherBranch(1);
+      else
+        yield* messageParts(
+          own,
+          listOf(one.parts).map(objectOf),
+          `opencode:${id}:${textOf(own.id)}`,
+          notes,
+        );
+    }
+  };
+  return {
+    id: `opencode:${id}`,
+    agent: "opencode",
+    nativeId: id,
+    ...given({
+      parent,
+      title: nameOf(about.title),
+      project: nameOf(about.directory),
+      startedAt: timeOf(time.created),
+      updatedAt: timeOf(time.updated),
+    }),
+    messages: messagesFor(parent, all()),
+  };
+}
+
+/** The parts of one message have its id, as in the database. */
+function runSession(id: string, parts: readonly Json[], notes: ImportNotes): ImportedSession {
+  const byMessage = Map.groupBy(parts, (part) => textOf(part.messageID));
+  const text = parts.find(({ type }) => type === "text");
+  const all = async function* (): AsyncGenerator<ImportedMessage> {
+    for (const [message, own] of byMessage) {
+      const created = objectOf(own[0]?.time).start;
+      yield* messageParts(
+        { role: "assistant", time: { created } },
+        own,
+        `opencode:${id}:${message}`,
+        notes,
+      );
+    }
+  };
+  return {
+    id: `opencode:${id}`,
+    agent: "opencode",
+    nativeId: id,
+    ...given({ title: titleOf(textOf(text?.text)) }),
+    messages: all(),
+  };
+}

@@ -1,0 +1,147 @@
+import { basename, dirname, join } from "node:path";
+import { given, isObject } from "../../core/fields.ts";
+import { jsonText } from "../../core/json-values.ts";
+import { bytesAt, type FoundFile } from "../found-file.ts";
+import type { ImportedMessage, ImportFormat, ImportNotes } from "../imported.ts";
+import {
+  contentText,
+  type Json,
+  nameOf,
+  objectOf,
+  parsedJson,
+  textOf,
+  timeOf,
+  titleOf,
+} from "../json-fields.ts";
+import { firstJsonObject, readListedObjects } from "../read-objects.ts";
+import { eventParts, isTypedEvent } from "./openhands-parts.ts";
+
+/**
+ * The conversations of OpenHands: a file for each event, or a list of events.
+ *
+ *     conversations/<id>/events/event-00012-<uuid>.json     version 1
+ *     sessions/<id>/events/12.json                          version 0
+ *     trajectory.json                                       version 0, as it is downloaded
+ *
+ * The files of a folder are read together, when the first of them that is new has its turn.
+ */
+export const openhandsFormat: ImportFormat = {
+  agent: "openhands",
+  places: ({ home }) => [join(home, ".openhands")],
+  mayBe: (path) => EVENT_FILE.test(path) || /(?:^|\/)trajectory[^/]*\.json$/.test(path),
+  recognises: ({ first, head, path }) => {
+    const found = first ?? firstJsonObject(head);
+    if (found) return isEvent(found);
+    return EVENT_FILE.test(path) && /"source"\s*:/.test(new TextDecoder().decode(head));
+  },
+  async *read(file, notes) {
+    if (!EVENT_FILE.test(file.path)) {
+      const events: Json[] = [];
+      for await (const { value } of readListedObjects(file.read(), file, notes)) events.push(value);
+      yield sessionOf(basename(file.path).replace(/\.json$/, ""), events, notes);
+      return;
+    }
+    const folder = dirname(file.path);
+    if (isDone(file, folder)) return;
+    const files = [file, ...file.others()].filter(
+      ({ path }) => dirname(path) === folder && EVENT_FILE.test(path),
+    );
+    const byPath = new Map(files.map((one) => [one.path, one]));
+    const ordered = [...byPath.values()].sort(
+      (one, other) => numberOf(one.path) - numberOf(other.path),
+    );
+    const events: Json[] = [];
+    for (const one of ordered) {
+      const event =
+        one.size > EVENT_BYTES_MAX
+          ? undefined
+          : parsedJson(Buffer.from(await bytesAt(one, 0, one.size)).toString("utf8"));
+      if (isObject(event)) events.push(event);
+      else notes.skip(one, undefined, "it is not a JSON object, or too long");
+    }
+    yield sessionOf(basename(dirname(folder)) || "session", events, notes);
+  },
+};
+
+const EVENT_FILE = /(?:^|[/\\])events[/\\](?:event-)?(\d+)(?:-[^/\\]*)?\.json$/;
+const EVENT_BYTES_MAX = 64 * 1024 * 1024;
+
+function numberOf(path: string): number {
+  return Number(EVENT_FILE.exec(path)?.[1] ?? 0);
+}
+
+/** The folders that an import has read, by the list of its files. */
+const done = new WeakMap<object, Set<string>>();
+
+function isDone(file: FoundFile, folder: string): boolean {
+  const all = file.others();
+  const folders = done.get(all) ?? new Set();
+  done.set(all, folders);
+  const isKnown = folders.has(folder);
+  folders.add(folder);
+  return isKnown;
+}
+
+function isEvent(value: Json): boolean {
+  const isSource = /^(?:agent|user|environment|hook)$/.test(textOf(value.source));
+  if (!isSource) return false;
+  return (
+    "timestamp" in value &&
+    (typeof value.kind === "string" || "action" in value || "observation" in value)
+  );
+}
+
+function sessionOf(name: string, events: readonly Json[], notes: ImportNotes) {
+  const first = events.find(isTypedEvent);
+  const prompt =
+    contentText(objectOf(first?.llm_message).content) || textOf(objectOf(first?.args).content);
+  // Without a folder of its own the first event is the only id.
+  const own = /^trajectory/.test(name) ? hashOf(events[0]) : name;
+  return {
+    id: `openhands:${own}`,
+    agent: "openhands" as const,
+    nativeId: own,
+    ...given({
+      title: titleOf(prompt || contentText(first?.message)),
+      startedAt: zonedTime(events[0]?.timestamp),
+      updatedAt: zonedTime(events.at(-1)?.timestamp),
+    }),
+    messages: messagesOf(own, events, notes),
+  };
+}
+
+function hashOf(value: unknown): string {
+  let sum = 0;
+  for (const character of jsonText(value) ?? "")
+    sum = (sum * 31 + (character.codePointAt(0) ?? 0)) >>> 0;
+  return sum.toString(36);
+}
+
+/** Its times have no zone. They are those of the machine that wrote them, which is read as this one's. */
+function zonedTime(value: unknown): string | undefined {
+  return timeOf(value);
+}
+
+async function* messagesOf(
+  session: string,
+  events: readonly Json[],
+  notes: ImportNotes,
+): AsyncGenerator<ImportedMessage> {
+  const lines = onBranch(events, notes);
+  for (const [index, event] of lines.entries()) {
+    yield* eventParts(`openhands:${session}`, event, index, zonedTime(event.timestamp), notes);
+  }
+}
+
+/** Siblings with one parent are branches, of which the last one counts. */
+function onBranch(events: readonly Json[], notes: ImportNotes): readonly Json[] {
+  if (!events.some(({ parent_id }) => nameOf(parent_id) !== undefined)) return events;
+  const byId = new Map(events.map((event) => [textOf(event.id), event]));
+  const kept = new Set<Json>();
+  for (let at = events.at(-1); at && !kept.has(at); at = byId.get(textOf(at.parent_id)))
+    kept.add(at);
+  const isFree = (event: Json) => nameOf(event.parent_id) === undefined;
+  const shown = events.filter((event) => kept.has(event) || isFree(event));
+  notes.otherBranch(events.length - shown.length);
+  return shown;
+}

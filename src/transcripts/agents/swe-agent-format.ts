@@ -1,0 +1,139 @@
+import { hash } from "node:crypto";
+import { given } from "../../core/fields.ts";
+import { jsonText } from "../../core/json-values.ts";
+import type { ImportedMessage, ImportFormat, ImportNotes } from "../imported.ts";
+import {
+  contentText,
+  type Json,
+  listOf,
+  nameOf,
+  objectOf,
+  textOf,
+  titleOf,
+} from "../json-fields.ts";
+import { firstJsonObject, readListedObjects } from "../read-objects.ts";
+import { answer, call, instruction, prompt, result, thinking } from "./parts.ts";
+
+/**
+ * The trajectories of SWE-agent. `history` has what the model was sent: the demonstrations, which are left out, the first user
+ * message with the issue, and then answers and observations. They have no times.
+ */
+export const sweAgentFormat: ImportFormat = {
+  agent: "swe-agent",
+  places: () => [],
+  mayBe: (path) => /\.traj(?:\.json)?$|\.json$/.test(path),
+  recognises: ({ first, head, path }) => {
+    const found = first ?? firstJsonObject(head);
+    if (found) return Array.isArray(found.trajectory) && Array.isArray(found.history);
+    const text = latin1.decode(head);
+    return /\.traj$/.test(path) && /^\s*\{/.test(text) && /"trajectory"\s*:\s*\[/.test(text);
+  },
+  async *read(file, notes) {
+    for await (const { value } of readListedObjects(file.read(), file, notes)) {
+      const history = listOf(value.history).map(objectOf);
+      if (!Array.isArray(value.history)) {
+        notes.skip(file, undefined, "it is not a trajectory of SWE-agent");
+        continue;
+      }
+      const shown = history.filter(({ is_demo }) => is_demo !== true);
+      const demos = history.length - shown.length;
+      if (demos > 0) notes.otherBranch(demos);
+      const first = shown.find(({ role }) => role === "user");
+      const native = hash("sha1", jsonText([value.environment, first?.content])).slice(0, 20);
+      yield {
+        id: `swe-agent:${native}`,
+        agent: "swe-agent",
+        nativeId: native,
+        ...given({ title: titleOf(issueIn(contentText(first?.content))) }),
+        messages: messagesOf(native, shown, notes),
+      };
+    }
+  },
+};
+
+const latin1 = new TextDecoder("latin1");
+
+/** The template puts its own words before the issue. */
+function issueIn(text: string): string {
+  for (const tag of ["pr_description", "issue"]) {
+    const start = text.indexOf(`<${tag}>`);
+    const end = start < 0 ? -1 : text.indexOf(`</${tag}>`, start);
+    if (end >= 0) return text.slice(start + tag.length + 2, end).trim();
+  }
+  const at = /\b(?:ISSUE|issue):[ \t]*\n/.exec(text);
+  return at ? text.slice(at.index + at[0].length) : text;
+}
+
+async function* messagesOf(
+  session: string,
+  history: readonly Json[],
+  notes: ImportNotes,
+): AsyncGenerator<ImportedMessage> {
+  const hasToolRole = history.some(({ role }) => role === "tool");
+  let hasPrompt = false;
+  let lastCall: string | undefined;
+  for (const [index, message] of history.entries()) {
+    const id = `swe-agent:${session}:${index}`;
+    const text = contentText(message.content);
+    switch (message.role) {
+      case "system":
+        if (text !== "") yield instruction(id, text, {});
+        break;
+      case "user":
+        if (text === "") break;
+        if (!hasPrompt) yield prompt(id, text, {});
+        // Without native calls an observation is a user message.
+        else if (!hasToolRole && lastCall !== undefined)
+          yield result(id, { callId: lastCall, text }, { group: id });
+        else yield instruction(id, text, {});
+        hasPrompt = true;
+        break;
+      case "assistant": {
+        const parts = [...answerParts(id, message, text)];
+        lastCall = parts.map(callIn).findLast((one) => one !== undefined);
+        yield* parts;
+        break;
+      }
+      case "tool": {
+        const [own] = listOf(message.tool_call_ids);
+        const callId = nameOf(own) ?? nameOf(message.tool_call_id) ?? lastCall;
+        if (callId !== undefined) yield result(id, { callId, text }, { group: id });
+        break;
+      }
+      default:
+        notes.unknown(`role.${textOf(message.role) || "?"}`);
+    }
+  }
+}
+
+function callIn({ message }: ImportedMessage): string | undefined {
+  if (message.role !== "block_assistant") return undefined;
+  const [block] = message.blocks;
+  return block?.block_type === "tool_use" ? block.data.id : undefined;
+}
+
+function* answerParts(id: string, message: Json, text: string): Generator<ImportedMessage> {
+  const of = { group: id };
+  const thoughts = listOf(message.thinking_blocks)
+    .map((block) => textOf(objectOf(block).thinking))
+    .join("\n");
+  if (thoughts !== "") yield thinking(`${id}:thinking`, thoughts, of);
+  if (text !== "") yield answer(id, text, of);
+  const calls = listOf(message.tool_calls).map(objectOf);
+  for (const [at, one] of calls.entries()) {
+    const { name, arguments: args } = objectOf(one.function);
+    yield call(
+      `${id}:call:${at}`,
+      { callId: nameOf(one.id) ?? `${id}:call:${at}`, name: textOf(name), args },
+      of,
+    );
+  }
+  const action = nameOf(message.action)?.trim();
+  if (calls.length === 0 && action) {
+    yield call(
+      `${id}:call`,
+      { callId: `${id}:call`, name: "shell", args: { command: action } },
+      of,
+    );
+  }
+}
