@@ -1,6 +1,6 @@
 import { atifFormat } from "../../src/transcripts/agents/atif-format.ts";
 import { claudeStreamFormat } from "../../src/transcripts/agents/claude-stream-format.ts";
-import { clineFormat } from "../../src/transcripts/agents/cline-format.ts";
+import { clineFormat, rooFormat } from "../../src/transcripts/agents/cline-format.ts";
 import { copilotChatFormat } from "../../src/transcripts/agents/copilot-chat-format.ts";
 import { copilotFormat } from "../../src/transcripts/agents/copilot-format.ts";
 import { opencodeExportFormat } from "../../src/transcripts/agents/opencode-export-format.ts";
@@ -60,6 +60,38 @@ const stream = (type: string, rest: object) => ({ type, session_id: "st", ...res
 
 /** The formats of `src/transcripts/agents`. */
 const OF_AGENTS: readonly TranscriptSample[] = [
+  {
+    format: rooFormat,
+    path: "rooveterinaryinc.roo-cline/tasks/0d5c2f6e-3b1a-4a54-9d5f-6f1f2a7b8c9d/api_conversation_history.json",
+    isList: true,
+    values: [
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "<task>\nWhy is it red?\n</task>" },
+          { type: "text", text: "<environment_details>open files</environment_details>" },
+        ],
+        ts: 1_770_000_000_000,
+      },
+      {
+        role: "assistant",
+        content: [
+          { type: "text", text: "I look." },
+          { type: "tool_use", id: "c", name: "read_file", input: { path: "a" } },
+        ],
+      },
+      {
+        role: "user",
+        content: [
+          { type: "tool_result", tool_use_id: "c", content: "out" },
+          { type: "text", text: "<environment_details>open files</environment_details>" },
+        ],
+      },
+    ],
+    typed: ["Why is it red?"],
+    injected: "open files",
+    unknown: { role: "never_seen", content: [] },
+  },
   {
     format: copilotFormat,
     path: "session-state/s/events.jsonl",

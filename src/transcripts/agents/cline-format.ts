@@ -33,12 +33,16 @@ import { editorFolders } from "./vscode-folders.ts";
  *
  * The first is read. The second is read where the first is missing. Texts have the same ids in both.
  */
-export const clineFormat = clineFamily("cline", "saoudrizwan.claude-dev", () => true);
+export const clineFormat = clineFamily(
+  "cline",
+  "saoudrizwan.claude-dev",
+  (path) => !ROO.test(path),
+);
 
 /** Roo Code and what came of it. */
-export const rooFormat = clineFamily("roo", "rooveterinaryinc.roo-cline", (path) =>
-  /roo-?(?:cline|code)|zoo-?code/i.test(path),
-);
+export const rooFormat = clineFamily("roo", "rooveterinaryinc.roo-cline", (path) => ROO.test(path));
+
+const ROO = /roo-?(?:cline|code)|zoo-?code/i;
 
 const TASK_FILE = /(?:^|[/\\])(ui_messages|api_conversation_history|claude_messages)\.json$/;
 const NEW_FILE = /(?:^|[/\\])[^/\\]+\.messages\.json$/;

@@ -45,7 +45,7 @@ export const qwenFormat: ImportFormat = {
 function isLine(value: Json): boolean {
   const isKnown = /^(?:user|assistant|tool_result|system)$/.test(textOf(value.type));
   const hasParts =
-    Array.isArray(objectOf(value.message).parts) ||
+    "parts" in objectOf(value.message) ||
     "systemPayload" in value ||
     (value.type === "system" && "provenance" in value);
   return (

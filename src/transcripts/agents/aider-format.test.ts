@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { brief, readImport } from "../../../test/support/read-import.ts";
+import { fileOfBytes } from "../found-file.ts";
+import { aiderFormat } from "./markdown-formats.ts";
+
+test("Aider: each run is a session, prompts are told from headings, quotes and the program's lines", async () => {
+  const text = `
+# aider chat started at 2026-02-03 10:00:00
+
+> Aider v0.80  
+> Model: gpt-5  
+
+#### Why is it red?  
+#### And since when?  
+
+It is paint.
+
+#### A heading of the answer
+
+\`\`\`md
+#### in a fence
+\`\`\`
+
+> quoted by the model
+
+> Tokens: 2k sent, 1k received.  
+
+#### /add paint.ts  
+
+> Added paint.ts to the chat  
+
+#### /ask make it blue?  
+
+Yes.
+
+# aider chat started at 2026-02-04 10:00:00
+
+#### Go on  
+
+Done.
+`;
+  const { sessions } = await readImport(
+    aiderFormat,
+    fileOfBytes("repo/.aider.chat.history.md", Buffer.from(text)),
+  );
+  const said = sessions.map(({ messages }) => messages.map(brief));
+  expect(said).toEqual([
+    [
+      "user: Why is it red?\nAnd since when?",
+      "text: It is paint.\n\n#### A heading of the answer\n\n```md\n#### in a fence\n```\n\n> quoted by the model",
+      "user: make it blue?",
+      "text: Yes.",
+    ],
+    ["user: Go on", "text: Done."],
+  ]);
+  expect(sessions.map(({ title, project }) => [title, project])).toEqual([
+    ["Why is it red?", "repo"],
+    ["Go on", "repo"],
+  ]);
+});
