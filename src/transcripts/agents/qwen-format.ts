@@ -26,7 +26,10 @@ export const qwenFormat: ImportFormat = {
   agent: "qwen",
   places: ({ home }) => [join(home, ".qwen", "projects"), join(home, ".qwen", "tmp")],
   mayBe: (path) => /(?:^|\/)chats\/[^/]+\.jsonl$/.test(path),
-  recognises: ({ first }) => first !== undefined && isLine(first),
+  recognises: ({ first, head, path }) =>
+    first === undefined
+      ? CHAT_FILE.test(path) && LOOKS_LIKE_IT.test(latin1.decode(head))
+      : isLine(first),
   async *read(file, notes) {
     const outline = await outlineOf(file);
     if (!outline) return await noteNoSession(file, notes);
@@ -41,6 +44,11 @@ export const qwenFormat: ImportFormat = {
     yield { id: `qwen:${id}`, agent: "qwen", nativeId: id, ...about, messages: messages() };
   },
 };
+
+const latin1 = new TextDecoder("latin1");
+const CHAT_FILE = /(?:^|[/\\])chats[/\\][^/\\]+\.jsonl$/;
+/** A line that is longer than the head. */
+const LOOKS_LIKE_IT = /^\{[^\n]{0,400}"sessionId":/;
 
 function isLine(value: Json): boolean {
   const isKnown = /^(?:user|assistant|tool_result|system)$/.test(textOf(value.type));

@@ -37,8 +37,10 @@ export const claudeCodeFormat: ImportFormat = {
   agent: "claude-code",
   places: ({ env, home }) => [join(env.CLAUDE_CONFIG_DIR || join(home, ".claude"), "projects")],
   mayBe: (path) => /\.jsonl$/.test(path),
-  recognises: ({ first, head }) =>
-    first === undefined ? LOOKS_LIKE_IT.test(latin1.decode(head)) : isLine(first),
+  recognises: ({ first, head, path }) =>
+    first === undefined
+      ? LOOKS_LIKE_IT.test(latin1.decode(head)) && !QWEN_FILE.test(path)
+      : isLine(first),
   async *read(file, notes, from) {
     const outline = (from && (await outlineOf(file, from))) ?? (await outlineOf(file));
     if (!outline) {
@@ -63,6 +65,8 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
 }
 
 const latin1 = new TextDecoder("latin1");
+const QWEN_FILE = /(?:^|[/\\])chats[/\\][^/\\]+\.jsonl$/;
+
 /** A line that is longer than the head. A chat of Copilot may be one line, too. */
 const LOOKS_LIKE_IT = /^(?![^\n]{0,2000}"requests":\[)\{[^\n]{0,400}"(?:parentUuid|sessionId)":/;
 
