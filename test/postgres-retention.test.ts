@@ -1,10 +1,18 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { newId } from "../src/core/ids.ts";
-import { createSessionService } from "../src/index.ts";
+import { createSessionService, type MemoryForgotten } from "../src/index.ts";
 import { postgresStores } from "../src/postgres.ts";
+import { examinePostgres } from "../src/stores/postgres/examine-postgres.ts";
 import type { PostgresPool } from "../src/stores/postgres/postgres-pool.ts";
+import { postgresAddress } from "../src/stores/postgres/server-address.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
-import { hasPostgres, NEEDS_POSTGRES, postgresPlace, postgresPool } from "./support/postgres.ts";
+import {
+  freshSchema,
+  hasPostgres,
+  NEEDS_POSTGRES,
+  postgresPlace,
+  postgresPool,
+} from "./support/postgres.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -54,4 +62,86 @@ describe.skipIf(!hasPostgres)("retention on PostgreSQL", NEEDS_POSTGRES, () => {
       expect(about.filter((values) => values.includes(`user ${user}`))).toEqual([]);
     }
   });
+
+  test("a role that may only read and write rows does all, and its receipt says what vacuum would do", async () => {
+    const admin = await postgresPool();
+    const { connectionString: url } = await postgresPlace();
+    const schema = await freshSchema();
+    const address = `${url}?schema=${encodeURIComponent(schema)}`;
+    const owner = postgresStores({ connectionString: url, schema });
+    await owner.events.checkpoint("made");
+    onTestFinished(() => owner.close());
+    const role = `app_${process.pid}`;
+    await admin.query(`create role ${role} login`);
+    onTestFinished(async () => {
+      await admin.query(`drop owned by ${role}; drop role ${role}`);
+    });
+    for (const grant of GRANTS) {
+      await admin.query(
+        grant
+          .replaceAll("rkat.", `"${schema}".`)
+          .replaceAll("schema rkat", `schema "${schema}"`)
+          .replaceAll("to app", `to ${role}`),
+      );
+    }
+    const connectionString = Object.assign(new URL(url), { username: role }).href;
+    const asRole = Object.assign(new URL(address), { username: role }).href;
+    const stores = postgresStores({ connectionString, schema });
+    const service = createSessionService({
+      model: scriptedModel(["Noted."]),
+      stores,
+      compaction: {},
+    });
+    onTestFinished(() => stores.close());
+    const { sessionId } = await service.createSession({});
+    await service.startTurn({ sessionId, prompt: "The vault code is 7321-otter." });
+    await service.addKnowledge({ content: "Always squash before merging." });
+    expect((await service.searchHistory({ query: "vault" })).length).toBeGreaterThan(0);
+    const [hit] = await service.searchMemory({ query: "vault code" });
+    const receipt = await service.forgetMemory({ ids: [hit?.id ?? ""] });
+    expect(receipt.forgotten).toBe(1);
+    expect(placesOf(receipt)).toEqual(["write_ahead_log", "dead_rows", "open_requests", "backups"]);
+    expect(receipt.notCleaned[1]?.why).toContain("This role may not vacuum");
+    await service.delete({ sessionId, now: true });
+    await service.close();
+    expect(await vacuumIn(asRole)).toMatchObject({ state: "note" });
+    expect(await vacuumIn(address)).toMatchObject({ state: "good" });
+
+    const own = createSessionService({ model: scriptedModel([]), stores: owner });
+    const { id } = await own.addMemory({ content: "The vault code is 7321-otter." });
+    const [, rows] = (await own.forgetMemory({ ids: [id] })).notCleaned;
+    expect(rows?.why).toContain("No query shows it");
+    await own.close();
+  });
+
+  test("a receipt names replicas, as far as the server knows them", async () => {
+    const admin = await postgresPool();
+    const stores = postgresStores({ ...(await postgresPlace()), namespace: newId() });
+    onTestFinished(() => stores.close());
+    await stores.events.checkpoint("made");
+    const slot = `rkat_test_${process.pid}`;
+    await admin.query("select pg_create_physical_replication_slot($1)", [slot]);
+    try {
+      const places = (await stores.notCleaned?.())?.map(({ place }) => place);
+      expect(places).toEqual(["write_ahead_log", "replicas", "dead_rows"]);
+    } finally {
+      await admin.query("select pg_drop_replication_slot($1)", [slot]);
+    }
+  });
 });
+
+/** As docs/postgres.md has them. */
+const GRANTS = [
+  "grant usage on schema rkat to app",
+  "grant select, insert, update, delete on all tables in schema rkat to app",
+  "alter default privileges in schema rkat grant select, insert, update, delete on tables to app",
+];
+
+function placesOf({ notCleaned }: MemoryForgotten): readonly string[] {
+  return notCleaned.map(({ place }) => place);
+}
+
+async function vacuumIn(address: string) {
+  const findings = await examinePostgres(postgresAddress(address), "memory-of-all");
+  return findings.find(({ name }) => name === "vacuum");
+}

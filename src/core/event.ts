@@ -448,6 +448,8 @@ export function sumCleaned(cleaned: readonly Cleaned[]): readonly Cleaned[] {
 export const NOT_CLEANED_PLACES = [
   "open_requests",
   "write_ahead_log",
+  "replicas",
+  "dead_rows",
   "backups",
   "unreadable_sessions",
 ] as const;

@@ -4,6 +4,7 @@ import type { ForgottenMarks, ForgottenTexts } from "./forgotten-texts.ts";
 import type { ImportKeys, ImportStore } from "./import-store.ts";
 import type { KnowledgeStore } from "./knowledge-store.ts";
 import type { MemoryStore } from "./memory-store.ts";
+import type { NotCleaned } from "./operations/memory.ts";
 import type { SessionStore } from "./session-store.ts";
 
 /** Where deleted sessions wait until they are restored, or deleted for good. */
@@ -44,5 +45,7 @@ export interface Stores {
   users(): Promise<readonly string[]>;
   /** The users who have something older than that. Without it, the caller looks at each user. */
   usersWithOld?(limits: AgeLimits): Promise<readonly string[]>;
+  /** Where deleted texts may still be, because the database keeps them there for some time. */
+  notCleaned?(): Promise<readonly NotCleaned[]>;
   close(): Promise<void>;
 }

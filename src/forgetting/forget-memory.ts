@@ -6,7 +6,7 @@ import { given } from "../core/fields.ts";
 import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { EarlierText, MemoryStore } from "../core/memory-store.ts";
-import type { MemoryForgotten } from "../core/operations/memory.ts";
+import type { MemoryForgotten, NotCleaned } from "../core/operations/memory.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { HeldLease, SessionStore } from "../core/session-store.ts";
 import { KnowledgeDistiller } from "../knowledge/knowledge-distiller.ts";
@@ -15,7 +15,7 @@ import { findCopies, namesFound } from "./find-copies.ts";
 import { ForgottenPhrases } from "./forgotten-phrases.ts";
 import { forkedMessages } from "./forks.ts";
 import { type IdentifyingName, identifyingNames, NameFinder } from "./identifying-names.ts";
-import { cleanedKnowledge, NOT_CLEANED, notReadable } from "./receipt.ts";
+import { cleanedKnowledge, notCleanedIn, notReadable } from "./receipt.ts";
 import { redactLog } from "./redact-log.ts";
 import { type ForgetTarget, forgettable, NO_SOURCE, type Sources, sourcesOf } from "./sources.ts";
 import type { Trash } from "./trash.ts";
@@ -43,6 +43,8 @@ export interface ForgettingDeps {
   ): Promise<T>;
   /** Resolves when all projections have caught up with the log. */
   projected(): Promise<void>;
+  /** Where the database may still have the texts. */
+  notCleaned?(): Promise<readonly NotCleaned[]>;
 }
 
 /**
@@ -80,7 +82,7 @@ export async function forgetMemory(
   const knows = namedKnowledge(ids, all);
   const isNamed = new Set(knows.map(({ id }) => id));
   const entries = found.filter(({ id }) => !isNamed.has(id));
-  if (entries.length + knows.length === 0) return await forgetDeleted(wholeSession, deps.trash);
+  if (entries.length + knows.length === 0) return await forgetDeleted(wholeSession, deps);
 
   const sources = await sourcesOf(entries, knows, wholeSession, events);
   const learned = [...new Set([...knows, ...learnedFrom(sources, all)])];
@@ -162,7 +164,10 @@ export async function forgetMemory(
     remaining: [...remaining].slice(0, REMAINING_MAX),
     remainingCount: remaining.size,
     cleaned: sumCleaned(cleaned),
-    notCleaned: [...notReadable(unreadable, trashed?.unreadable ?? []), ...NOT_CLEANED],
+    notCleaned: [
+      ...notReadable(unreadable, trashed?.unreadable ?? []),
+      ...(await notCleanedIn(deps)),
+    ],
   };
 }
 
@@ -181,7 +186,7 @@ async function readablePlaces(
 /** Forgets a session that was deleted before. */
 async function forgetDeleted(
   sessionId: string | undefined,
-  trash: Trash | undefined,
+  { trash, ...deps }: Pick<ForgettingDeps, "trash" | "notCleaned">,
 ): Promise<MemoryForgotten> {
   const found = sessionId === undefined ? undefined : await trash?.remove(sessionId);
   return {
@@ -189,7 +194,7 @@ async function forgetDeleted(
     remaining: [],
     remainingCount: 0,
     cleaned: found ? [{ place: "trash", count: 1 }] : [],
-    notCleaned: found ? NOT_CLEANED : [],
+    notCleaned: found ? await notCleanedIn(deps) : [],
   };
 }
 

@@ -17,6 +17,19 @@ export const NOT_CLEANED: readonly NotCleaned[] = [
   { place: "backups", why: "Backups, terminals and providers keep their copies." },
 ];
 
+/** The same for these stores, which know their database. They are not asked twice: what they say changes by itself. */
+export async function notCleanedIn({
+  notCleaned,
+}: {
+  notCleaned?(): Promise<readonly NotCleaned[]>;
+}): Promise<readonly NotCleaned[]> {
+  // The texts are gone, so a question that fails must not fail the receipt.
+  const found = await notCleaned?.().catch(() => undefined);
+  if (!found) return NOT_CLEANED;
+  const others = NOT_CLEANED.filter(({ place }) => !found.some((one) => one.place === place));
+  return [...found, ...others];
+}
+
 /** Sessions with an event that cannot be read, and what to do so that the text goes there too. */
 export function notReadable(
   sessionIds: readonly string[],

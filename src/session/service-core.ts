@@ -134,6 +134,7 @@ export function serviceCore(given: SessionOptions, user?: ServedUser): ServiceCo
       files,
       withSession: (id, redact) => work.runAfterTurn(id, ({ state, held }) => redact(state, held)),
       projected,
+      ...(stores.notCleaned ? { notCleaned: stores.notCleaned } : {}),
     },
     projected,
     wait: new MemoryWait({ projected, lag, outages }),

@@ -10,6 +10,7 @@ import type { KnowledgeStore } from "../core/knowledge-store.ts";
 import type { LanguageModel, ModelResolver } from "../core/language-model.ts";
 import type { MemoryScope, MemoryStore } from "../core/memory-store.ts";
 import type { ImportReport } from "../core/operations/imports.ts";
+import type { NotCleaned } from "../core/operations/memory.ts";
 import type { PriceTable } from "../core/prices.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { AgeLimits, Stores, TrashStores } from "../core/stores.ts";
@@ -43,6 +44,8 @@ export interface ServiceStores {
   users?(): Promise<readonly string[]>;
   /** Those who have something older than that. Without it, a clean-up looks at each user. */
   usersWithOld?(limits: AgeLimits): Promise<readonly string[]>;
+  /** Where deleted texts may still be. Without it, receipts say what holds for a file. */
+  notCleaned?(): Promise<readonly NotCleaned[]>;
 }
 
 /** The parts of a session service. It refuses what needs a part that is missing. */
@@ -266,6 +269,7 @@ export function optionsForUser(options: SessionOptions, user: string): SessionOp
       ...(stores.memory ? given({ memory: own.memory }) : {}),
       ...(stores.knowledge ? given({ knowledge: own.knowledge }) : {}),
       ...given({ trash: own.trash, forgotten: own.forgotten, imports: own.imports }),
+      ...given({ notCleaned: own.notCleaned }),
     },
     ...(memory === false ? { memory } : {}),
     ...(knowledge === undefined ? {} : { knowledge: knowledge && learning }),

@@ -9,6 +9,7 @@ import {
 import { CHECKED_COLUMNS, type CheckedEntry, changedEntries, lostEntries } from "../stored-json.ts";
 import { PostgresDatabase } from "./postgres-database.ts";
 import type { PostgresAddress } from "./server-address.ts";
+import { MAY_NOT_VACUUM } from "./what-remains.ts";
 
 /** A check of the server, and what it found. Only `wrong` is in the way of work. */
 export interface ServerFinding {
@@ -23,6 +24,7 @@ interface Server {
   readonly connections: number;
   readonly max_connections: number;
   readonly autovacuum: boolean;
+  readonly may_not_vacuum: number;
 }
 
 interface Tables {
@@ -54,7 +56,7 @@ export async function examinePostgres(
   let database: PostgresDatabase | undefined;
   try {
     database = new PostgresDatabase(where);
-    const server = await database.row<Server>(SERVER);
+    const server = await database.row<Server>(SERVER, database.schema);
     const tables = await database.row<Tables>(TABLES, database.schema, namespace, projection);
     if (!server || !tables) return [];
     const entries = await database.rows<CheckedEntry>(ENTRIES);
@@ -78,7 +80,7 @@ export async function examinePostgres(
 }
 
 function serverFindings(server: Server): readonly ServerFinding[] {
-  const { version, replica, connections, max_connections, autovacuum } = server;
+  const { version, replica, connections, max_connections, autovacuum, may_not_vacuum } = server;
   const isFull = connections >= FULL_SHARE * max_connections;
   return [
     replica
@@ -92,6 +94,13 @@ function serverFindings(server: Server): readonly ServerFinding[] {
     autovacuum
       ? { name: "autovacuum", state: "good", detail: "on" }
       : { name: "autovacuum", state: "wrong", detail: "off: the tables grow without bound" },
+    may_not_vacuum === 0
+      ? { name: "vacuum", state: "good", detail: "this role may do it, as forgetting does" }
+      : {
+          name: "vacuum",
+          state: "note",
+          detail: `this role may not vacuum ${may_not_vacuum} of rkat's tables. What is forgotten stays in deleted rows until autovacuum comes, or until the owner runs vacuum`,
+        },
   ];
 }
 
@@ -169,7 +178,7 @@ const SERVER = `
   select current_setting('server_version') as version, pg_is_in_recovery() as replica,
     (select count(*) from pg_stat_activity where backend_type = 'client backend') as connections,
     current_setting('max_connections')::integer as max_connections,
-    current_setting('autovacuum')::boolean as autovacuum`;
+    current_setting('autovacuum')::boolean as autovacuum, (${MAY_NOT_VACUUM}) as may_not_vacuum`;
 
 const TABLES = `
   select

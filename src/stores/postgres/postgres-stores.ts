@@ -28,6 +28,7 @@ import { PostgresDatabase, type PostgresDatabaseOptions } from "./postgres-datab
 import { PostgresEventStore } from "./postgres-event-store.ts";
 import { PostgresMemoryStore } from "./postgres-memory-store.ts";
 import { postgresTables, tasksOf } from "./postgres-tables.ts";
+import { whatRemains } from "./what-remains.ts";
 
 export interface PostgresStoresOptions extends PostgresDatabaseOptions, IndexedMemoryOptions {
   /** The tenant. No store sees another tenant's data. Default `"default"`. */
@@ -111,6 +112,7 @@ function storesIn(
       events: new PostgresEventStore(database, { namespace: trash, appends, partitions }),
       sessions: sqlStore("sessions", trash, tasksOf(database)),
     },
+    notCleaned: () => whatRemains(database),
     async close() {
       await shared.notices?.close();
       // It also ends what works in the background.
