@@ -82,6 +82,21 @@ test("what is forgotten is in no byte of the store and of the files that show it
   expect(await place.service.searchHistory({ query: "tangerine 941703625" })).toEqual([]);
 });
 
+test("a number that was told in groups is in no byte either, however others wrote it", async () => {
+  const folder = await temporaryFolder();
+  const place = await openIn(folder, [
+    { text: "Noted.", reasoning: "So I pay to 7304419926, that is 73 04 41 99 26." },
+    "b",
+    "c",
+    "The user pays from 7304-419926 now. The fox jumped.",
+  ]);
+  await compacted("My account is 7304 419 926, keep it to yourself.", place);
+  const id = await idOf("my account", place);
+  await place.service.forgetMemory({ ids: [id] });
+  const forms = ["7304 419 926", "7304419926", "73 04 41 99 26", "7304-419926", "419"];
+  for (const form of forms) expect(await filesWithTraces(folder, [form])).toEqual([]);
+});
+
 test("the session goes on with a marker in the place of the text, and all else as it was", async () => {
   const place = await openIn(await temporaryFolder(), TALK);
   const sessionId = await compacted(SECRET, place);

@@ -36,6 +36,13 @@ test("a common phrase is forgotten only where it stands alone", () => {
   expect(said.removeFrom("the password is hunter2.", "whole")).toBe("the password is [forgotten].");
 });
 
+test("a number among the names is found in any groups", () => {
+  const said = new ForgottenPhrases([], ["4821193211"]);
+  expect(said.removeFrom("send 48 21 19-32.11 to 4821 193 211, not 4821 193 212", "whole")).toBe(
+    "send [forgotten] to [forgotten], not 4821 193 212",
+  );
+});
+
 test("several texts that touch leave one marker", () => {
   const said = texts("the red kite tore", "red kite tore the sail of Ann");
   expect(said.removeFrom("Then the red kite tore the sail of Ann.", "whole")).toBe(

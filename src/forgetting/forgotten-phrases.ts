@@ -2,6 +2,7 @@ import { FORGOTTEN } from "../core/message.ts";
 import { asciiSet, CharacterKinds, sizeAt } from "../text/character-kinds.ts";
 import { isSame, NumberRuns, WordNumbers } from "../text/word-numbers.ts";
 import { encodedParts, unescaped } from "./encoded-copies.ts";
+import { isNumber, placesOfNumbers } from "./grouped-numbers.ts";
 
 /** This many words in a row count as a copy of a part, for example in a summary. */
 const PART_WORDS = 8;
@@ -29,6 +30,8 @@ export class ForgottenPhrases {
   /** Their first words, up to eight, and which texts have them. */
   readonly #beginnings: readonly Beginnings[];
   readonly #parts: NumberRuns;
+  /** The names that are numbers. They may be written in groups. */
+  readonly #grouped: ReadonlySet<string>;
   /** The numbers that a text begins with, and those that a part begins with. Other words are skipped. */
   readonly #first: { readonly whole: Set<number>; readonly part: Set<number> };
 
@@ -40,6 +43,7 @@ export class ForgottenPhrases {
       if (small !== text && wordsOf(text).length >= 3) this.#add(small, isDistinctive);
     }
     for (const name of names) this.#add(name, () => true);
+    this.#grouped = new Set(names.filter(isNumber));
     const starts = [...this.#wordsFrom.keys()];
     const byLength = Map.groupBy(starts, (start) =>
       Math.min(this.#wordsFrom.get(start) ?? 0, PART_WORDS),
@@ -89,6 +93,7 @@ export class ForgottenPhrases {
   /** Their ranges, in order, also where they are written as Base64, hexadecimal digits, or with escapes. */
   #ranges(text: string, of: "whole" | "part", levels = ENCODINGS_MAX): readonly Range[] {
     const ranges = [...this.#plainRanges(text, of)];
+    for (const { start, end } of placesOfNumbers(text, this.#grouped)) ranges.push({ start, end });
     const small = text.toLowerCase();
     // A few letters have more characters when they are small.
     if (small !== text && small.length === text.length)

@@ -40,3 +40,18 @@ test("a name is found as whole words, whatever stands between them", () => {
   expect([...finder.namesIn('{"to":"tangerine 9417"}')]).toEqual(["tangerine-9417"]);
   expect([...finder.namesIn("Adana and tangerine-94170")]).toEqual([]);
 });
+
+test("a number in groups is one number, however it is written elsewhere", () => {
+  const names = namesIn("my account is 4821 193 211, and the IBAN DE89 3704 0044 0532 0130 00");
+  expect(names).toEqual(
+    expect.arrayContaining(["4821 193 211", "4821193211", "DE89370400440532013000"]),
+  );
+  const finder = new NameFinder(["4821193211"]);
+  for (const text of ["pay 4821-193211", "12 48 21 19 32 11 7", "no. 4821.193.211"])
+    expect([...finder.namesIn(text)]).toEqual(["4821193211"]);
+  for (const text of ["4821 193 2117", "14821 193 211"])
+    expect([...finder.namesIn(text)]).toEqual([]);
+  expect(namesIn("on 2024-11-26 it was 12.50 and version 1.22.333")).not.toEqual(
+    expect.arrayContaining(["20241126"]),
+  );
+});

@@ -1,6 +1,7 @@
 import { anchorsIn } from "../compaction/anchors.ts";
 import { isFunctionWord } from "../compaction/content-words.ts";
 import { wordsOf } from "./forgotten-phrases.ts";
+import { groupedNumbers, isNumber, placesOfNumbers } from "./grouped-numbers.ts";
 
 /** A name or number of a forgotten text. Another text with it may be about the forgotten one. */
 export interface IdentifyingName {
@@ -47,6 +48,7 @@ function* codesIn(text: string): Generator<IdentifyingName> {
     if (length < CODE_CHARACTERS_MIN || wordsOf(code).length > NAME_WORDS_MAX) continue;
     yield { text: code, isReported: /[\p{N}@]/u.test(code) };
   }
+  for (const number of groupedNumbers(text)) yield { text: number, isReported: true };
 }
 
 function* capitalisedIn(text: string): Generator<IdentifyingName> {
@@ -61,7 +63,7 @@ function* capitalisedIn(text: string): Generator<IdentifyingName> {
   }
 }
 
-/** Finds names in texts, as whole words. Punctuation makes no difference. */
+/** Finds names in texts, as whole words. Punctuation makes no difference, and neither do the groups of a number. */
 export class NameFinder {
   /** The names by their first words. */
   readonly #names = new Map<
@@ -69,7 +71,10 @@ export class NameFinder {
     { readonly name: string; readonly words: readonly string[] }[]
   >();
 
+  readonly #numbers: ReadonlySet<string>;
+
   constructor(names: readonly string[]) {
+    this.#numbers = new Set(names.filter(isNumber));
     for (const name of names) {
       const words = wordsOf(name).map(({ word }) => word);
       const first = words[0];
@@ -80,6 +85,7 @@ export class NameFinder {
 
   namesIn(text: string): ReadonlySet<string> {
     const found = new Set<string>();
+    for (const { number } of placesOfNumbers(text, this.#numbers)) found.add(number);
     if (!this.#mayHave(text)) return found;
     const words = wordsOf(text).map(({ word }) => word);
     for (const [at, word] of words.entries()) {
