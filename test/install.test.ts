@@ -99,6 +99,42 @@ test.each(["claude-code", "cursor", "gemini", "opencode"])("%s: for one project"
   expect(files.some(({ path }) => path.startsWith(project.folder))).toBe(true);
 });
 
+test("settings with comments and last commas keep both, and the hooks of other agents answer in JSON", async () => {
+  const project = await Project.open({ config: "" });
+  const { read, write } = fileIn(project);
+  const zed =
+    '// mine\n{\n  "theme": "One", // dark\n  "context_servers": {\n    "other": {"command": "x"},\n  },\n}\n';
+  write(".config/zed/settings.json", zed);
+  await project.rkat(["install", "zed"]);
+  expect(read(".config/zed/settings.json")).toContain('"rkat": {');
+  expect(read(".config/zed/settings.json")).toContain('"theme": "One", // dark');
+  await project.rkat(["uninstall", "zed"]);
+  expect(read(".config/zed/settings.json")).toBe(zed);
+
+  await project.rkat(["memory", "add", "Staging listens on port 4310."]);
+  for (const [agent, event] of [
+    ["codex", "UserPromptSubmit"],
+    ["gemini", "BeforeAgent"],
+    ["qwen", "UserPromptSubmit"],
+  ] as const) {
+    const prompt = "Which port does staging listen on?";
+    const input = JSON.stringify({ session_id: agent, cwd: project.folder, prompt });
+    const hook = ["hook", "UserPromptSubmit", "--agent", agent];
+    const { code, stdout } = await project.rkat(hook, input);
+    const { hookEventName, additionalContext } = JSON.parse(stdout).hookSpecificOutput;
+    expect([code, hookEventName, additionalContext]).toEqual([
+      0,
+      event,
+      expect.stringContaining("4310"),
+    ]);
+    const none = await project.rkat(
+      hook,
+      JSON.stringify({ session_id: agent, cwd: project.folder, prompt: "ok" }),
+    );
+    expect([none.code, none.stdout]).toEqual([0, ""]);
+  }
+});
+
 test("a broken file, a server of yours, a link: one error, and nothing is written", async () => {
   const project = await Project.open();
   const { read, write, at } = fileIn(project);

@@ -4,21 +4,8 @@ import { pathToFileURL } from "node:url";
 import { systemHome } from "../files/make-folders.ts";
 import { shellWord } from "../text/quoting.ts";
 import type { AgentFile } from "./installation.ts";
-import type { JsonEdit } from "./json-text.ts";
-
-export const SCOPES = ["user", "project"] as const;
-
-export type Scope = (typeof SCOPES)[number];
-
-/** The folders to install into, and the command by which the agents start rkat. */
-export interface Target {
-  readonly scope: Scope;
-  /** The project, for the scope `project`. */
-  readonly folder: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** The command line of rkat, with absolute paths. */
-  readonly command: readonly string[];
-}
+import { hookEdits, OTHER_AGENTS } from "./other-agents.ts";
+import { json, mcpArguments, mcpServer, rootOf, type Scope, type Target } from "./target.ts";
 
 interface CodingAgent {
   /** Its name for people. */
@@ -68,7 +55,7 @@ export const CODING_AGENTS = {
   codex: {
     title: "Codex",
     scopes: ["user"],
-    gets: "the MCP server",
+    gets: "the MCP server and hooks",
     files: (target) => {
       const { env } = target;
       const own = env.CODEX_HOME || undefined;
@@ -78,8 +65,11 @@ export const CODING_AGENTS = {
         table: ["mcp_servers", "rkat"],
         values: { ...mcpServer(target) },
       } as const;
+      const root = own ?? home;
+      const folder = own ?? join(home, ".codex");
       return [
-        { root: own ?? home, path: join(own ?? join(home, ".codex"), "config.toml"), content },
+        { root, path: join(folder, "config.toml"), content },
+        { root, path: join(folder, "hooks.json"), content: json(hookEdits(target, "codex")) },
       ];
     },
   },
@@ -100,15 +90,23 @@ export const CODING_AGENTS = {
   gemini: {
     title: "Gemini CLI",
     scopes: ["user", "project"],
-    gets: "the MCP server",
+    gets: "the MCP server and hooks",
     files: (target) => [
       {
         root: rootOf(target),
         path: join(rootOf(target), ".gemini", "settings.json"),
-        content: json([{ path: ["mcpServers", "rkat"], value: mcpServer(target) }], true),
+        content: json(
+          [
+            { path: ["mcpServers", "rkat"], value: mcpServer(target) },
+            ...hookEdits(target, "gemini"),
+          ],
+          true,
+        ),
       },
     ],
   },
+
+  ...OTHER_AGENTS,
 
   opencode: {
     title: "opencode",
@@ -150,24 +148,6 @@ export const CODING_AGENTS = {
 } as const satisfies Readonly<Record<string, CodingAgent>>;
 
 export type CodingAgentName = keyof typeof CODING_AGENTS;
-
-function json(edits: readonly JsonEdit[], comments?: true): AgentFile["content"] {
-  return { kind: "json", edits, ...(comments ? { comments } : {}) };
-}
-
-function mcpServer(target: Target) {
-  const [command = "", ...rest] = target.command;
-  return { command, args: [...rest, ...mcpArguments(target)] };
-}
-
-/** A server of one project names it. Others take the one that the agent works in. */
-function mcpArguments({ scope, folder }: Target): readonly string[] {
-  return scope === "project" ? ["mcp", "--dir", folder] : ["mcp"];
-}
-
-function rootOf({ scope, folder, env }: Target): string {
-  return scope === "project" ? folder : systemHome(env);
-}
 
 /** A hook of Claude Code that runs `rkat hook …`. */
 interface ClaudeHook {

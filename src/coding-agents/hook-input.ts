@@ -33,14 +33,18 @@ interface Transcript {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Undefined when it is not the input of a hook. */
-export function readHookInput(text: string, env: Environment): HookInput | undefined {
+export function readHookInput(
+  text: string,
+  env: Environment,
+  agent?: string,
+): HookInput | undefined {
   const given = parsed(text);
   const [sessionId, cwd] = [textIn(given.session_id), textIn(given.cwd)];
   // The id becomes the name of a file.
   if (!/^[\w-]{1,128}$/.test(sessionId) || cwd === "") return undefined;
   return {
     sessionId,
-    importedId: `${importedAgent(given.agent)}:${sessionId}`,
+    importedId: `${importedAgent(agent ?? given.agent)}:${sessionId}`,
     cwd,
     transcript: transcriptAt(textIn(given.transcript_path), env),
     source: textIn(given.source),
@@ -52,8 +56,10 @@ export function readHookInput(text: string, env: Environment): HookInput | undef
 
 /** The agent whose sessions an import takes. Claude Code does not say that it is one. */
 function importedAgent(agent: unknown): string {
-  return agent === "pi" || agent === "opencode" ? agent : "claude-code";
+  return IMPORTED.find((name) => name === agent) ?? "claude-code";
 }
+
+const IMPORTED = ["pi", "opencode", "codex", "gemini", "qwen"];
 
 function parsed(text: string): Readonly<Record<string, unknown>> {
   try {

@@ -38,17 +38,22 @@ export function hookCommand(program: Command, context: CliContext): void {
     .argument("[event]")
     // Set by `bin/rkat.js` in the process that it starts for the work.
     .option("--now")
+    .option("--agent <name>")
     .allowUnknownOption()
     .allowExcessArguments()
-    .action(async (event = "") => {
+    .action(async (event: string = "", { agent }: { agent?: string }) => {
       const failed = failedFile(terminal.env);
       try {
-        const input = readHookInput(await inputOf(context), terminal.env);
+        const input = readHookInput(await inputOf(context), terminal.env, agent);
         if (!input) return;
         if (event === "import") {
           await importTranscript(context, input);
           if (failed !== undefined) rmSync(failed, { force: true });
-        } else await terminal.stdout.write((await answerTo(event, context, input)) ?? "");
+        } else {
+          const answer = await answerTo(event, context, input);
+          if (answer)
+            await terminal.stdout.write(agent ? hookAnswer(agent, event, answer) : answer);
+        }
       } catch (thrown) {
         const error = SessionError.from(thrown);
         context.warnings.end(...causeTexts(error));
@@ -92,6 +97,13 @@ async function inputOf({ terminal: { stdin } }: CliContext): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
+}
+
+/** The answer as agents besides Claude Code take it: JSON, which Claude Code does not need. */
+function hookAnswer(agent: string, event: string, additionalContext: string): string {
+  const isPrompt = event === "UserPromptSubmit";
+  const hookEventName = agent === "gemini" && isPrompt ? "BeforeAgent" : event;
+  return `${JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext } })}\n`;
 }
 
 const ANSWERED = new Set(["SessionStart", "UserPromptSubmit", "PreCompact"]);

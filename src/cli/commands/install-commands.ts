@@ -1,11 +1,5 @@
 import { Argument, type Command, Option } from "commander";
-import {
-  CODING_AGENTS,
-  type CodingAgentName,
-  SCOPES,
-  type Scope,
-  type Target,
-} from "../../coding-agents/agents.ts";
+import { CODING_AGENTS, type CodingAgentName } from "../../coding-agents/agents.ts";
 import {
   type AgentFile,
   carryOut,
@@ -14,6 +8,7 @@ import {
   planInstall,
   planUninstall,
 } from "../../coding-agents/installation.ts";
+import { SCOPES, type Scope, type Target } from "../../coding-agents/target.ts";
 import { findProject } from "../../config/config-places.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { CliContext } from "../cli-context.ts";

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { given } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
+import { withoutBlocks } from "../../text/quoting.ts";
 import type { FoundFile } from "../found-file.ts";
 import {
   branchTo,
@@ -44,6 +45,9 @@ export const qwenFormat: ImportFormat = {
     yield { id: `qwen:${id}`, agent: "qwen", nativeId: id, ...about, messages: messages() };
   },
 };
+
+/** What hooks and the program put beside the words of a person. */
+const INJECTED = /<(rkat-memory|system-reminder)>/g;
 
 const latin1 = new TextDecoder("latin1");
 const CHAT_FILE = /(?:^|[/\\])chats[/\\][^/\\]+\.jsonl$/;
@@ -117,7 +121,7 @@ function* partsOf(
     return;
   }
   if (value.type === "user") {
-    const text = contentText(parts);
+    const text = withoutBlocks(contentText(parts), INJECTED).trim();
     if (text !== "" && isTyped(value)) yield prompt(id, text, of);
     return;
   }
