@@ -51,7 +51,10 @@ interface Prepared {
   readonly bytes: number;
 }
 
-function prepare(entry: MemoryEntry): Prepared {
+/** Half a character is stored as a sign for it, so it is looked up as that sign too. */
+function prepare(said: MemoryEntry): Prepared {
+  const { content } = said;
+  const entry = content.isWellFormed() ? said : { ...said, content: content.toWellFormed() };
   return { entry, passages: passagesOf(entry), bytes: Buffer.byteLength(entry.content) };
 }
 

@@ -42,7 +42,9 @@ export function* searchEntries(
   query: MemoryQuery,
   embedded?: EmbeddedSearch,
 ): Asking<readonly MemoryHit[]> {
-  const texts = [query.query].flat().filter((text) => text.trim() !== "");
+  // Texts are stored so.
+  const asked = [query.query].flat().map((text) => text.toWellFormed());
+  const texts = asked.filter((text) => text.trim() !== "");
   if (query.limit <= 0 || texts.length === 0) return [];
   return yield* transaction("search", () => search(index, query, texts, embedded));
 }

@@ -735,6 +735,7 @@ const ODD_TEXTS: readonly string[] = [
   `the and of`,
   `longword${"x".repeat(5000)}`,
   `a million ${"filler text. ".repeat(80_000)} bytes`,
+  "\ud800",
 ];
 
 const SCRIPTS: readonly (readonly [text: string, query: string])[] = [
