@@ -1,4 +1,9 @@
 export { type ConnectRestOptions, connectRest } from "./surfaces/rest/connect-rest.ts";
-export { createRestApp, type RestApp } from "./surfaces/rest/rest-app.ts";
+export {
+  createRestApp,
+  type RestApp,
+  type RestServer,
+  type ServeRestOptions,
+  serveRest,
+} from "./surfaces/rest/rest-app.ts";
 export type { RestLimits, RestOptions } from "./surfaces/rest/rest-options.ts";
-export { type RestServer, type ServeRestOptions, serveRest } from "./surfaces/rest/serve-rest.ts";

@@ -23,7 +23,7 @@ import type { CopiedKnowledge } from "../core/knowledge-store.ts";
 import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { Stores } from "../core/stores.ts";
-import { requireUserName } from "../core/user-name.ts";
+import { requireUserName } from "../core/stores.ts";
 import { lineProblem, readByteLines } from "../text/read-lines.ts";
 import { isSealed } from "./backup-file.ts";
 import { EXPORT_VERSION, type ExportCounts, sealedText } from "./write-export.ts";

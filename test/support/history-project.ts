@@ -6,7 +6,7 @@ import type { HistoryEntry } from "../../src/core/history-entry.ts";
 import type { Message } from "../../src/core/message.ts";
 import { SessionState } from "../../src/core/session-state.ts";
 import { createSessionService, type ServiceOptions } from "../../src/index.ts";
-import { historyBefore } from "../../src/session/earlier-history.ts";
+import { historyBefore } from "../../src/session/history-views.ts";
 import { changesIn } from "../../src/session/log-index.ts";
 import { type Stores, sqliteStores } from "../../src/sqlite.ts";
 import { type ScriptedReply, scriptedModel } from "../../src/testing.ts";

@@ -69,7 +69,7 @@ export function serveCommand(program: Command, context: CliContext): void {
         });
       }
       const userTokens = await userTokensIn(flags.userTokens);
-      const { serveRest } = await import("../../surfaces/rest/serve-rest.ts");
+      const { serveRest } = await import("../../surfaces/rest/rest-app.ts");
       const token = flags.token ?? (terminal.env.RKAT_TOKEN || undefined);
       const hasToken = (token ?? userTokens) !== undefined;
       // Without one, the server is for everybody on this machine, and the page is not.

@@ -4,9 +4,9 @@ import type { HeldInstruction } from "../kept-state.ts";
 import type { Message } from "../message.ts";
 import { messageSchema } from "../message-schema.ts";
 import { PARENT_RELATIONS, type SourceView } from "../session-source.ts";
+import { USER_CHARACTERS_MAX, USER_NAME, USER_NAME_PROBLEM } from "../stores.ts";
 import type { TaskView } from "../task.ts";
 import type { TokenUsage } from "../usage.ts";
-import { USER_CHARACTERS_MAX, USER_NAME, USER_NAME_PROBLEM } from "../user-name.ts";
 import type { Operation } from "./operation.ts";
 import {
   compactionSettings,

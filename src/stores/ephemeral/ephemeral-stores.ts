@@ -19,7 +19,7 @@ import {
 } from "../../core/import-store.ts";
 import type { SessionStore } from "../../core/session-store.ts";
 import type { Stores } from "../../core/stores.ts";
-import { requireUserName } from "../../core/user-name.ts";
+import { requireUserName } from "../../core/stores.ts";
 import { WorkQueue } from "../../core/work-queue.ts";
 import { EphemeralEventStore } from "./ephemeral-event-store.ts";
 import { EphemeralKnowledgeStore } from "./ephemeral-knowledge-store.ts";

@@ -2,7 +2,7 @@ import type { ApprovalAnswer, ApprovalStore, PendingApproval } from "../../core/
 import { checkedMethod } from "../../core/checked-methods.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { AgeLimits, Stores } from "../../core/stores.ts";
-import { requireUserName } from "../../core/user-name.ts";
+import { requireUserName } from "../../core/stores.ts";
 import { WorkQueue } from "../../core/work-queue.ts";
 import { storedAnswer, storedApproval } from "../stored-json.ts";
 import {

@@ -14,8 +14,8 @@ import {
 } from "../http/acting-service.ts";
 import { errorResponse, notValid } from "../http/error-response.ts";
 import { listen } from "../http/listen.ts";
+import type { RestServer, ServeRestOptions } from "../rest/rest-app.ts";
 import { createRestApp, type RestApp } from "../rest/rest-app.ts";
-import type { RestServer, ServeRestOptions } from "../rest/serve-rest.ts";
 import { type PageFiles, readPageFiles } from "./page-files.ts";
 
 /** Serves the page at the root of a port of the loopback interface. 0 picks any free port. */

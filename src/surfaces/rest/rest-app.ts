@@ -12,6 +12,7 @@ import { checkSurfaceOptions } from "../check-options.ts";
 import { type Acting, actingService, callers, guardNames } from "../http/acting-service.ts";
 import { BodyReader, isJson } from "../http/body-reader.ts";
 import { errorResponse, notValid, shuttingDown, unavailable } from "../http/error-response.ts";
+import { listen } from "../http/listen.ts";
 import { TurnEvents } from "../turn-events.ts";
 import { RunningTurns, sessionEvents, turnStream } from "./event-streams.ts";
 import { openApiDocument } from "./openapi-document.ts";
@@ -231,4 +232,37 @@ GET  ${LINKS.health}         whether the server is up
 GET  ${LINKS.sessions}       the sessions
 POST ${LINKS.sessions}       create a session: curl --json '{}' ${new URL(LINKS.sessions, context.req.url)}
 ${token}`);
+}
+
+export interface ServeRestOptions extends Omit<RestOptions, "anyAddress"> {
+  /** 0 picks any free port. Default 8080. */
+  readonly port?: number;
+  /** The address to listen on. Any but the loopback interface needs a `token`. Default `127.0.0.1`. */
+  readonly host?: string;
+}
+
+export interface RestServer {
+  readonly url: string;
+  readonly port: number;
+  /**
+   * Accepts no more requests, waits `graceMs` (default 10 000) for running turns
+   * before it interrupts them, and ends the event streams. The service stays open.
+   */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+/**
+ * Serves a session service over HTTP.
+ *
+ * @throws SessionError `INVALID_PARAMS` for options that are not these, and `INVALID_CONFIG` for an address that is in use, or that others can reach
+ *   without a token.
+ */
+export async function serveRest(given: ServeRestOptions): Promise<RestServer> {
+  checkSurfaceOptions("serveRest", given);
+  const { port = 8080, host, ...options } = given;
+  const place = { port, ...(host === undefined ? {} : { host }) };
+  const { app, close, ...server } = await listen({ ...place, ...options }, (names) =>
+    createRestApp({ ...options, ...names }),
+  );
+  return { ...server, close: ({ graceMs = 10_000 } = {}) => close(() => app.drain(graceMs)) };
 }
