@@ -1,6 +1,6 @@
 import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
 import type { MessageView, ViewedMessage } from "../window/message-view.ts";
-import { ANSWER, type HostRoles, opaqueTokensOf } from "./host-messages.ts";
+import { ANSWER, type HostRoles, isProviderCompaction, opaqueTokensOf } from "./host-messages.ts";
 
 /** The fields of a part that are looked at here. */
 interface Part {
@@ -80,6 +80,7 @@ function readParts(message: AiSdkMessage, parts: readonly Part[]): ViewedMessage
   return {
     ...(readable ? { message: onlyMessage({ ...message, content: known.map(textual) }) } : {}),
     ...(opaqueTokens > 0 ? { opaqueTokens } : {}),
+    ...(parts.some(isProviderCompaction) ? { stays: true } : {}),
   };
 }
 

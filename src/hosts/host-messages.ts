@@ -1,4 +1,5 @@
 import { SessionError } from "../core/errors.ts";
+import { isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import { SUMMARY_PREFIX } from "../core/message.ts";
 import { looksRecalled } from "../core/recalled.ts";
@@ -40,6 +41,22 @@ function tokensOf(part: unknown): number {
   const bytes = utf8Bytes(json);
   return bytes >= FILE_BYTES_MIN && FILE.test(json) ? FILE_TOKENS : Math.ceil(bytes / 4);
 }
+
+/**
+ * Whether a part stands for all that was said before it, in a form that only its provider reads: OpenAI's item of the type
+ * `compaction`, which the AI SDK has as a part of its own kind, and Anthropic's block, which it has as a text with a mark.
+ */
+export function isProviderCompaction(part: unknown): boolean {
+  if (!isObject(part)) return false;
+  const { type, kind, providerOptions, providerMetadata } = part;
+  if ([type, kind].some((name) => typeof name === "string" && COMPACTION.test(name))) return true;
+  const marks = [providerOptions, providerMetadata].flatMap((all) =>
+    isObject(all) ? Object.values(all) : [],
+  );
+  return marks.some((mark) => isObject(mark) && COMPACTION.test(String(mark.type)));
+}
+
+const COMPACTION = /(?:^|[._-])compaction$/;
 
 /** The facts about a host's messages that `alternating` needs. */
 export interface HostRoles<HostMessage> {

@@ -1,6 +1,6 @@
 import type { AssistantBlock, ContentBlock, Message } from "../core/message.ts";
 import type { MessageView, ViewedMessage } from "../window/message-view.ts";
-import { ANSWER, type HostRoles, opaqueTokensOf } from "./host-messages.ts";
+import { ANSWER, type HostRoles, isProviderCompaction, opaqueTokensOf } from "./host-messages.ts";
 
 /** The parts of a message of LangChain that rkat reads. */
 export interface LangChainMessage {
@@ -112,7 +112,8 @@ function answer({ content, tool_calls = [], additional_kwargs }: LangChainMessag
   };
   const { tool_calls: _, ...hidden } = additional_kwargs ?? {};
   const unread = blocks.filter((block) => !answerBlock(block));
-  return { message, opaqueTokens: opaqueTokensOf([...unread, ...Object.values(hidden)]) };
+  const opaqueTokens = opaqueTokensOf([...unread, ...Object.values(hidden)]);
+  return { message, opaqueTokens, ...(blocks.some(isProviderCompaction) ? { stays: true } : {}) };
 }
 
 function answerBlock(block: Block): AssistantBlock | undefined {

@@ -1,6 +1,6 @@
 import { type ContentBlock, type Message, SUMMARY_PREFIX } from "../core/message.ts";
 import type { MessageView } from "../window/message-view.ts";
-import { opaqueTokensOf } from "./host-messages.ts";
+import { isProviderCompaction, opaqueTokensOf } from "./host-messages.ts";
 
 /**
  * The part of an `AgentInputItem` that rkat reads. Everything else in it stays with it.
@@ -57,7 +57,10 @@ export function saidInItem(item: OpenAIItem): Message | undefined {
 export const itemView: MessageView<OpenAIItem> = {
   read(item) {
     const message = summaries.has(item) ? summaryOf(item) : messageOfItem(item);
-    if (!message) return { opaqueTokens: opaqueTokensOf([item]) };
+    if (!message) {
+      const stays = isProviderCompaction(item) ? ({ stays: true } as const) : {};
+      return { opaqueTokens: opaqueTokensOf([item]), ...stays };
+    }
     const read = { message, opaqueTokens: opaqueTokensOf(unreadIn(item)) };
     // A provider refuses reasoning without the item that came after it.
     return item.type === "reasoning" ? { ...read, joins: "next" } : read;

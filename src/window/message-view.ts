@@ -41,4 +41,6 @@ export interface ViewedMessage {
   readonly opaqueTokens?: number;
   /** The message stays and leaves with the one after it, as reasoning does with the answer or the calls that it led to. */
   readonly joins?: "next";
+  /** It never leaves: a provider put it in the place of what was said before, in a form that only the provider can read. */
+  readonly stays?: true;
 }

@@ -26,6 +26,8 @@ export interface Unit {
   readonly weight: number;
   /** The next message belongs to it, of any kind. */
   readonly isOpen: boolean;
+  /** One of its messages never leaves. */
+  readonly stays: boolean;
 }
 
 /** A message of a host as it was read, with its weight in quarter tokens. */
@@ -36,13 +38,14 @@ export interface WeighedView extends ViewedMessage {
 /** Adds the message at the end of the history that the units are of. */
 export function addToUnits(units: Unit[], view: WeighedView): void {
   const last = units.at(-1);
-  const { message, opaqueTokens = 0, weight } = view;
+  const { message, opaqueTokens = 0, weight, stays = false } = view;
   const piece = {
     from: last?.to ?? 0,
     to: (last?.to ?? 0) + 1,
     pieces: message ? [message] : [],
     opaqueTokens,
     weight,
+    stays,
     // An unreadable message joins the message before it, and the one after it when it is the first.
     isOpen: view.joins === "next" || (message === undefined && units.length === 0),
   };
@@ -54,6 +57,7 @@ export function addToUnits(units: Unit[], view: WeighedView): void {
       pieces: [...last.pieces, ...piece.pieces],
       opaqueTokens: last.opaqueTokens + opaqueTokens,
       weight: last.weight + weight,
+      stays: last.stays || stays,
       isOpen: piece.isOpen || (message === undefined && last.isOpen),
     };
   }
@@ -112,10 +116,15 @@ const INSTRUCTIONS_PART = 1 / 10;
 
 /**
  * Positions of the messages that must stay besides the last user message: user messages right before it or at the
- * end, calls that still wait for a result, and user messages with standing instructions.
+ * end, calls that still wait for a result, what a provider put in the place of earlier messages, and user messages with
+ * standing instructions.
  */
 export function pinnedUnits(units: readonly Unit[], targetTokens: number): readonly number[] {
-  const pins = new Set([...lastUsers(units, targetTokens), ...openCalls(units)]);
+  const pins = new Set([
+    ...lastUsers(units, targetTokens),
+    ...openCalls(units),
+    ...standing(units),
+  ]);
   let room = 4 * targetTokens * INSTRUCTIONS_PART;
   for (const [index, unit] of [...units.entries()].reverse()) {
     if (pins.has(index) || !hasInstructions(unit)) continue;
@@ -160,6 +169,19 @@ function openCalls(units: readonly Unit[]): readonly number[] {
   return units.flatMap(({ pieces }, index) =>
     index > last && pieces.flatMap(toolUses).some(({ id }) => !results.has(id)) ? [index] : [],
   );
+}
+
+/** Units that never leave, and the results of their calls. */
+function standing(units: readonly Unit[]): readonly number[] {
+  const kept = units.filter(({ stays }) => stays);
+  if (kept.length === 0) return [];
+  const calls = new Set(kept.flatMap(({ pieces }) => pieces.flatMap(toolUses)).map(({ id }) => id));
+  return units.flatMap(({ stays, pieces }, index) => {
+    const isResult = pieces.some((piece) =>
+      toolResults(piece).some(({ tool_use_id }) => calls.has(tool_use_id)),
+    );
+    return stays || isResult ? [index] : [];
+  });
 }
 
 function hasInstructions(unit: Unit): boolean {
