@@ -72,19 +72,7 @@ export function recallRoom(
     threshold: compaction.compactor.config.autoCompactThreshold,
     expected: expected + Math.ceil(textWeight(prompt) / 4),
     recalled: state.recalled.tokens,
-    behind: tokensBehind(state),
   });
-}
-
-/** Tokens of the history behind the first records. */
-function tokensBehind({ history, recalled }: SessionState): number {
-  const [first] = recalled.shown;
-  if (!first) return 0;
-  let weight = 0;
-  for (let at = history.length - 1; at >= 0 && (history[at]?.id ?? 0) >= first.before; at -= 1) {
-    weight += history[at]?.weight ?? 0;
-  }
-  return Math.floor(weight / 4);
 }
 
 /** Tokens that a compaction leaves free for the records before the next prompt. */

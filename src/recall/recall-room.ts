@@ -5,12 +5,6 @@ export const RECALL_TOKENS_DEFAULT = 1_500;
 const RECALLED_PART = 1 / 4;
 const ALL_RECALLED_PART = 1 / 3;
 
-/**
- * Earlier records make room only while the messages behind the first of them take at most this part of the threshold: a
- * provider reads these anew, at the full price.
- */
-const BEHIND_PART = 1 / 8;
-
 /** A summary and the room for records take at most this part of the threshold together. */
 const SUMMARY_AND_RECORDS_PART = 7 / 10;
 
@@ -27,7 +21,6 @@ export function recallRoom({
   threshold,
   expected,
   recalled,
-  behind = 0,
   freed = Infinity,
 }: {
   readonly threshold: number;
@@ -35,8 +28,6 @@ export function recallRoom({
   readonly expected: number;
   /** Tokens of earlier records. */
   readonly recalled: number;
-  /** Tokens of the messages behind the first of them, which the provider reads anew when they leave. */
-  readonly behind?: number;
   /** Tokens that a compaction has just freed. Records take at most half of them, so that the request is smaller than before. */
   readonly freed?: number;
 }): RecallRoom {
@@ -45,7 +36,7 @@ export function recallRoom({
     Math.floor(Math.min(RECALLED_PART * threshold, freed / 2, ...limits));
   return {
     beside: least(ALL_RECALLED_PART * threshold - recalled, room),
-    instead: behind > BEHIND_PART * threshold ? 0 : least(room + recalled),
+    instead: least(room + recalled),
   };
 }
 

@@ -325,15 +325,13 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     // Before a prompt that was answered in part, records would change the beginning of the next request.
     if (!prompt || !(prompt.isLast || isCut)) return;
     const factor = this.#factor;
-    const { tokens: recalled, first } = this.#recall;
-    const { sent } = this.#history;
+    const recalled = this.#recall.tokens;
     await this.#recall.lookUp(prompt, {
       messages: () => this.#history.visible.map(({ message }) => message),
       room: recallRoom({
         threshold: threshold / factor,
         expected: this.#expected(call) / factor,
         recalled,
-        behind: first === undefined ? 0 : sent.tokensFrom(sent.placeOf(first)),
         ...(isCut ? { freed: before - this.#tokens } : {}),
       }),
     });

@@ -74,17 +74,6 @@ export class SentHistory<HostMessage extends object> {
     return Math.floor(counted.reduce((sum, { weight }) => sum + weight, 1) / 4);
   }
 
-  /** Tokens of the messages from a place on. */
-  tokensFrom(place: number): number {
-    let weight = 0;
-    for (let at = this.#units.length - 1; at >= 0; at -= 1) {
-      const unit = this.#units[at] as Unit;
-      if (unit.from < place) break;
-      weight += unit.weight;
-    }
-    return Math.floor(weight / 4);
-  }
-
   between(from: number, to?: number): readonly Sent<HostMessage>[] {
     return this.#sent.slice(from, to);
   }

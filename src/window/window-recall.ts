@@ -151,11 +151,6 @@ export class WindowRecall<HostMessage extends object> {
     }
   }
 
-  /** The key of the prompt that the first records stand before. */
-  get first(): string | undefined {
-    return this.#shown[0]?.event.before;
-  }
-
   /** The messages with the records before their prompts. `placeOf` finds a prompt by its key. */
   addTo(
     sent: readonly HostMessage[],
