@@ -21,10 +21,11 @@ import {
   itemWindow,
   type OpenAICompaction,
   type RkatFilter,
+  recordOfRecalled,
+  SentRecords,
   summarizerOf,
 } from "./hosts/openai-filter.ts";
 import { type OpenAIItem, saidInItem } from "./hosts/openai-items.ts";
-import { recordOfRecalled, SentRecords } from "./hosts/openai-records.ts";
 import { RkatSession } from "./hosts/openai-session.ts";
 
 export type { OpenAICompaction, OpenAIModel, RkatFilter } from "./hosts/openai-filter.ts";
