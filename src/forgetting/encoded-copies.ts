@@ -114,6 +114,10 @@ const SAMPLE = 12;
 /** Bytes as text; `undefined` when a short part of them shows that they are none. */
 function textOf(bytes: Buffer): string | undefined {
   if (bytes.length > SAMPLE && bytes[1] === 0 && bytes[3] === 0) return bytes.toString("utf16le");
+  if (bytes.length > SAMPLE && bytes[0] === 0 && bytes[2] === 0) {
+    const pairs = Buffer.from(bytes.subarray(0, bytes.length & ~1));
+    return pairs.swap16().toString("utf16le");
+  }
   const isShort = bytes.length <= 64;
   if (isShort && bytes.subarray(0, SAMPLE).some((byte) => byte < 9 || (byte > 13 && byte < 32))) {
     return undefined;
@@ -132,9 +136,9 @@ const ESCAPED = new RegExp(
     "(?:=[\\dA-F]{2}){2,}",
     "=\\r?\\n",
     "&(?:#\\d{1,7}|#[xX][\\dA-Fa-f]{1,6}|nbsp|amp|quot|apos|shy);",
-    "[\\u00ad\\u200b-\\u200f\\u2060-\\u2064\\ufeff]+",
-    // Wide letters, and letters with their accents apart.
-    "[\\uff01-\\uff5e]+",
+    "[\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufe00-\\ufe0f\\ufeff\\u{e0000}-\\u{e01ef}]+",
+    // Letters that are wide, bold, circled or small, and letters with their accents apart.
+    "[\\uff01-\\uff5e\\u{1d400}-\\u{1d7ff}\\u24b6-\\u24e9\\u2070-\\u209c\\ufb00-\\ufb06]+",
     "(?:\\p{L}\\p{M}+)+",
     // The signs between the digits of a long number, and the spaces of a word that is s p a c e d.
     "(?<=\\d)[,.'’_ \\u00a0\\u202f](?=\\d{3}(?!\\d))",
@@ -205,7 +209,7 @@ function written(escaped: string): string {
       return bytes.toString("utf8");
     }
     default:
-      return /^[\p{L}\uff01-\uff5e]/u.test(escaped) ? escaped.normalize("NFKC") : "";
+      return /^[\p{L}\p{N}\p{S}\uff01-\uff5e]/u.test(escaped) ? escaped.normalize("NFKC") : "";
   }
 }
 

@@ -43,6 +43,29 @@ test("a number among the names is found in any groups", () => {
   );
 });
 
+test.each([
+  [
+    "UTF-16 in the other order",
+    (text: string) => Buffer.from(text, "utf16le").swap16().toString("base64"),
+  ],
+  ["signs of a direction", (text: string) => [...text].join("\u2068")],
+  ["tags", (text: string) => [...text].join("\u{e0041}")],
+  [
+    "bold letters",
+    (text: string) =>
+      text.replace(/[a-z]/g, (one) => String.fromCodePoint(0x1d3b9 + one.charCodeAt(0))),
+  ],
+  [
+    "circles",
+    (text: string) =>
+      text.replace(/[a-z]/g, (one) => String.fromCodePoint(0x246f + one.charCodeAt(0))),
+  ],
+])("a copy with %s is a copy", (_, written) => {
+  expect(texts(PIN).removeFrom(`He said ${written(PIN)}`, "whole")).not.toContain(
+    written(PIN).slice(4, 40),
+  );
+});
+
 test("several texts that touch leave one marker", () => {
   const said = texts("the red kite tore", "red kite tore the sail of Ann");
   expect(said.removeFrom("Then the red kite tore the sail of Ann.", "whole")).toBe(
