@@ -293,6 +293,7 @@ export {
   type RebuildResult,
   type Shortened,
 } from "./core/compactor.ts";
+export { Meters } from "./traces/meters.ts";
 export type { AppliedWindow, ApplyOptions, HistoryWindow } from "./window/history-window.ts";
 export type { MessageView, ViewedMessage } from "./window/message-view.ts";
 
@@ -352,6 +353,7 @@ export type {
   ShownEntry,
   Watch,
 } from "./core/memory-store.ts";
+export type { Metric, Sample } from "./core/metrics.ts";
 export type { SessionSnapshot } from "./core/session-snapshot.ts";
 export type {
   HeldLease,
@@ -360,7 +362,16 @@ export type {
   SessionQuery,
   SessionStore,
 } from "./core/session-store.ts";
-export type { AgeLimits, Stores, TrashStores } from "./core/stores.ts";
+export type { AgeLimits, PoolConnections, Stores, TrashStores } from "./core/stores.ts";
+export type {
+  Metered,
+  SpanFields,
+  SpanStart,
+  TracedContents,
+  TracedOperation,
+  TracedSpan,
+  Traces,
+} from "./core/traces.ts";
 
 // What memory and knowledge are made of: embedders, knowledge, secrets.
 

@@ -43,7 +43,12 @@ describe("who may ask", () => {
       version: "1.2.3",
       description: expect.stringContaining("Sessions that remember"),
       needs_token: false,
-      links: { openapi: "/openapi.json", health: "/health", sessions: "/sessions" },
+      links: {
+        openapi: "/openapi.json",
+        health: "/health",
+        ready: "/ready",
+        sessions: "/sessions",
+      },
     });
   });
 
@@ -63,10 +68,16 @@ describe("who may ask", () => {
     expect(await json.json()).toMatchObject({ needs_token: true });
   });
 
-  test("every route but / and /health wants the token", async () => {
+  test("every route but /, /health and /ready wants the token", async () => {
     const { ask } = await open({ token: TOKEN });
-    expect((await ask("/health")).status).toBe(200);
-    for (const path of ["/sessions", "/openapi.json", "/sessions/x/events", "/nowhere"]) {
+    for (const path of ["/health", "/ready"]) expect((await ask(path)).status).toBe(200);
+    for (const path of [
+      "/sessions",
+      "/metrics",
+      "/openapi.json",
+      "/sessions/x/events",
+      "/nowhere",
+    ]) {
       const refused = await ask(path);
       expect(refused.status, path).toBe(401);
       expect(refused.headers.get("www-authenticate")).toBe('Bearer realm="rkat"');

@@ -1,5 +1,6 @@
 import { given } from "../core/fields.ts";
 import type { SessionService } from "../core/session-service.ts";
+import { NO_TRACES } from "../core/traces.ts";
 import { checkServiceOptions } from "../session/check-service-options.ts";
 import { openService } from "../session/open-service.ts";
 import type {
@@ -26,9 +27,9 @@ import { importTranscripts } from "./import-transcripts.ts";
  *
  * @throws SessionError `INVALID_PARAMS`
  */
-export function createSessionService(given: ServiceOptions): SessionService {
-  checkServiceOptions("createSessionService", given);
-  const { stores, ...options } = given;
+export function createSessionService(asked: ServiceOptions): SessionService {
+  checkServiceOptions("createSessionService", asked);
+  const { stores, ...options } = asked;
   return stores
     ? new PersistentSessionService({ ...options, stores })
     : new EphemeralSessionService(options);
@@ -57,8 +58,13 @@ export class PersistentSessionService extends ServiceClass {
   }
 }
 
-function tracerOf({ traces }: Pick<ServiceOptions, "traces">): Pick<SessionOptions, "tracer"> {
-  return traces === false ? {} : { tracer: openTelemetry(traces) };
+function tracerOf({
+  traces,
+  meters,
+}: Pick<ServiceOptions, "traces" | "meters">): Pick<SessionOptions, "tracer"> {
+  const tracer = traces === false ? undefined : openTelemetry(traces);
+  if (meters) return { tracer: meters.over(tracer ?? NO_TRACES) };
+  return given({ tracer });
 }
 
 /** The same stores. Without an approval store, only this process sees the calls that wait. */

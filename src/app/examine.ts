@@ -139,12 +139,14 @@ function notContacted(address: string): string {
 /** Whether the memory store of the settings has everything that it needs; undefined when memory is off. */
 export async function examineMemory({
   config,
-}: Workspace): Promise<{ readonly store: string } | { readonly problem: string } | undefined> {
+  storeAddress,
+}: Workspace): Promise<{ readonly index: string } | { readonly problem: string } | undefined> {
   if (!hasCapability(config, "memory-store")) return undefined;
   const store = config.get("memory.store");
   try {
     await MEMORY_STORES[store].requirePackages();
-    return { store };
+    const place = storeAddress === undefined ? "in the store's file" : "in PostgreSQL";
+    return { index: store === "hnsw" ? 'store = "hnsw"' : `words, ${place}` };
   } catch (error) {
     const { message, hint } = SessionError.from(error);
     return { problem: `${message} ${hint}` };

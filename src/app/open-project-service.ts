@@ -27,6 +27,7 @@ import type { ServiceOptions } from "../session/service-options.ts";
 import { withLibrary } from "../session/with-library.ts";
 import { actingFor, memoryOptions, openStores } from "./open-stores.ts";
 import { closeAll, type Opened, onlyReads, openScope, type StoreAccess } from "./opened.ts";
+import type { WatchedService } from "./watched-service.ts";
 
 /** The approver of a turn's tool calls, and the tools that its model has in the project's folder. */
 export interface Asking {
@@ -41,6 +42,8 @@ export interface Asking {
   readonly mcp?: boolean;
   /** Tools whose calls need no approval. */
   readonly allow?: readonly string[];
+  /** What a server tells those who watch it. */
+  readonly watched?: WatchedService;
 }
 
 export interface OpenedProjectService extends Opened<SessionService> {
@@ -55,12 +58,13 @@ export interface OpenedProjectService extends Opened<SessionService> {
 export async function openProjectService(
   workspace: Workspace,
   access: StoreAccess,
-  { tools: which, mcp = false, allow = [], ...asking }: Asking = {},
+  { tools: which, mcp = false, allow = [], watched, ...asking }: Asking = {},
 ): Promise<OpenedProjectService> {
   const { config } = workspace;
   // A command that only reads does not depend on them.
   if (!onlyReads(access)) for (const text of switchedOffSettings(config)) warn(text);
   const stores = await openStores(workspace, access);
+  watched?.opened(actingFor(workspace, stores), config.get("memory.index"));
   const own = projectApprovals(workspace, process.env);
   const allowed = allow.map((tool) => ({ tool }));
   const tools = which === undefined ? [] : await toolsOf(workspace, which);
@@ -83,6 +87,7 @@ export async function openProjectService(
     // A server's clients have no part in this folder.
     ...(which === undefined ? {} : { surroundings: () => surroundingsOf(workspace.folder) }),
     ...given({
+      meters: watched?.meters,
       systemPrompt: config.get("system_prompt"),
       maxTokens: config.get("max_tokens"),
     }),

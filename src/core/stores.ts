@@ -14,6 +14,14 @@ export interface TrashStores {
   readonly sessions: SessionStore;
 }
 
+/** Connections of a pool. */
+export interface PoolConnections {
+  readonly used: number;
+  readonly idle: number;
+  /** Work that waits for one. */
+  readonly waiting: number;
+}
+
 /** From when on something is old. Without a time it never is. */
 export interface AgeLimits {
   /** Deleted sessions that can be restored, from the time of the deletion. */
@@ -46,6 +54,8 @@ export interface Stores {
   users(): Promise<readonly string[]>;
   /** The users who have something older than that. Without it, the caller looks at each user. */
   usersWithOld?(limits: AgeLimits): Promise<readonly string[]>;
+  /** The connections of this process to the database. Without it, there is none to count. */
+  connections?(): PoolConnections | undefined;
   /** Where deleted texts may still be, because the database keeps them there for some time. */
   notCleaned?(): Promise<readonly NotCleaned[]>;
   close(): Promise<void>;

@@ -13,6 +13,12 @@ export interface Traces {
   span<Result>(start: SpanStart, work: (span: TracedSpan) => Promise<Result>): Promise<Result>;
 }
 
+/** Counts work: `new Meters()`. */
+export interface Metered {
+  /** The same traces, whose work is counted too. */
+  over(traces: Traces): Traces;
+}
+
 /** What work is, by OpenTelemetry's names of the operations of generative AI. rkat's own begin with `rkat.`. */
 export type TracedOperation =
   | "invoke_agent"

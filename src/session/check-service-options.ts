@@ -94,6 +94,7 @@ const SERVICE: Readonly<Record<keyof ServiceOptions, Check>> = {
   toolTimeoutMs: duration,
   onBackgroundError: callback,
   traces: unless(false, group({ contents: flag })),
+  meters: having("over"),
 };
 
 /** @throws SessionError `INVALID_PARAMS`, which names each wrong or unknown option and what is allowed */

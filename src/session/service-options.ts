@@ -15,7 +15,7 @@ import type { PriceTable } from "../core/prices.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { AgeLimits, Stores, TrashStores } from "../core/stores.ts";
 import type { Tool } from "../core/tool.ts";
-import type { Traces } from "../core/traces.ts";
+import type { Metered, Traces } from "../core/traces.ts";
 import { Outages, warnedOutages } from "../core/warn.ts";
 import type { KeepDays } from "../forgetting/retention.ts";
 import type { KnowledgeSettings } from "../knowledge/project-knowledge.ts";
@@ -132,6 +132,8 @@ export interface ServiceOptions {
    * (default: the variable `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`). `false`: none.
    */
   readonly traces?: false | { readonly contents?: boolean };
+  /** Counts the work of the service, for `/metrics` of a server: `new Meters()`. */
+  readonly meters?: Metered;
 }
 
 export interface CompactionOptions extends HistoryCompaction {

@@ -62,6 +62,8 @@ const REST: Checks = {
   hosts: names,
   cors: names,
   limits: group(LIMITS),
+  metrics: callback,
+  ready: callback,
   onError: callback,
 };
 

@@ -206,8 +206,8 @@ async function providerFindings(workspace: Workspace): Promise<Finding[]> {
 async function memoryFindings(workspace: Workspace): Promise<Finding[]> {
   const found = await examineMemory(workspace);
   if (!found) return [{ name: "memory", state: "note", detail: "off: memory_store = false" }];
-  return "store" in found
-    ? [{ name: "memory", state: "good", detail: `store = "${found.store}"` }]
+  return "index" in found
+    ? [{ name: "memory", state: "good", detail: found.index }]
     : [{ name: "memory", state: "wrong", detail: found.problem }];
 }
 

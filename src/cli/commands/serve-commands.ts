@@ -69,6 +69,8 @@ export function serveCommand(program: Command, context: CliContext): void {
         });
       }
       const userTokens = await userTokensIn(flags.userTokens);
+      const { WatchedService } = await import("../../app/watched-service.ts");
+      const watched = new WatchedService();
       const { serveRest } = await import("../../surfaces/rest/rest-app.ts");
       const token = flags.token ?? (terminal.env.RKAT_TOKEN || undefined);
       const hasToken = (token ?? userTokens) !== undefined;
@@ -87,6 +89,8 @@ export function serveCommand(program: Command, context: CliContext): void {
                 host,
                 limits: given({ turnsMax: maxTurns }),
                 ...given({ token, userTokens, hosts: allowHost, cors }),
+                metrics: () => watched.metrics(),
+                ready: () => watched.ready(),
                 onError: (error: unknown) => void printFailure(terminal, SessionError.from(error)),
               };
               const page = {
@@ -122,7 +126,7 @@ export function serveCommand(program: Command, context: CliContext): void {
           access: "serve",
           ...given({ scope }),
           // The user of a token could allow what the servers do with the rights of the person who started them.
-          asking: () => ({ mcp: mcp && userTokens === undefined }),
+          asking: () => ({ mcp: mcp && userTokens === undefined, watched }),
           saysTools: false,
         },
       );

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../../core/errors.ts";
+import type { PoolConnections } from "../../core/stores.ts";
 import { cancelling, cancelStatement } from "./cancel-statement.ts";
 import { requireSchema, requireUsableTables } from "./migrations.ts";
 import { requirePartitions } from "./partitions.ts";
@@ -97,6 +98,7 @@ export class PostgresDatabase {
   #pool: Promise<PostgresPool> | undefined;
   /** The number of partitions of the tables. */
   #ready: Promise<number> | undefined;
+  #counts: Partial<Record<"totalCount" | "idleCount" | "waitingCount", number>> | undefined;
   #hasAnswered = false;
   /** Tables that were vacuumed a moment ago, and whether they have to be again. */
   readonly #rests = new Map<string, Rest>();
@@ -207,6 +209,13 @@ export class PostgresDatabase {
   /** A connection of its own, which the caller releases. The tables may not be there yet. */
   async connect(): Promise<PostgresClient> {
     return await (await this.#openPool()).connect();
+  }
+
+  /** The connections of the pool, if it counts them, as those of `pg` do. */
+  connections(): PoolConnections | undefined {
+    const { totalCount = 0, idleCount, waitingCount = 0 } = this.#counts ?? {};
+    if (idleCount === undefined) return undefined;
+    return { used: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
   }
 
   get closed(): boolean {
@@ -338,9 +347,10 @@ export class PostgresDatabase {
     await requireUsableTables(new StatementsOf(await this.#openPool(), this), this);
   }
 
-  #openPool(): Promise<PostgresPool> {
+  async #openPool(): Promise<PostgresPool> {
     this.#pool ??= openPool(this.#connectionString as string);
-    return this.#pool;
+    this.#counts = (await this.#pool) as object;
+    return await this.#pool;
   }
 }
 

@@ -112,6 +112,7 @@ function storesIn(
       events: new PostgresEventStore(database, { namespace: trash, appends, partitions }),
       sessions: sqlStore("sessions", trash, tasksOf(database)),
     },
+    connections: () => database.connections(),
     notCleaned: () => whatRemains(database),
     async close() {
       await shared.notices?.close();

@@ -158,6 +158,10 @@ export class RunningTurns {
     this.#max = max;
   }
 
+  get size(): number {
+    return this.#turns.size;
+  }
+
   /** @throws SessionError `SERVICE_UNAVAILABLE` when too many are running, or the server shuts down. */
   run<Result>(
     service: Pick<SessionService, "interrupt">,

@@ -49,6 +49,8 @@ export function openApiDocument(about: { readonly version: string; readonly toke
   }
   paths["/sessions/{session_id}/events"] = { get: EVENTS };
   paths["/health"] = { get: HEALTH };
+  paths["/ready"] = { get: READY };
+  paths["/metrics"] = { get: METRICS };
   paths["/openapi.json"] = { get: DOCUMENT };
   return {
     openapi: "3.1.0",
@@ -210,6 +212,38 @@ const HEALTH = {
           },
         },
       },
+    },
+    ...FAILURE,
+  },
+};
+
+const status = (name: string, description: string) => ({
+  description,
+  content: {
+    "application/json": {
+      schema: { type: "object", required: ["status"], properties: { status: { const: name } } },
+    },
+  },
+});
+
+const READY = {
+  operationId: "ready",
+  summary: "Check that the server can work: its store answers. Needs no token.",
+  security: [],
+  responses: {
+    200: status("ready", "The store answers."),
+    503: status("unavailable", "The store does not answer in time, or the server is stopping."),
+    ...FAILURE,
+  },
+};
+
+const METRICS = {
+  operationId: "metrics",
+  summary: "Numbers of the server, in Prometheus' text format. Not for the token of a user.",
+  responses: {
+    200: {
+      description: "The numbers. A server that was started without them has no such route.",
+      content: { "text/plain": { schema: { type: "string" } } },
     },
     ...FAILURE,
   },

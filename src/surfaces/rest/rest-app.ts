@@ -2,6 +2,7 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
+import { prometheusText } from "../../core/metrics.ts";
 import { streamedImport } from "../../core/operations/imports.ts";
 import type { Operation } from "../../core/operations/operation.ts";
 import { parseRequest } from "../../core/operations/parse-request.ts";
@@ -9,7 +10,13 @@ import { OPERATIONS, type OperationName } from "../../core/operations.ts";
 import { warn } from "../../core/warn.ts";
 import { callOperation, wireResult } from "../call-operation.ts";
 import { checkSurfaceOptions } from "../check-options.ts";
-import { type Acting, actingService, callers, guardNames } from "../http/acting-service.ts";
+import {
+  type Acting,
+  actingService,
+  callers,
+  guardNames,
+  USER_HEADER,
+} from "../http/acting-service.ts";
 import { BodyReader, isJson } from "../http/body-reader.ts";
 import { errorResponse, notValid, shuttingDown, unavailable } from "../http/error-response.ts";
 import { listen } from "../http/listen.ts";
@@ -19,6 +26,7 @@ import { openApiDocument } from "./openapi-document.ts";
 import { readQuery } from "./query-params.ts";
 import { DEFAULT_LIMITS, type RestOptions } from "./rest-options.ts";
 import { OpenStreams } from "./stream-response.ts";
+import { Readiness, RequestCounts } from "./watching.ts";
 
 /** A session service over HTTP, as a function from requests to responses. */
 export interface RestApp {
@@ -30,7 +38,7 @@ export interface RestApp {
   drain(graceMs: number): Promise<void>;
 }
 
-/** Makes the routes: `/`, the operations, `/health`, `/openapi.json` and the event streams. */
+/** Makes the routes: `/`, the operations, `/health`, `/ready`, `/metrics`, `/openapi.json` and the event streams. */
 export function createRestApp(options: RestOptions): RestApp {
   checkSurfaceOptions("createRestApp", options);
   const { service, version = "0.0.0", token, userTokens } = options;
@@ -39,6 +47,8 @@ export function createRestApp(options: RestOptions): RestApp {
   const bodies = new BodyReader(limits);
   const turns = new RunningTurns(limits.turnsMax);
   const streams = new OpenStreams(limits.streamsMax);
+  const readiness = new Readiness(options.ready);
+  const requests = new RequestCounts();
   let draining = false;
   let importing = 0;
 
@@ -47,12 +57,13 @@ export function createRestApp(options: RestOptions): RestApp {
     await next();
     context.header("x-content-type-options", "nosniff");
     context.header("cache-control", "no-store");
+    requests.add(routeIn(context.req), context.res.status);
   });
   app.use(async (context, next) => {
     if (draining) return errorResponse(shuttingDown(), undefined, { connection: "close" });
     // A response to HEAD has no body, so its stream would never end.
     const { method, path } = context.req;
-    if (method === "HEAD" && path !== "/health") return notFound(context);
+    if (method === "HEAD" && !PROBES.has(path)) return notFound(context);
     await next();
   });
   app.use(guardNames(options));
@@ -73,7 +84,22 @@ export function createRestApp(options: RestOptions): RestApp {
     const shown = versionFor(context);
     return context.json({ status: "ok", ...(shown === undefined ? {} : { version: shown }) });
   });
+  app.get("/ready", async (context) => {
+    const isReady = await readiness.isReady();
+    return context.json({ status: isReady ? "ready" : "unavailable" }, isReady ? 200 : 503);
+  });
   app.use(actingService(callerOf));
+  app.get("/metrics", async (context) => {
+    const { metrics } = options;
+    if (!metrics) throw notValid(404, "This server was started without numbers.");
+    if (callerOf(context) !== service || context.req.header(USER_HEADER) !== undefined) {
+      throw new SessionError("FORBIDDEN", {
+        message: "The numbers of the server are for who has its own token.",
+      });
+    }
+    const all = [...requests.read({ turns, streams }), ...(await metrics())];
+    return context.body(prometheusText(all), 200, { "content-type": PROMETHEUS });
+  });
   app.get("/openapi.json", (context) => context.json(document()));
   app.get("/sessions/:session_id/events", (context) =>
     sessionEvents(context, context.get("service"), streams, limits),
@@ -150,13 +176,27 @@ export function createRestApp(options: RestOptions): RestApp {
 const ROUTES = [
   { method: "GET", path: "/" },
   { method: "GET", path: "/health" },
+  { method: "GET", path: "/ready" },
+  { method: "GET", path: "/metrics" },
   { method: "GET", path: "/openapi.json" },
   { method: "GET", path: "/sessions/{session_id}/events" },
   ...Object.values(OPERATIONS).map(({ http }) => http),
 ].map(({ method, path }) => ({
   method,
+  path,
   pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
 }));
+
+/** What load balancers ask for. */
+const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
+
+const PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
+
+/** The route of a request, which has no id in it. */
+function routeIn({ method, path }: Context["req"]): string {
+  const found = ROUTES.find((route) => route.method === method && route.pattern.test(path));
+  return found ? `${method} ${found.path}` : "other";
+}
 
 type WireParams = Record<string, unknown> & { readonly session_id: string };
 
@@ -201,7 +241,12 @@ function routeOf(path: string): string {
 
 const DESCRIPTION = "Sessions that remember: context compaction and semantic memory for agents.";
 
-const LINKS = { openapi: "/openapi.json", health: "/health", sessions: "/sessions" };
+const LINKS = {
+  openapi: "/openapi.json",
+  health: "/health",
+  ready: "/ready",
+  sessions: "/sessions",
+};
 
 /**
  * The answer of `GET /`: where to go on, as text, or as JSON for a client that asks for it. Strangers
@@ -222,13 +267,14 @@ function startPage(
     });
   }
   const token = needsToken
-    ? "\nEvery route but /health needs `Authorization: Bearer <token>`.\n"
+    ? "\nEvery route but /health and /ready needs `Authorization: Bearer <token>`.\n"
     : "";
   return context.text(`${version === undefined ? "rkat" : `rkat ${version}`}
 ${DESCRIPTION}
 
 GET  ${LINKS.openapi}   all routes, as an OpenAPI document
 GET  ${LINKS.health}         whether the server is up
+GET  ${LINKS.ready}          whether it can work: its store answers
 GET  ${LINKS.sessions}       the sessions
 POST ${LINKS.sessions}       create a session: curl --json '{}' ${new URL(LINKS.sessions, context.req.url)}
 ${token}`);

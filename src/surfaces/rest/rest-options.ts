@@ -1,13 +1,21 @@
+import type { Metric } from "../../core/metrics.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import type { NameOptions, TokenOptions } from "../http/acting-service.ts";
 import type { BodyLimits } from "../http/body-reader.ts";
 
-/** Every request but `/` and `/health` needs a token, if there are any. */
+/** Every request but `/`, `/health` and `/ready` needs a token, if there are any. */
 export interface RestOptions extends NameOptions, TokenOptions {
   readonly service: SessionService;
   /** Reported by `/`, `/health` and `/openapi.json`. Not told to requests without a token. */
   readonly version?: string;
   readonly limits?: Partial<RestLimits>;
+  /**
+   * More numbers for `/metrics`, such as those of `Meters`. Without it there is no such route. Who has the token of a
+   * user does not get them.
+   */
+  readonly metrics?: () => readonly Metric[] | Promise<readonly Metric[]>;
+  /** Fails while the server cannot work, because its store does not answer. `/ready` asks it. Default: it is ready. */
+  readonly ready?: () => Promise<unknown>;
   /** Called for unexpected failures. Default: a process warning. */
   readonly onError?: (error: unknown) => void;
 }

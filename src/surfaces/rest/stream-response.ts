@@ -169,6 +169,10 @@ export class OpenStreams {
     this.#max = max;
   }
 
+  get size(): number {
+    return this.#end.size;
+  }
+
   /** @throws SessionError `SERVICE_UNAVAILABLE` when too many are open, or the server shuts down. */
   open(): OpenStream {
     if (this.#ended) throw shuttingDown();
