@@ -51,7 +51,7 @@ type Answer<Op> =
 
 /** The operations whose answer is not an object with known fields: untyped, or one of several types. */
 type Untyped = {
-  [Name in Exclude<keyof operations, "subscribe">]: [Answer<operations[Name]>] extends [never]
+  [Name in Exclude<keyof operations, Text>]: [Answer<operations[Name]>] extends [never]
     ? Name
     : unknown extends Answer<operations[Name]>
       ? Name
@@ -60,13 +60,17 @@ type Untyped = {
           ? Name
           : never
         : Name;
-}[Exclude<keyof operations, "subscribe">];
+}[Exclude<keyof operations, Text>];
+
+/** Operations that answer with text. */
+type Text = "subscribe" | "metrics";
 
 test("a generated client knows the type of every answer", () => {
   // Checked by the compiler.
   const untyped: Untyped extends never ? "none" : Untyped = "none";
   const stream: Answer<operations["subscribe"]> = "a stream of events is text";
-  expect([untyped, typeof stream]).toEqual(["none", "string"]);
+  const numbers: Answer<operations["metrics"]> = "numbers are text in Prometheus' form";
+  expect([untyped, typeof stream, typeof numbers]).toEqual(["none", "string", "string"]);
 });
 
 test("a client that was generated from the document works", async () => {
