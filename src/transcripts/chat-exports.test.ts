@@ -326,3 +326,25 @@ test("each export is recognised by its content", () => {
   expect(found(head(zipOf({ a: "" })))).toEqual([true, false]);
   expect(found(head('"mapping" of "chat_messages"'))).toEqual([false, false]);
 });
+
+test("ChatGPT's marks of sources are no part of what was said", async () => {
+  const message = (id: string, parent: string | null, role: string, text: string) => ({
+    [id]: {
+      id,
+      parent,
+      message: { id, author: { role }, content: { content_type: "text", parts: [text] } },
+    },
+  });
+  const answer =
+    'It is red \ue200cite\ue202turn0search1\ue202turn0search2\ue201. See 【4†source】 \ue200entity\ue202["city","Bonn","a city"]\ue201 too.';
+  const mapping = {
+    ...message("1", null, "user", "Why?"),
+    ...message("2", "1", "assistant", answer),
+  };
+  const bytes = Buffer.from(JSON.stringify([{ id: "c", current_node: "2", mapping }]));
+  const { sessions } = await readImport(chatgptFormat, fileOfBytes("conversations.json", bytes));
+  expect(sessions[0]?.messages.map(brief)).toEqual([
+    "user: Why?",
+    "text: It is red. See Bonn too.",
+  ]);
+});

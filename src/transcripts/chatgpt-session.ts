@@ -16,6 +16,7 @@ import {
   listOf,
   nameOf,
   objectOf,
+  parsedJson,
   textOf,
   timeOf,
   titleOf,
@@ -145,8 +146,10 @@ async function* messagesOf(
       case "assistant": {
         const tool = nameOf(record.recipient) ?? "all";
         if (isThinking(record)) yield said(answerThinking(text), { memory: false });
-        else if (tool === "all") yield said(answerText(text));
-        else {
+        else if (tool === "all") {
+          const shown = withoutCitations(text);
+          if (shown !== "") yield said(answerText(shown));
+        } else {
           open.push({ id, tool });
           yield said(toolCall(id, tool, argumentsIn(text)));
         }
@@ -183,6 +186,19 @@ function sameTool(called: string, answered: string): boolean {
 
 function argumentsIn(text: string): unknown {
   return text.trimStart().startsWith("{") ? text : { input: text };
+}
+
+/** Marks between characters of private use, which ChatGPT shows as links, and `【4†source】` of earlier versions. */
+const CITATION =
+  / ?\ue200(\w{1,40})\ue202?([^\ue200\ue201]{0,4000})\ue201| ?【\d{1,6}(?::\d{1,6})?†[^】\n]{0,200}】/g;
+
+/** The text without the marks of its sources. The name of an entity stays. */
+function withoutCitations(text: string): string {
+  return text.replace(CITATION, (mark: string, kind?: string, inside = "") => {
+    if (kind !== "entity") return "";
+    const name = listOf(parsedJson(inside))[1];
+    return typeof name === "string" ? `${mark.startsWith(" ") ? " " : ""}${name}` : "";
+  });
 }
 
 /** Undefined for parts that are no text of the conversation. */

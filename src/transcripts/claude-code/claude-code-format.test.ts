@@ -3,7 +3,13 @@ import { expect, test } from "vitest";
 import { ClaudeLines } from "../../../test/support/claude-lines.ts";
 import { claudeTalks } from "../../../test/support/claude-talks.ts";
 import { fuzz } from "../../../test/support/fuzz.ts";
-import { piecesOf, readGrowing, readImport } from "../../../test/support/read-import.ts";
+import {
+  brief,
+  linesFile,
+  piecesOf,
+  readGrowing,
+  readImport,
+} from "../../../test/support/read-import.ts";
 import { trials } from "../../../test/support/trials.ts";
 import { contentText, type Message } from "../../core/message.ts";
 import { refusalsIn } from "../../core/refusal.ts";
@@ -435,6 +441,59 @@ fuzz(
       message.role === "user" && origin.author === "user" ? [contentText(message.content)] : [],
     );
     expect(said.sort()).toEqual([...typed].sort());
-    for (const text of injected) expect(JSON.stringify(remembered)).not.toContain(text);
+    // What a model asked of a subagent is in the session of the subagent.
+    const main = remembered.filter(({ origin }) => origin.author !== "model");
+    for (const text of injected) expect(JSON.stringify(main)).not.toContain(text);
   },
 );
+
+test("what a subagent did between the lines of its session is a session of its own", async () => {
+  const line = (
+    uuid: string,
+    parentUuid: string | null,
+    type: string,
+    content: unknown,
+    more = {},
+  ) => ({
+    ...{ uuid, parentUuid, type, sessionId: ID, timestamp: "2026-05-01T10:00:00.000Z", ...more },
+    message: { role: type, content, ...(type === "assistant" ? { id: `msg_${uuid}` } : {}) },
+  });
+  const side = { isSidechain: true };
+  const { sessions, otherBranch } = await readImport(
+    claudeCodeFormat,
+    linesFile(`${ID}.jsonl`, [
+      line("a", null, "user", "<command-name>/deploy</command-name>"),
+      line("b", "a", "assistant", [{ type: "tool_use", id: "t", name: "Task", input: {} }]),
+      line("s", null, "user", "Find it", side),
+      line("x", null, "user", "Find more", side),
+      line("s2", "s", "assistant", [{ type: "text", text: "Found" }], side),
+      line("x2", "x", "assistant", [{ type: "text", text: "Found more" }], side),
+      line("c", "b", "user", [{ type: "tool_result", tool_use_id: "t", content: "done" }]),
+      line(
+        "d",
+        "c",
+        "user",
+        "Another Claude session sent a message:\n<cross-session-message>hi</cross-session-message>",
+      ),
+      line("e", "d", "user", '<channel source="chat">hi</channel>'),
+      line("f", "e", "user", "Another Claude session sent a message: so I was told"),
+    ]),
+  );
+  expect(
+    sessions.map(({ title, parent, messages }) => [title, parent?.relation, messages.map(brief)]),
+  ).toEqual([
+    [
+      "/deploy",
+      undefined,
+      [
+        "user: /deploy",
+        "call: Task {}",
+        "result: done",
+        "user: Another Claude session sent a message: so I was told",
+      ],
+    ],
+    ["Find it", "subagent", ["model: Find it", "text: Found"]],
+    ["Find more", "subagent", ["model: Find more", "text: Found more"]],
+  ]);
+  expect(otherBranch).toBe(0);
+});

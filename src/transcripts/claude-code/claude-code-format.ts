@@ -23,6 +23,7 @@ import { type FileRecord, readRecords, TwiceReadRecords } from "../read-records.
 import { messageParts } from "./claude-code-message-parts.ts";
 import { LineGraph } from "./line-graph.ts";
 import { promptText } from "./prompt-text.ts";
+import { sideChains } from "./side-chains.ts";
 
 /**
  * The transcripts of Claude Code, one file a session:
@@ -42,7 +43,9 @@ export const claudeCodeFormat: ImportFormat = {
       ? LOOKS_LIKE_IT.test(latin1.decode(head)) && !QWEN_FILE.test(path)
       : isLine(first),
   async *read(file, notes, from) {
-    const outline = (from && (await outlineOf(file, from))) ?? (await outlineOf(file));
+    const rest = from && (await outlineOf(file, from));
+    // Lines of a subagent hang below lines that are not in the rest.
+    const outline = rest && !rest.hasSideChains ? rest : await outlineOf(file);
     if (!outline) {
       // Reports the bad lines.
       for await (const { value } of readRecords(file, notes)) noteUnknown(value, notes);
@@ -54,6 +57,7 @@ export const claudeCodeFormat: ImportFormat = {
     const session = outline.session();
     const messages = inOrder(linesOf(notes, outline));
     yield { ...session, messages: messagesFor(session.parent, messages) };
+    if (outline.hasSideChains) yield* sideChains(file, session);
   },
 };
 
@@ -112,6 +116,8 @@ interface About {
 class Outline {
   readonly graph: LineGraph;
   readonly isSubagents: boolean;
+  /** It has what subagents did between its own lines, as earlier versions wrote it. */
+  hasSideChains = false;
   readonly records: TwiceReadRecords;
   /** Messages on other branches. */
   others = 0;
@@ -148,6 +154,10 @@ class Outline {
     }
     this.graph.add(record, this.isSubagents);
     if (type !== "user" && type !== "assistant" && type !== "attachment") return;
+    if (value.isSidechain === true && !this.isSubagents) {
+      this.hasSideChains = true;
+      return;
+    }
     this.#isEmpty = false;
     if (about.project === undefined) setName(about, "project", value.cwd);
     setName(about, "branch", value.gitBranch);
@@ -182,6 +192,7 @@ class Outline {
     const content = isQueued ? prompt : objectOf(value.message).content;
     const blocks = typeof content === "string" ? [content] : listOf(content);
     for (const block of blocks) {
+      if (objectOf(block).type === "tool_result") continue;
       const read = promptText(contentText(block));
       if (read?.isForMemory) return read.text.split("\n", 1)[0]?.slice(0, TITLE_MAX);
     }

@@ -9,12 +9,14 @@ export interface PromptText {
 
 /** Blocks that the program puts before or after what was typed. */
 const INJECTED =
-  /<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|task-notification|teammate-message|local-command-caveat|local-command-stdout|local-command-stderr|user-prompt-submit-hook|session-start-hook|post-tool-use-hook|claude-mem-context|rkat-memory|new-diagnostics)\b[^>]*>/g;
+  /<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|task-notification|teammate-message|local-command-caveat|local-command-stdout|local-command-stderr|user-prompt-submit-hook|session-start-hook|post-tool-use-hook|claude-mem-context|rkat-memory|new-diagnostics|cross-session-message|agent-message|channel(?=\s+source=))\b[^>]*>/g;
 
 /** A shell command that the user ran beside the conversation, and its output. Models do not answer it. */
 const SHELL = /^<(?:bash-input|bash-stdout|bash-stderr)>/;
 const NOTE =
   /^(?:Stop hook feedback:|Caveat: The messages below|\[Image: (?:source|original)|This session is being continued from a previous conversation)/;
+/** A message of another session or program: the sentence alone may be typed. */
+const PEER = /^Another Claude session sent a message:\s*(?=<)/;
 const INTERRUPTED = /^\[Request interrupted by user(?: for tool use)?\]/;
 
 /**
@@ -23,6 +25,7 @@ const INTERRUPTED = /^\[Request interrupted by user(?: for tool use)?\]/;
  * program, such as `/model`.
  */
 export function promptText(given: string): PromptText | undefined {
+  if (PEER.test(given.trim())) return undefined;
   const text = withoutBlocks(given, INJECTED).trim().replace(INTERRUPTED, "").trim();
   if (text === "" || SHELL.test(text) || NOTE.test(text)) return undefined;
   if (/^<command-(?:name|message)>/.test(text)) return commandIn(text);
@@ -35,7 +38,7 @@ function commandIn(text: string): PromptText | undefined {
   const args = between(text, "command-args") ?? "";
   const slash = name.startsWith("/") ? name : `/${name}`;
   if (SETTINGS.has(slash)) return undefined;
-  return { text: `${slash} ${args}`.trim(), isForMemory: args !== "" };
+  return { text: `${slash} ${args}`.trim(), isForMemory: true };
 }
 
 /** Commands that set up the program. They begin no turn, so they are left out. */

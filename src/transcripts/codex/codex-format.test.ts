@@ -245,3 +245,31 @@ test("records, items and events that are not known are counted by name", async (
   ]);
   expect(unknown).toEqual(["telepathy", "response_item.thought_ray", "event_msg.confetti"]);
 });
+
+test("a prompt whose event is missing is a prompt, and parts the answers around it", async () => {
+  const at = "2026-05-01T10:00:00.000Z";
+  const line = (type: string, payload: object) => ({ timestamp: at, type, payload });
+  const said = (role: string, text: string) =>
+    line("response_item", { type: "message", role, content: [{ type: "input_text", text }] });
+  const { sessions } = await readImport(
+    codexFormat,
+    linesFile("rollout-2026-05-01T10-00-00-019a0c1e-1111-7222-8333-aaaaaaaaaaaa.jsonl", [
+      line("session_meta", { id: "019a0c1e-1111-7222-8333-aaaaaaaaaaaa", timestamp: at }),
+      said("user", "<environment_context>x</environment_context>"),
+      said("user", "First"),
+      line("event_msg", { type: "user_message", message: "First" }),
+      said("assistant", "One"),
+      said("user", "Second"),
+      said("assistant", "Two"),
+      said("user", "<turn_aborted>x</turn_aborted>"),
+      said("assistant", "Three"),
+    ]),
+  );
+  expect(sessions[0]?.messages.map(brief)).toEqual([
+    "user: First",
+    "text: One",
+    "user: Second",
+    "text: Two",
+    "text: Three",
+  ]);
+});

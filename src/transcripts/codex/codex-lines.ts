@@ -136,6 +136,8 @@ export class Prompts {
   /** Events that came before their item. */
   #announced: string[] = [];
   #hasEvents: boolean;
+  /** One of the items since the last answer had its event. */
+  #isAnnounced = false;
   #turns: number[];
 
   constructor(before?: PromptsState) {
@@ -180,14 +182,18 @@ export class Prompts {
 
   /** Decides about the items that wait for an event, when the answer begins. */
   end(): void {
-    // A file without events does not show it. The marks of injected texts do.
-    if (!this.#hasEvents) for (const item of this.#waiting) this.#guess(item);
+    // A file without events does not show it, nor does a turn that lacks its event. The marks of injected texts do.
+    if (!this.#hasEvents || !this.#isAnnounced) {
+      for (const item of this.#waiting) if (!PROGRAMS.test(item.text)) this.#guess(item);
+    }
     this.#waiting = [];
     this.#announced = [];
+    this.#isAnnounced = false;
   }
 
   #announce({ message, kind = "plain" }: Json): void {
     this.#hasEvents = true;
+    this.#isAnnounced = true;
     // Some versions had events for `user_instructions` and `environment_context`, too.
     if (kind !== "plain" && kind !== null) return;
     const text = textOf(message);
@@ -226,6 +232,10 @@ function says(item: string, event: string): boolean {
  * version has more of them.
  */
 const INJECTED = /^<(INSTRUCTIONS|skill|[a-z]+(?:_[a-z]+)+)[ >]/;
+
+/** Texts of the program without a mark. */
+const PROGRAMS =
+  /^(?:Another language model started to solve|Warning: |You have (?:\d+|exhausted))/;
 
 /** Editors put open files and the selection before a prompt, under headings of this form. */
 function withoutEditor(text: string): string {
