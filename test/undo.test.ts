@@ -183,6 +183,30 @@ test("another process that has the session open sees the undo with its next turn
   expect(sent.filter(({ role }) => role === "user")).toHaveLength(6);
 });
 
+test("as many undos as there were can be taken back, one after the other, and no more", async () => {
+  const project = await openProject();
+  const { service, say, nextRequest } = project;
+  const { sessionId } = await service.createSession({});
+  for (let turn = 0; turn < 8; turn += 1) {
+    await say(sessionId, `${turn} ${FILLER}`);
+    if (turn < 4) continue;
+    await service.compact({ sessionId });
+  }
+  const states = [await nextRequest(sessionId)];
+  for (let count = 0; count < 3; count += 1) {
+    await undo(project, sessionId);
+    states.push(await nextRequest(sessionId));
+  }
+  for (let count = 0; count < 3; count += 1) {
+    states.pop();
+    await undo(project, sessionId, { redo: true });
+    expect(await nextRequest(sessionId)).toBe(states.at(-1));
+  }
+  const code = await service.undoCompaction({ sessionId, redo: true }).catch(({ code }) => code);
+  expect(code).toBe("NOT_POSSIBLE");
+  expect(await nextRequest(sessionId)).toBe(states[0]);
+});
+
 test("what is forgotten after an undo is in no request any more, nor after the undo is undone", async () => {
   const project = await openProject();
   const { service, say, nextRequest } = project;
@@ -194,9 +218,9 @@ test("what is forgotten after an undo is in no request any more, nor after the u
   await say(sessionId, "What is the secret animal, the okapi or another?");
   await undo(project, sessionId);
   await service.forgetMemory({ sessionId });
-  for (const redo of [true, true] as const) {
+  for (const how of [{ redo: true }, {}] as const) {
     expect(await nextRequest(sessionId)).not.toMatch(/okapi/);
-    await undo(project, sessionId, { redo });
+    await undo(project, sessionId, how);
   }
   expect(await nextRequest(sessionId)).not.toMatch(/okapi/);
   const log = await Array.fromAsync(project.stores.events.read(sessionId, 0));

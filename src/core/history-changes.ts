@@ -35,10 +35,21 @@ export class HistoryChanges {
     }
   }
 
-  /** `seq` of the last change, if that undid another. */
-  get lastUndo(): number | undefined {
-    const last = this.#all.at(-1);
-    return last?.undone === undefined ? undefined : last.seq;
+  /**
+   * `seq` of the last undo that was not undone itself. It is null if the history was compacted since, and undefined if an
+   * earlier part of the log may have it.
+   */
+  get lastUndo(): number | null | undefined {
+    let start = Number.POSITIVE_INFINITY;
+    for (const { seq, undone } of this.#all.toReversed()) {
+      if (seq >= start) continue;
+      if (undone === undefined) return null;
+      const target = this.#all.find((each) => each.seq === undone);
+      if (!target) return undefined;
+      if (target.undone === undefined) return seq;
+      start = undone;
+    }
+    return undefined;
   }
 
   /** Whether a change can be undone: it is in force, or it undid another. */

@@ -241,12 +241,17 @@ async function undoneBy(
   let changes = new HistoryChanges();
   for await (const recent of recentChanges(events, { sessionId, afterSeq: 0, toSeq })) {
     changes = recent;
+    if (redo && changes.lastUndo === undefined) continue;
     if (redo) break;
     const last = changes.inForce().at(-1);
     if (event === undefined && last !== undefined) return last;
     if (event !== undefined && changes.canUndo(event)) return event;
   }
-  if (redo) return changes.lastUndo ?? refuse("The last change of the history was no undo.");
+  if (redo)
+    return (
+      changes.lastUndo ??
+      refuse("There is no undo since the last compaction that could be taken back.")
+    );
   if (event === undefined) return refuse("There is no compaction to undo.");
   const inForce = changes.inForce();
   const last = inForce.at(-1);
