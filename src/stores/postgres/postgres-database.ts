@@ -100,6 +100,7 @@ export class PostgresDatabase {
   #ready: Promise<number> | undefined;
   #counts: Partial<Record<"totalCount" | "idleCount" | "waitingCount", number>> | undefined;
   #hasAnswered = false;
+  #firstGivesUpAt: number | undefined;
   /** Tables that were vacuumed a moment ago, and whether they have to be again. */
   readonly #rests = new Map<string, Rest>();
   #closed = false;
@@ -319,7 +320,7 @@ export class PostgresDatabase {
     work: (pool: PostgresPool, isAgain: boolean) => Promise<Result>,
   ): Promise<Result> {
     let isAgain = false;
-    const givesUpAt = performance.now() + this.#retryMs;
+    const givesUpAt = this.#givesUpAt();
     for (let tries = 0; ; tries += 1) {
       if (this.#closed) {
         throw new SessionError("SESSION_STORE_ERROR", { detail: `${this.address} is closed.` });
@@ -340,6 +341,14 @@ export class PostgresDatabase {
         await sleep(pauseMs(again, tries));
       }
     }
+  }
+
+  /** Until a server has answered, all that is asked of it waits for the same time: it would add up. */
+  #givesUpAt(): number {
+    const at = performance.now() + this.#retryMs;
+    if (this.#hasAnswered) return at;
+    this.#firstGivesUpAt ??= at;
+    return this.#firstGivesUpAt;
   }
 
   /** A newer rkat may have changed the tables since this program opened them. */
