@@ -6,6 +6,7 @@ import type { KnowledgeLimits, KnowledgePage, KnowledgeStore } from "../core/kno
 import { type MemoryEntry, type MemoryStore, NO_SESSION } from "../core/memory-store.ts";
 import type { AddKnowledge, Distillation, EditKnowledge } from "../core/operations/knowledge.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
+import { type AskModel, distillWithModel } from "./distill-with-model.ts";
 import { hashOf } from "./hash-of.ts";
 import {
   type KnowledgeAddendum,
@@ -13,12 +14,7 @@ import {
   rankRules,
   withGrounds,
 } from "./knowledge-addendum.ts";
-import {
-  type AskModel,
-  distillWithModel,
-  type Evidence,
-  KnowledgeDistiller,
-} from "./knowledge-distiller.ts";
+import { type Evidence, KnowledgeDistiller } from "./knowledge-distiller.ts";
 import { statementKey } from "./learned-entries.ts";
 
 export interface KnowledgeSettings {
