@@ -181,11 +181,12 @@ type Validate = (input: unknown) => unknown;
  */
 export function aiSdkTools(
   tools: Readonly<Record<string, AiSdkToolLike>>,
-  { timeoutMs }: AiSdkToolsOptions = {},
+  options: AiSdkToolsOptions = {},
 ): readonly Tool[] {
   const one = object({ execute: callback });
   requireOptions("aiSdkTools", recordOf(one), tools);
-  if (timeoutMs !== undefined) requireOptions("aiSdkTools", positive, timeoutMs);
+  requireOptions("aiSdkTools", group({ timeoutMs: positive }), options);
+  const { timeoutMs } = options;
   return Object.entries(tools).map(([name, tool]) => ({
     ...toolOf(name, tool),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),

@@ -126,6 +126,10 @@ test("a tool is checked when it is defined, and one of the AI SDK becomes a tool
   expect(refusal(() => aiSdk.aiSdkTools({ refund: {} }))).toContain(
     "refund.execute: it is missing",
   );
+  const limit = (options: unknown) => refusal(() => aiSdk.aiSdkTools({}, options as never));
+  expect(limit(null)).toContain("it has to be an object");
+  expect(limit({ timeoutms: 5 })).toContain("Did you mean timeoutMs?");
+  expect(limit({ timeoutMs: -1 })).toContain("timeoutMs: it has to be a number above 0");
   const [tool] = aiSdk.aiSdkTools({
     refund: {
       description: "Pays money back.",
