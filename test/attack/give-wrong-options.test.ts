@@ -182,6 +182,7 @@ const OF_VALUES: Readonly<Record<string, readonly [of: unknown, taken: readonly 
   ephemeralStores: [rkat.ephemeralStores, []],
   EphemeralApprovalStore: [rkat.EphemeralApprovalStore, []],
   EphemeralEventStore: [rkat.EphemeralEventStore, []],
+  Meters: [rkat.Meters, []],
   EphemeralKnowledgeStore: [rkat.EphemeralKnowledgeStore, []],
   EphemeralSessionStore: [rkat.EphemeralSessionStore, [{ now: () => 0 }]],
   estimateTokens: [rkat.estimateTokens, [HISTORY, "openai/gpt"]],
