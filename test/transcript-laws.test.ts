@@ -8,6 +8,7 @@ import { NO_PROMPT } from "../src/transcripts/agents/claude-stream-format.ts";
 import { fileOfBytes } from "../src/transcripts/found-file.ts";
 import { IMPORT_FORMATS } from "../src/transcripts/import-formats.ts";
 import type { ImportedMessage } from "../src/transcripts/imported.ts";
+import { firstObjects } from "../src/transcripts/read-objects.ts";
 import { damagedBytes, damagedJson, fuzz } from "./support/fuzz.ts";
 import { type ReadImport, readImport } from "./support/read-import.ts";
 import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
@@ -138,10 +139,8 @@ test("a file that does not say which session it is, is told, and an empty one is
 test("each transcript is recognised by its own format only", () => {
   for (const sample of TRANSCRIPT_SAMPLES) {
     const head = transcriptBytes(sample, sample.values);
-    const [line = ""] = head.toString().split("\n");
-    const first = sample.isList ? undefined : JSON.parse(line);
     const found = IMPORT_FORMATS.filter((format) =>
-      format.recognises({ path: sample.path, first, head }),
+      format.recognises({ path: sample.path, head, ...firstObjects(head) }),
     );
     expect(found.map(({ agent }) => agent)).toEqual([sample.format.agent]);
   }

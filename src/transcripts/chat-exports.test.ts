@@ -5,6 +5,7 @@ import { startsTurn } from "../core/turn.ts";
 import { groupParts, joinParts } from "../import/read-message.ts";
 import { chatgptFormat, claudeAiFormat } from "./chat-exports.ts";
 import { fileOfBytes } from "./found-file.ts";
+import { firstObjects } from "./read-objects.ts";
 
 /** A ChatGPT node: `[id, parent, role, content, more of the message]`. */
 type Node = readonly [string, string | null, string?, (string | object)?, object?];
@@ -313,10 +314,10 @@ test("an entry that is no conversation is named by its number, and a truncated f
 });
 
 test("each export is recognised by its content", () => {
-  const head = (text: string | Buffer) => ({
-    ...{ path: "a", first: undefined },
-    head: Buffer.from(text),
-  });
+  const head = (text: string | Buffer) => {
+    const bytes = Buffer.from(text);
+    return { path: "a", head: bytes, ...firstObjects(bytes) };
+  };
   const chatgpt = head(JSON.stringify([CHATGPT]));
   const claude = head(JSON.stringify([CLAUDE]));
   const found = (file: typeof chatgpt) =>

@@ -3,6 +3,7 @@ import { brief, linesFile, readImport } from "../../test/support/read-import.ts"
 import { refusalsIn } from "../core/refusal.ts";
 import { aiSdkFormat, chatFileFormat, openaiAgentsFormat } from "./chat-files.ts";
 import { fileOfBytes } from "./found-file.ts";
+import { firstObjects } from "./read-objects.ts";
 
 const FORMATS = [aiSdkFormat, openaiAgentsFormat, chatFileFormat];
 
@@ -123,10 +124,10 @@ const ANTHROPIC = [
 
 const jsonFile = (value: unknown, indent?: number) =>
   fileOfBytes("chat.json", Buffer.from(JSON.stringify(value, null, indent)));
-const headOf = (value: unknown, indent?: number) => ({
-  ...{ path: "chat.json", first: undefined },
-  head: Buffer.from(JSON.stringify(value, null, indent)),
-});
+const headOf = (value: unknown, indent?: number) => {
+  const head = Buffer.from(JSON.stringify(value, null, indent));
+  return { path: "chat.json", head, ...firstObjects(head) };
+};
 
 test("AI SDK: calls have their results before the text that follows", async () => {
   const { sessions, unknown } = await readImport(aiSdkFormat, jsonFile(UI));
@@ -241,7 +242,8 @@ test("each is recognised by its messages, also when the first is long", () => {
   expect(found(ANTHROPIC)).toBe("chat");
   expect(found([{ cart: [] }])).toBeUndefined();
   const cut = headOf(UI);
-  expect(aiSdkFormat.recognises({ ...cut, head: cut.head.subarray(0, 60) })).toBe(true);
+  const head = cut.head.subarray(0, 60);
+  expect(aiSdkFormat.recognises({ ...cut, head, ...firstObjects(head) })).toBe(true);
 });
 
 test("messages with the same id are all read, and a copy of one keeps its id", async () => {

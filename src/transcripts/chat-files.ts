@@ -21,7 +21,7 @@ import {
   timeOf,
   titleOf,
 } from "./json-fields.ts";
-import { type FileObject, firstJsonObject, readObjects } from "./read-objects.ts";
+import { type FileObject, readObjects } from "./read-objects.ts";
 
 /**
  * Messages as libraries have them: a list of them, one a line, or an object with a list `messages` for each
@@ -55,10 +55,9 @@ function chatFiles(agent: Agent, isMessage: (value: Json) => boolean, mark: RegE
     // These files are where their program put them.
     places: () => [],
     mayBe: (path) => /\.jsonl?$/.test(path),
-    recognises: ({ first: whole, head, path }: FileHead) => {
-      if (kindOf({ path, first: whole, head }) !== undefined) return false;
+    recognises: ({ listed: first, head, path }: FileHead) => {
+      if (kindOf({ path, listed: first, head }) !== undefined) return false;
       const text = new TextDecoder().decode(head);
-      const first = whole ?? firstJsonObject(head);
       if (!first) return /^\s*[[{]/.test(text) && /"role"\s*:/.test(text) && mark.test(text);
       const message = Array.isArray(first.messages) ? objectOf(first.messages[0]) : first;
       return isMessage(message) || (agent !== "chat" && isChatMessage(message) && mark.test(text));

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { brief, linesFile, readImport } from "../../test/support/read-import.ts";
 import { cursorFormat } from "./cursor-format.ts";
 import { fileOfBytes } from "./found-file.ts";
+import { firstObjects } from "./read-objects.ts";
 
 const ID = "5d0c8f9e-0000-4000-8000-000000000000";
 const FOLDER = `projects/home-ada-shop/agent-transcripts/${ID}`;
@@ -46,7 +47,6 @@ test("a text transcript is read by its marks", async () => {
     "text: Done:\n\nuser: fixed",
     "user: Thanks",
   ]);
-  expect(
-    cursorFormat.recognises({ path: file.path, first: undefined, head: Buffer.from(text) }),
-  ).toBe(true);
+  const head = Buffer.from(text);
+  expect(cursorFormat.recognises({ path: file.path, head, ...firstObjects(head) })).toBe(true);
 });

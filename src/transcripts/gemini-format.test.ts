@@ -145,9 +145,10 @@ test("a session before 2026 is one JSON object", async () => {
     ["-: it is cut off: the file ends in the middle of it"],
   ]);
   expect((await readImport(geminiFormat, file("[]"))).sessions).toEqual([]);
-  const head = { path: "a", first: undefined, head: Buffer.from(text) };
-  expect(geminiFormat.recognises(head)).toBe(true);
-  expect(geminiFormat.recognises({ ...head, first: HEAD })).toBe(true);
+  const head = Buffer.from(text);
+  const cutOff = { path: "a", first: undefined, listed: undefined, head };
+  expect(geminiFormat.recognises(cutOff)).toBe(true);
+  expect(geminiFormat.recognises({ ...cutOff, first: HEAD, listed: HEAD })).toBe(true);
 });
 
 test("a subagent's session is linked by its folder", async () => {

@@ -117,6 +117,8 @@ export interface FileHead {
   readonly path: string;
   /** The first line, or the whole file, if it is a JSON object. */
   readonly first: Readonly<Record<string, unknown>> | undefined;
+  /** The same, or the first object of the list that the file begins with. */
+  readonly listed: Readonly<Record<string, unknown>> | undefined;
   /** The first bytes of the file, up to 64 KB, unpacked when the file is compressed. */
   readonly head: Uint8Array;
 }

@@ -7,7 +7,7 @@ import {
   UnfinishedLine,
 } from "../text/read-lines.ts";
 import { bytesAt, type FoundFile } from "./found-file.ts";
-import type { ImportNotes } from "./imported.ts";
+import type { FileHead, ImportNotes } from "./imported.ts";
 import { type Json, parsedJson } from "./json-fields.ts";
 import { readRecords } from "./read-records.ts";
 
@@ -97,10 +97,20 @@ export async function* readJsonValues(chunks: Chunks, bytesMax: number): AsyncGe
   if (last) yield last;
 }
 
-/** The first object of a stream, from its first bytes. Undefined when it does not end in them. */
-export function firstJsonObject(head: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+/** The first objects in the first bytes of a file. An object that does not end in them is none. */
+export function firstObjects(head: Uint8Array): Pick<FileHead, "first" | "listed"> {
+  const text = new TextDecoder().decode(head);
+  const first = objectIn(text.split("\n", 1)[0] ?? "") ?? objectIn(text);
+  return { first, listed: first ?? firstListed(head) };
+}
+
+function firstListed(head: Uint8Array): Json | undefined {
   const { start, end, ended } = new ValueScan().next(head, 0);
-  const value = ended ? parsedJson(new TextDecoder().decode(head.subarray(start, end))) : undefined;
+  return ended ? objectIn(new TextDecoder().decode(head.subarray(start, end))) : undefined;
+}
+
+function objectIn(text: string): Json | undefined {
+  const value = parsedJson(text);
   return isObject(value) ? value : undefined;
 }
 

@@ -12,7 +12,7 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
-import { firstJsonObject, readListedObjects } from "../read-objects.ts";
+import { readListedObjects } from "../read-objects.ts";
 import { answer, call, instruction, prompt, result, thinking } from "./parts.ts";
 
 /** Trajectories in the interchange format ATIF, which Harbor and others write: an object with a list of steps. */
@@ -20,9 +20,8 @@ export const atifFormat: ImportFormat = {
   agent: "atif",
   places: () => [],
   mayBe: (path) => /\.json$/.test(path),
-  recognises: ({ first, head }) => {
-    const found = first ?? firstJsonObject(head);
-    if (found) return textOf(found.schema_version).startsWith("ATIF-v");
+  recognises: ({ listed, head }) => {
+    if (listed) return textOf(listed.schema_version).startsWith("ATIF-v");
     return (
       /^\s*[[{]/.test(latin1.decode(head)) &&
       /"schema_version"\s*:\s*"ATIF-v/.test(latin1.decode(head))

@@ -19,7 +19,7 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
-import { firstJsonObject, readListedObjects, readObjects } from "../read-objects.ts";
+import { firstObjects, readListedObjects, readObjects } from "../read-objects.ts";
 import { apiParts, typedIn } from "./cline-api-parts.ts";
 import { UiReader } from "./cline-ui-parts.ts";
 import { Repeats } from "./parts.ts";
@@ -84,10 +84,9 @@ type Kind = "ui" | "api" | "new";
 /** A list of chat messages is Cline's if its name says so, or its first words. */
 export function kindOf({
   path,
-  first,
+  listed: found,
   head,
-}: Pick<FileHead, "path" | "first" | "head">): Kind | undefined {
-  const found = first ?? firstJsonObject(head);
+}: Pick<FileHead, "path" | "listed" | "head">): Kind | undefined {
   const text = new TextDecoder().decode(head);
   if (found && !Array.isArray(found.messages)) {
     if (typeof found.ts === "number" && /^(?:say|ask)$/.test(textOf(found.type))) return "ui";
@@ -109,7 +108,7 @@ async function kindOfFile(file: FoundFile): Promise<Kind | undefined> {
   for await (const chunk of file.read(0, 64 * 1024)) {
     head = Buffer.concat([head, chunk]);
   }
-  return kindOf({ path: file.path, first: undefined, head });
+  return kindOf({ path: file.path, head, ...firstObjects(head) });
 }
 
 async function sessionOf(

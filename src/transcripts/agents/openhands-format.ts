@@ -13,7 +13,7 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
-import { firstJsonObject, readListedObjects } from "../read-objects.ts";
+import { readListedObjects } from "../read-objects.ts";
 import { eventParts, isTypedEvent } from "./openhands-parts.ts";
 
 /**
@@ -29,9 +29,8 @@ export const openhandsFormat: ImportFormat = {
   agent: "openhands",
   places: ({ home }) => [join(home, ".openhands")],
   mayBe: (path) => EVENT_FILE.test(path) || /(?:^|\/)trajectory[^/]*\.json$/.test(path),
-  recognises: ({ first, head, path }) => {
-    const found = first ?? firstJsonObject(head);
-    if (found) return isEvent(found);
+  recognises: ({ listed, head, path }) => {
+    if (listed) return isEvent(listed);
     return EVENT_FILE.test(path) && /"source"\s*:/.test(new TextDecoder().decode(head));
   },
   async *read(file, notes) {

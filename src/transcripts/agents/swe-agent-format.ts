@@ -11,7 +11,7 @@ import {
   textOf,
   titleOf,
 } from "../json-fields.ts";
-import { firstJsonObject, readListedObjects } from "../read-objects.ts";
+import { readListedObjects } from "../read-objects.ts";
 import { answer, call, instruction, prompt, result, thinking } from "./parts.ts";
 
 /**
@@ -22,9 +22,8 @@ export const sweAgentFormat: ImportFormat = {
   agent: "swe-agent",
   places: () => [],
   mayBe: (path) => /\.traj(?:\.json)?$|\.json$/.test(path),
-  recognises: ({ first, head, path }) => {
-    const found = first ?? firstJsonObject(head);
-    if (found) return Array.isArray(found.trajectory) && Array.isArray(found.history);
+  recognises: ({ listed, head, path }) => {
+    if (listed) return Array.isArray(listed.trajectory) && Array.isArray(listed.history);
     const text = latin1.decode(head);
     return /\.traj$/.test(path) && /^\s*\{/.test(text) && /"trajectory"\s*:\s*\[/.test(text);
   },
