@@ -3,9 +3,9 @@ import { join, resolve } from "node:path";
 import { errorText, SessionError } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import { lookAtFile } from "../files/plain-files.ts";
-import { bytesAt, type FoundFile, plainBytes } from "../transcripts/found-file.ts";
-import type { AgentName, FileHead, ImportFormat, Machine } from "../transcripts/imported.ts";
-import { firstObjects } from "../transcripts/read-objects.ts";
+import { headOf } from "../transcripts/file-head.ts";
+import { bytesAt, type FoundFile } from "../transcripts/found-file.ts";
+import type { AgentName, ImportFormat, Machine } from "../transcripts/imported.ts";
 import { type DiskFile, diskFile, type LastRead } from "./disk-file.ts";
 import { ImportTally } from "./import-report.ts";
 
@@ -234,34 +234,4 @@ export async function looksLike(file: FoundFile): Promise<string> {
       ? "It has an object of JSON in each line."
       : "It is an object of JSON.";
   return /^\s*\{/.test(text) ? "It begins like an object of JSON." : "It is plain text.";
-}
-
-const HEAD_BYTES = 64 * 1024;
-/** A first message may have a pasted file in it. */
-const FIRST_OBJECT_BYTES_MAX = 4 * 1024 * 1024;
-/** Some editors and shells write it before UTF-8. */
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-
-/** The beginning of a file, by which it is recognised. */
-async function headOf(file: FoundFile): Promise<FileHead> {
-  const { path } = file;
-  const head = await beginningOf(file, HEAD_BYTES);
-  const found = firstObjects(head);
-  if (found.first || found.listed || !/^\s*[[{]/.test(head.toString("latin1", 0, HEAD_BYTES)))
-    return { path, head, ...found };
-  return { path, head, ...firstObjects(await beginningOf(file, FIRST_OBJECT_BYTES_MAX)) };
-}
-
-async function beginningOf(file: FoundFile, bytesMax: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  let damage: string | undefined;
-  for await (const chunk of plainBytes(file, 0, (reason) => (damage = reason))) {
-    chunks.push(Uint8Array.from(chunk.subarray(0, bytesMax - size)));
-    size += chunk.length;
-    if (size >= bytesMax) break;
-  }
-  if (damage !== undefined && size === 0) throw new Error(damage);
-  const bytes = Buffer.concat(chunks);
-  return BYTE_ORDER_MARK.equals(bytes.subarray(0, 3)) ? bytes.subarray(3) : bytes;
 }

@@ -4,6 +4,10 @@ import type { Outages } from "../core/warn.ts";
 /** How long a search waits for what was said last. With that, almost every search has all of it. */
 const WAIT_MS = 1000;
 
+/** Events that are soon in memory, also on a busy machine, and how long a search waits for so few. */
+const FEW_EVENTS = 200;
+const WAIT_FOR_FEW_MS = 10_000;
+
 interface WaitedFor {
   /** Resolves when memory has everything that the log has for it. It may take minutes. */
   projected(): Promise<void>;
@@ -15,8 +19,9 @@ interface WaitedFor {
 /**
  * Waits until memory has what was said, but not long: a search answers with what is there.
  *
- *     little is missing       the search waits, and has all of it
- *     much is missing         it waits a second; searches after it do not wait, until that work is done
+ *     little is missing       the search waits, ten seconds at most, and has all of it
+ *     much is missing         it waits a second
+ *     it waited in vain       searches after it do not wait, until that work is done
  *     filling memory fails    it answers with what is there, on a full disk for example
  */
 export class MemoryWait {
@@ -36,12 +41,19 @@ export class MemoryWait {
       await projected();
       return true;
     });
-    const done = await firstOf(work, WAIT_MS);
+    let done = await firstOf(work, WAIT_MS);
+    if (done === "late" && (await this.#lacksFew())) done = await firstOf(work, WAIT_FOR_FEW_MS);
     if (done !== "late") return done === true;
     this.#late = work.finally(() => {
       this.#late = undefined;
     });
     return false;
+  }
+
+  async #lacksFew(): Promise<boolean> {
+    const { lag, outages } = this.#waited;
+    const { events = 0 } = (await outages.attempt(lag, lag)) ?? {};
+    return events <= FEW_EVENTS;
   }
 
   /** Returns what memory lacks after the wait; undefined when it has everything. */

@@ -16,6 +16,8 @@ export default defineConfig(({ mode }) => ({
   // From here, "rkat" is the checkout itself. These tests take the package beside the frameworks.
   resolve: {
     alias: [
+      // One of the frameworks brings a copy, which would not have the inputs that a run is given.
+      { find: /^fast-check$/, replacement: resolve("node_modules/fast-check/lib/fast-check.js") },
       { find: /^rkat$/, replacement: `${RKAT}/index.js` },
       { find: /^rkat\/(.+)$/, replacement: `${RKAT}/$1.js` },
     ],

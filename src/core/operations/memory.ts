@@ -237,7 +237,7 @@ export const historyHit = shape<HistoryHit>()({
 /** Semantic memory, and the complete logs. */
 export interface MemoryOperations {
   /**
-   * Waits a second at most for memory to have what was said last. When it takes longer, `behind` of the result says
+   * Waits for memory to have what was said last, but not for minutes. When it takes longer, `behind` of the result says
    * what is missing.
    */
   searchMemory(request: SearchMemory): Promise<MemoryHits>;

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { given } from "../../core/fields.ts";
+import { headOf } from "../file-head.ts";
 import type { FoundFile } from "../found-file.ts";
 import type {
   AgentName,
@@ -19,7 +20,7 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
-import { firstObjects, readListedObjects, readObjects } from "../read-objects.ts";
+import { readListedObjects, readObjects } from "../read-objects.ts";
 import { apiParts, typedIn } from "./cline-api-parts.ts";
 import { UiReader } from "./cline-ui-parts.ts";
 import { Repeats } from "./parts.ts";
@@ -58,7 +59,7 @@ function clineFamily(
     mayBe: (path) => TASK_FILE.test(path) || NEW_FILE.test(path),
     recognises: (head) => kindOf(head) !== undefined && isIts(head.path),
     async *read(file, notes) {
-      const kind = await kindOfFile(file);
+      const kind = kindOf(await headOf(file));
       const folder = dirname(file.path);
       const isUi = ({ path }: { path: string }) =>
         dirname(path) === folder && basename(path) === "ui_messages.json";
@@ -101,14 +102,6 @@ export function kindOf({
 
 function isClineText(text: string): boolean {
   return /^\s*<task>/.test(text) || /<environment_details>/.test(text);
-}
-
-async function kindOfFile(file: FoundFile): Promise<Kind | undefined> {
-  let head = new Uint8Array();
-  for await (const chunk of file.read(0, 64 * 1024)) {
-    head = Buffer.concat([head, chunk]);
-  }
-  return kindOf({ path: file.path, head, ...firstObjects(head) });
 }
 
 async function sessionOf(
