@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { basename, join } from "node:path";
 import { given } from "../core/fields.ts";
+import { withinNesting } from "../core/json-values.ts";
 import { isSummary, type Message, summaryMessage } from "../core/message.ts";
 import type { FoundFile } from "./found-file.ts";
 import {
@@ -101,7 +102,7 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
   const entries: Entry[] = [];
   for await (const { value, line, offset } of readRecords(file, undefined, from)) {
     if (value.type === "session") {
-      if (nameOf(about.head.id) === undefined) about.head = value;
+      if (nameOf(about.head.id) === undefined) about.head = withinNesting(value);
       continue;
     }
     const { role, content, model } = objectOf(value.message);

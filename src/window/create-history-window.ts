@@ -70,6 +70,9 @@ const APPLY = group({
 /** The target size of a history that a provider refused, as a part of its estimate. */
 const OVERFLOW_SHARE = 0.6;
 
+/** A window is full from this part on: a provider may count some tokens of each message more. */
+const FULL_PART = 0.96;
+
 const TRACES = openTelemetry();
 
 const NOTHING = { outcome: "unchanged", discarded: [], pruned: [], summary: null } as const;
@@ -316,11 +319,12 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     call: Call,
     { isCut, before }: { readonly isCut: boolean; readonly before: number },
   ): Promise<void> {
-    const { threshold, outgrown } = call;
+    const { threshold, contextWindow = threshold / FULL_PART, outgrown } = call;
     if (!this.#recall) return;
     const prompt = this.#history.sent.lastPrompt;
     // Nothing else leaves, so the records do.
-    if (prompt && !isCut && this.#expected(call) >= threshold) await this.#recall.leave(prompt);
+    const isFull = this.#expected(call) >= FULL_PART * contextWindow;
+    if (prompt && !isCut && isFull) await this.#recall.leave(prompt);
     if (outgrown && !isCut) return;
     // Before a prompt that was answered in part, records would change the beginning of the next request.
     if (!prompt || !(prompt.isLast || isCut)) return;

@@ -317,7 +317,8 @@ test("hosts' sessions and stores take items of any depth, or refuse them with a 
       if (deep < NESTING_MAX - 5) expect(refused).toBeUndefined();
       else if (deep > NESTING_MAX) expect(SessionError.is(refused)).toBe(true);
     }),
-    RUNS,
+    // Memory has the words of an output that is not too deep.
+    { ...RUNS, examples: [[80, 0, "c5b476c2-053d-4fb0-af57-5e4c00000018"]] },
   );
   const service = createSessionService({ model: "none", stores });
   const found = await service.searchMemory({ query: "heron's code", limit: 50 });
