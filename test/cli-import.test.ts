@@ -462,7 +462,7 @@ test("what is wrong on the command line is said before anything is read", async 
   };
   expect(await failed("import", "--since", "someday")).toMatch(/^error: .*since/);
   expect(await failed("install", "emacs")).toBe(
-    'error: "emacs" is not valid for <agent>. Allowed choices are claude-code, codex, cursor, gemini, opencode, pi.\nhint: `rkat install --help` lists what it takes.\n',
+    'error: "emacs" is not valid for <agent>. Allowed choices are claude-code, codex, cursor, gemini, copilot, vscode, cline, roo, kiro, windsurf, zed, amp, crush, qwen, opencode, pi.\nhint: `rkat install --help` lists what it takes.\n',
   );
   expect(await failed("handoff", "last", "--to", "emacs")).toContain(
     'error: "emacs" is not valid for --to <agent>. Allowed choices are',

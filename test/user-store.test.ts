@@ -125,7 +125,11 @@ test("the entries of a project and a library are listed page by page, each once"
   await say(library, "Three.", { ...CODEX, project: "/a" });
   await say(library, "Four.", { ...CODEX, nativeId: "c2", project: "/b" });
   // The same text, which is an entry with the same id.
-  for (const one of [own, library]) await one.addMemory({ content: "In both." });
+  for (const one of [own, library]) {
+    // An addition does not wait for what was said before it, and a list does.
+    await one.listMemory({});
+    await one.addMemory({ content: "In both." });
+  }
   const pages = async (both: SessionService, limit: number) => {
     const found: (readonly [string, string | undefined])[] = [];
     for (let after: string | undefined; found.length < 20; ) {

@@ -7,7 +7,6 @@ import {
   type RecallRoom,
   reservedForRecords,
   recallRoom as roomForRecords,
-  withReserved,
 } from "../recall/recall-room.ts";
 import { textWeight } from "../text/text-weight.ts";
 import type { ToolSet } from "./tool-set.ts";
@@ -35,15 +34,11 @@ export function compactionContext(
 ): CompactionContext {
   const { config } = compaction.compactor;
   const { contextWindow } = model;
+  const reserved = Math.max(0, reservedFor(state, compaction) - state.recalled.tokens);
   return {
     lastInputTokens: state.lastInputTokens,
     messageCount: state.history.length,
-    estimatedHistoryTokens: withReserved({
-      expected: expectedTokens(state, model, tools),
-      reserved: reservedFor(state, compaction),
-      recalled: state.recalled.tokens,
-      contextWindow,
-    }),
+    estimatedHistoryTokens: expectedTokens(state, model, tools) + reserved,
     lastCompactionTurn: state.lastCompactionCall,
     currentTurn: state.modelCalls,
     ...(contextWindow === undefined ? {} : { contextWindow }),

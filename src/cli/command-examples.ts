@@ -134,6 +134,13 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   rpc: ["rkat rpc", "rkat --dir ~/app rpc --scope all"],
   serve: ["rkat serve --port 8080", "RKAT_TOKEN=… rkat serve --host 0.0.0.0 --drain 10s"],
   mcp: ["rkat mcp", "rkat mcp --tools default,turn_start", "rkat mcp --http --port 8081"],
+  "mcp add": [
+    "rkat mcp add tickets -- node tickets-server.js",
+    "rkat mcp add wiki --url https://wiki.example.com/mcp",
+  ],
+  "mcp remove": ["rkat mcp remove tickets"],
+  "mcp list": ["rkat mcp list", "rkat mcp list --json"],
+  "mcp allow": ["rkat mcp allow tickets"],
   inspect: ["rkat inspect", "rkat inspect last --write", "rkat inspect last --export session.html"],
   init: ["rkat init"],
   trust: ["rkat trust --show", "rkat trust"],

@@ -56,24 +56,3 @@ export function reservedForRecords({
   const free = SUMMARY_AND_RECORDS_PART * threshold - summaryTokens;
   return Math.max(0, Math.floor(Math.min(recallTokens, RECALLED_PART * threshold, free)));
 }
-
-/**
- * The expected tokens of a request, with those that stay free for records. They alone never outgrow a window: then a
- * compaction would not wait until the last one is long enough ago.
- */
-export function withReserved({
-  expected,
-  reserved,
-  recalled,
-  contextWindow = Infinity,
-}: {
-  /** Tokens of the request, with those of its records. */
-  readonly expected: number;
-  readonly reserved: number;
-  /** Tokens of its records, which have a part of the reserved ones already. */
-  readonly recalled: number;
-  readonly contextWindow?: number | undefined;
-}): number {
-  const all = expected + Math.max(0, reserved - recalled);
-  return all < contextWindow ? all : Math.max(expected, contextWindow - 1);
-}

@@ -17,7 +17,7 @@ import {
   WINDOW,
 } from "../core/options.ts";
 import { WorkQueue } from "../core/work-queue.ts";
-import { recallRoom, reservedForRecords, withReserved } from "../recall/recall-room.ts";
+import { recallRoom, reservedForRecords } from "../recall/recall-room.ts";
 import { openTelemetry } from "../traces/open-telemetry.ts";
 import { CountedTokens } from "./counted-tokens.ts";
 import { FollowedHistory } from "./followed-history.ts";
@@ -69,9 +69,6 @@ const APPLY = group({
 
 /** The target size of a history that a provider refused, as a part of its estimate. */
 const OVERFLOW_SHARE = 0.6;
-
-/** A window is full from this part on: a provider may count some tokens of each message more. */
-const FULL_PART = 0.96;
 
 const TRACES = openTelemetry();
 
@@ -220,12 +217,8 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         lastInputTokens: 0,
         messageCount: units.length,
         looseMessages: units.length,
-        estimatedHistoryTokens: withReserved({
-          expected: this.#expected(call),
-          reserved: this.#reserved(call),
-          recalled: this.#recall?.tokens ?? 0,
-          contextWindow,
-        }),
+        estimatedHistoryTokens:
+          this.#expected(call) + Math.max(0, this.#reserved(call) - (this.#recall?.tokens ?? 0)),
         lastCompactionTurn: this.#lastAttempt,
         currentTurn: this.#calls,
         ...(contextWindow === undefined ? {} : { contextWindow }),
@@ -319,11 +312,11 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     call: Call,
     { isCut, before }: { readonly isCut: boolean; readonly before: number },
   ): Promise<void> {
-    const { threshold, contextWindow = threshold / FULL_PART, outgrown } = call;
+    const { threshold, contextWindow = threshold, outgrown } = call;
     if (!this.#recall) return;
     const prompt = this.#history.sent.lastPrompt;
     // Nothing else leaves, so the records do.
-    const isFull = this.#expected(call) >= FULL_PART * contextWindow;
+    const isFull = this.#expected(call) >= contextWindow;
     if (prompt && !isCut && isFull) await this.#recall.leave(prompt);
     if (outgrown && !isCut) return;
     // Before a prompt that was answered in part, records would change the beginning of the next request.

@@ -148,7 +148,8 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
     }
     prompts.follow(type, payload, line, !isEnvelope(value));
   }
-  prompts.end();
+  // The event may come when the file goes on.
+  prompts.end({ isAnswered: false });
   const about = before?.session ?? aboutIn(head ?? {}, file);
   if (!about) return undefined;
   const found = { title: about.title ?? prompts.title, model, updatedAt };

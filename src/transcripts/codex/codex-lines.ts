@@ -121,6 +121,8 @@ export function openLine(value: Json): Opened {
 export interface PromptsState {
   readonly title?: string;
   readonly hasEvents: boolean;
+  /** One of the items since the last answer had its event. */
+  readonly isAnnounced?: boolean;
   /** The lines of the last prompts, for turns that are taken back later. */
   readonly turns: readonly number[];
 }
@@ -136,13 +138,13 @@ export class Prompts {
   /** Events that came before their item. */
   #announced: string[] = [];
   #hasEvents: boolean;
-  /** One of the items since the last answer had its event. */
-  #isAnnounced = false;
+  #isAnnounced: boolean;
   #turns: number[];
 
   constructor(before?: PromptsState) {
     this.title = before?.title;
     this.#hasEvents = before?.hasEvents ?? false;
+    this.#isAnnounced = before?.isAnnounced ?? false;
     this.#turns = [...(before?.turns ?? [])];
   }
 
@@ -153,7 +155,8 @@ export class Prompts {
 
   get state(): PromptsState {
     const turns = this.#turns.slice(-TURNS_KEPT);
-    return { hasEvents: this.#hasEvents, turns, ...given({ title: this.title }) };
+    const events = { hasEvents: this.#hasEvents, isAnnounced: this.#isAnnounced };
+    return { ...events, turns, ...given({ title: this.title }) };
   }
 
   follow(type: string, payload: Json, line: number, isBare: boolean): void {
@@ -180,10 +183,10 @@ export class Prompts {
     } else this.#waiting.push(item);
   }
 
-  /** Decides about the items that wait for an event, when the answer begins. */
-  end(): void {
+  /** Decides about the items that wait for an event, when the answer begins, or the file ends. */
+  end({ isAnswered = true } = {}): void {
     // A file without events does not show it, nor does a turn that lacks its event. The marks of injected texts do.
-    if (!this.#hasEvents || !this.#isAnnounced) {
+    if (!this.#hasEvents || (isAnswered && !this.#isAnnounced)) {
       for (const item of this.#waiting) if (!PROGRAMS.test(item.text)) this.#guess(item);
     }
     this.#waiting = [];
