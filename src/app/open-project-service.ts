@@ -42,7 +42,7 @@ export interface Asking {
   readonly mcp?: boolean;
   /** Tools whose calls need no approval. */
   readonly allow?: readonly string[];
-  /** What a server tells those who watch it. */
+  /** Numbers and readiness, for a server that is watched. */
   readonly watched?: WatchedService;
 }
 

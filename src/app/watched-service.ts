@@ -7,7 +7,7 @@ import { Meters } from "../traces/meters.ts";
 /** Leases that are counted. More are in force only on a server with thousands of turns at once. */
 const LEASES_MAX = 10_000;
 
-/** What a server tells a program that watches it: numbers of its work and of its store, and whether the store answers. */
+/** Numbers of a server's work and of its store, and whether the store answers, for a program that watches it. */
 export class WatchedService {
   readonly meters = new Meters();
   #opened: { readonly stores: Stores; readonly scope: MemoryScope } | undefined;

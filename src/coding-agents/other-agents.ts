@@ -8,7 +8,7 @@ import { json, mcpServer, rootOf, type Target } from "./target.ts";
 interface Place {
   /** The keys of the server in the settings. */
   readonly keys?: readonly string[];
-  /** What the agent wants beside command and arguments. */
+  /** Fields of the agent's own, beside command and arguments. */
   readonly more?: object;
   /** The folder below the home whose files the agent reads before each task. */
   readonly rules?: readonly string[];

@@ -3,6 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { errorText, SessionError } from "../core/errors.ts";
 import { given, isObject } from "../core/fields.ts";
+import type { McpServer } from "../core/mcp-server.ts";
 import { makeFolders } from "../files/make-folders.ts";
 import { readSmallFile } from "../files/plain-files.ts";
 import { isPlain } from "../text/visible-text.ts";
@@ -28,25 +29,7 @@ export interface FoundServer {
   readonly problem?: string;
   /** The command or the address, for people: variables stand by their names. */
   readonly shown: string;
-  readonly server: Server;
-}
-
-/** The command that starts it, or the address that reaches it. */
-interface Server {
-  readonly name: string;
-  readonly program?: {
-    readonly command: string;
-    readonly args: readonly string[];
-    readonly env: Readonly<Record<string, string>>;
-    readonly cwd: string;
-  };
-  readonly address?: {
-    readonly url: string;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly isSse: boolean;
-  };
-  readonly timeoutMs: number;
-  readonly tools?: readonly string[];
+  readonly server: McpServer;
 }
 
 type Places = Pick<Workspace, "config" | "folder" | "dataFolder" | "storeFile">;
@@ -215,7 +198,7 @@ function projectServer(
     Object.fromEntries(
       Object.entries(some as Record<string, string>).map(([key, value]) => [key, filled(value)]),
     );
-  const server: Server = {
+  const server: McpServer = {
     name,
     timeoutMs: (typeof timeout === "number" ? timeout : parseDuration(timeout)) ?? TIMEOUT_MS,
     ...(typeof command === "string"

@@ -175,7 +175,7 @@ export interface MemoryLag {
   readonly seconds: number;
 }
 
-/** What a search found, the best first. */
+/** The results of a search, the best first. */
 export interface MemoryHits extends ReadonlyArray<MemoryHit> {
   /** Missing when memory has all that the log has for it. */
   readonly behind?: MemoryLag;
@@ -219,7 +219,7 @@ export interface MemoryStats {
     readonly embedded: number;
     readonly pending: number;
   };
-  /** What is not counted yet. The service adds it. */
+  /** The part of the log that is not counted yet. The service adds it. */
   readonly behind?: MemoryLag;
 }
 

@@ -5,7 +5,7 @@ import type { KnownFork } from "./kept-state.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
 import { addUsage, NO_USAGE, type Usage } from "./usage.ts";
 
-/** What a session is besides its messages: its settings, its counters, and where it is in its life. A fold of its log. */
+/** A session besides its messages: its settings, its counters, and where it is in its life. A fold of its log. */
 export class SessionFacts {
   readonly id: string;
   seq = 0;

@@ -387,3 +387,37 @@ test("a message that is still sent can be replaced anywhere after a compaction",
   expect(again.messages).toContain(other);
   expect(again.messages).not.toContain(kept);
 });
+
+test("records leave a chat that no summary makes smaller", async () => {
+  let found = 0;
+  const search = async () => {
+    found += 1;
+    const content = `${words(40, found)} note ${found}`;
+    const id = `note ${found}`;
+    return [{ id, content, sessionId: "notes", turn: 0, kind: "message" as const, score: 0.9 }];
+  };
+  const contextWindow = 4_000;
+  const { window } = counting({
+    contextWindow,
+    summarize: () => Promise.reject(new Error("no quota")),
+    memory: {
+      sessionId: "chat",
+      recallTokens: 1_500,
+      pinned: async () => [],
+      bar: async () => 0.42,
+      failed: (error) => expect.fail(String(error)),
+      search,
+    },
+  });
+  const history: Note[] = [];
+  let most = 0;
+  for (let at = 0; at < 80; at += 1) {
+    // Each message is smaller than the records.
+    history.push({ from: at % 8 === 0 ? "user" : "model", text: words(12, at) });
+    const { tokens } = await window.apply([...history]);
+    expect(tokens).toBeLessThan(contextWindow);
+    most = Math.max(most, tokens);
+  }
+  expect(found).toBeGreaterThan(1);
+  expect(most).toBeGreaterThan(0.9 * contextWindow);
+});

@@ -1,30 +1,9 @@
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
 import { bypassProxy } from "../../core/bypass-proxy.ts";
 import { errorText, shownAddress } from "../../core/errors.ts";
+import type { McpServer } from "../../core/mcp-server.ts";
 import { ToolError } from "../../core/tool.ts";
 import { visibleText } from "../../text/visible-text.ts";
-
-/** An MCP server whose tools an agent gets: a program that is started, or an address. */
-export interface McpServer {
-  readonly name: string;
-  readonly program?: {
-    readonly command: string;
-    readonly args: readonly string[];
-    /** Besides the variables that every program needs. */
-    readonly env: Readonly<Record<string, string>>;
-    readonly cwd: string;
-  };
-  readonly address?: {
-    readonly url: string;
-    readonly headers: Readonly<Record<string, string>>;
-    /** The older transport over HTTP. */
-    readonly isSse: boolean;
-  };
-  /** The time of one call. */
-  readonly timeoutMs: number;
-  /** The tools to offer. Default: all. */
-  readonly tools?: readonly string[];
-}
 
 const START_MS = 10_000;
 /** The longest message of a program. */

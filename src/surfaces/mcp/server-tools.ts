@@ -3,10 +3,11 @@ import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import { errorText } from "../../core/errors.ts";
 import { isObject } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
+import type { McpServer } from "../../core/mcp-server.ts";
 import { type Tool, type ToolDefinition, ToolError, type ToolOutput } from "../../core/tool.ts";
 import { textWeight } from "../../text/text-weight.ts";
 import { visibleText } from "../../text/visible-text.ts";
-import { type McpServer, openMcpServer, type ServerLink } from "./server-link.ts";
+import { openMcpServer, type ServerLink } from "./server-link.ts";
 
 /** The tools of MCP servers, for an agent of rkat. */
 export interface ServerTools {
