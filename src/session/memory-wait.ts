@@ -4,9 +4,9 @@ import type { Outages } from "../core/warn.ts";
 /** How long a search waits for what was said last. With that, almost every search has all of it. */
 const WAIT_MS = 1000;
 
-/** Events that are soon in memory, also on a busy machine, and how long a search waits for so few. */
+/** Events that are soon in memory, also on a busy machine, and how much longer a search waits for so few. */
 const FEW_EVENTS = 200;
-const WAIT_FOR_FEW_MS = 10_000;
+const WAIT_FOR_FEW_MS = 9_000;
 
 interface WaitedFor {
   /** Resolves when memory has everything that the log has for it. It may take minutes. */

@@ -5,7 +5,7 @@ import { isUnanswered } from "./postgres-failure.ts";
 import type { PostgresClient, PostgresPool, PostgresResult } from "./postgres-pool.ts";
 import type { Asked } from "./statements.ts";
 
-/** What a connection of `pg` knows of its server. Other drivers may not have it. */
+/** The server as a connection of `pg` knows it. Other drivers may not have it. */
 interface Connected {
   readonly processID?: number | null;
   readonly secretKey?: number | null;
