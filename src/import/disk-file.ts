@@ -103,7 +103,9 @@ function wholeFile({ path, size, is }: DiskFile): Uint8Array {
 
 /** SQLite writes into a file beside the database first. */
 function logOf(path: string): Stats | undefined {
-  return path.endsWith(".db") ? lstatSync(`${path}-wal`, { throwIfNoEntry: false }) : undefined;
+  return /\.(?:vsc)?db$/.test(path)
+    ? lstatSync(`${path}-wal`, { throwIfNoEntry: false })
+    : undefined;
 }
 
 function stampOf(path: string, { dev, ino, size, mtimeMs }: Stats): string {

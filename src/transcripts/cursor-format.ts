@@ -1,6 +1,8 @@
 import { basename, join } from "node:path";
 import { given } from "../core/fields.ts";
 import { readLines } from "../text/read-lines.ts";
+import { cursorAlias } from "./agents/cursor-database-format.ts";
+import { Repeats } from "./agents/parts.ts";
 import { blockParts, type MessagePart } from "./chat-message-parts.ts";
 import type { FoundFile } from "./found-file.ts";
 import {
@@ -50,24 +52,26 @@ async function* messagesOf(
   file: FoundFile,
   notes: ImportNotes,
 ): AsyncGenerator<ImportedMessage> {
+  const repeats = new Repeats();
   for await (const { line, parts } of partsIn(file, notes)) {
     const id = `cursor:${session}:${line}`;
     for (const [index, part] of parts.entries()) {
       const sourceId = index === 0 ? id : `${id}:${index}`;
-      if (part.message.role !== "user") {
-        yield { ...part, sourceId, group: id, origin: {}, line };
-        continue;
-      }
-      const typed = promptOf(part);
-      if (typed === undefined) continue;
-      yield {
-        sourceId,
-        message: { role: "user", content: typed },
-        origin: { author: "user" },
-        line,
-      };
+      const read = shownPart(part, { sourceId, group: id, line });
+      // The editor's database may have the same message.
+      if (read) yield { ...read, alias: cursorAlias(session, repeats, read) };
     }
   }
+}
+
+function shownPart(
+  part: MessagePart,
+  { group, ...at }: { readonly sourceId: string; readonly group: string; readonly line: number },
+): ImportedMessage | undefined {
+  if (part.message.role !== "user") return { ...part, ...at, group, origin: {} };
+  const content = promptOf(part);
+  if (content === undefined) return undefined;
+  return { ...at, message: { role: "user", content }, origin: { author: "user" } };
 }
 
 function partsIn(file: FoundFile, notes?: ImportNotes): AsyncIterable<Said> {

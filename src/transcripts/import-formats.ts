@@ -4,6 +4,8 @@ import { clineFormat, rooFormat } from "./agents/cline-format.ts";
 import { codexExecFormat } from "./agents/codex-exec-format.ts";
 import { copilotChatFormat } from "./agents/copilot-chat-format.ts";
 import { copilotFormat } from "./agents/copilot-format.ts";
+import { cursorDatabaseFormat } from "./agents/cursor-database-format.ts";
+import { gooseFormat } from "./agents/goose-format.ts";
 import { aiderFormat, cursorExportFormat, specstoryFormat } from "./agents/markdown-formats.ts";
 import { opencodeExportFormat } from "./agents/opencode-export-format.ts";
 import { openhandsFormat } from "./agents/openhands-format.ts";
@@ -27,6 +29,8 @@ export const IMPORT_FORMATS: readonly ImportFormat[] = [
   geminiFormat,
   opencodeFormat,
   piFormat,
+  // Before the transcripts of the same chats: it has their times and results.
+  cursorDatabaseFormat,
   cursorFormat,
   copilotFormat,
   copilotChatFormat,
@@ -34,6 +38,7 @@ export const IMPORT_FORMATS: readonly ImportFormat[] = [
   clineFormat,
   qwenFormat,
   openhandsFormat,
+  gooseFormat,
   aiderFormat,
   sweAgentFormat,
   atifFormat,

@@ -18,6 +18,7 @@ export const AGENTS = [
   "roo",
   "qwen",
   "openhands",
+  "goose",
   "aider",
   "swe-agent",
   "atif",

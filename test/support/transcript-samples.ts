@@ -3,6 +3,7 @@ import { claudeStreamFormat } from "../../src/transcripts/agents/claude-stream-f
 import { clineFormat, rooFormat } from "../../src/transcripts/agents/cline-format.ts";
 import { copilotChatFormat } from "../../src/transcripts/agents/copilot-chat-format.ts";
 import { copilotFormat } from "../../src/transcripts/agents/copilot-format.ts";
+import { gooseFormat } from "../../src/transcripts/agents/goose-format.ts";
 import { opencodeExportFormat } from "../../src/transcripts/agents/opencode-export-format.ts";
 import { openhandsFormat } from "../../src/transcripts/agents/openhands-format.ts";
 import { qwenFormat } from "../../src/transcripts/agents/qwen-format.ts";
@@ -55,6 +56,10 @@ const copilot = (id: string, type: string, data: object) => ({ id, type, timesta
 const qwen = (uuid: string, parentUuid: string | null, type: string, message: object) => ({
   ...{ uuid, parentUuid, sessionId: "q", timestamp: at, type, cwd: "/home/ada" },
   message,
+});
+const goose = (role: string, content: readonly object[], metadata: object = {}) => ({
+  ...{ role, created: 1_770_000_000, content },
+  metadata,
 });
 const stream = (type: string, rest: object) => ({ type, session_id: "st", ...rest });
 
@@ -324,6 +329,22 @@ const OF_AGENTS: readonly TranscriptSample[] = [
     typed: ["Why is it red?"],
     injected: "reminder",
     unknown: stream("never_seen", {}),
+  },
+  {
+    format: gooseFormat,
+    path: "20260501_1.jsonl",
+    values: [
+      { working_dir: "/home/ada/app", description: "Red", message_count: 4, schedule_id: null },
+      goose("user", [{ type: "text", text: "Why is it red?" }]),
+      goose("assistant", [
+        { type: "thinking", thinking: "Look at it.", signature: "" },
+        { type: "text", text: "Paint." },
+      ]),
+      goose("user", [{ type: "text", text: "noted by the program" }], { userVisible: false }),
+    ],
+    typed: ["Why is it red?"],
+    injected: "noted by the program",
+    unknown: goose("user", [{ type: "never_seen" }]),
   },
   {
     format: opencodeExportFormat,
