@@ -313,3 +313,31 @@ test("streams without their prompt give the answers, and say so", async () => {
   for (const { skipped } of [exec, run, stream])
     expect(skipped.join()).toContain("the prompt is not in this stream");
 });
+
+test("Cline: a completion that changed files is the same answer as without that mark", async () => {
+  const ui = (second: number, kind: string, said: string, text: string) => ({
+    ...{ ts: 1_770_000_000_000 + 1000 * second, type: kind, [kind]: said },
+    text,
+  });
+  const { said } = await read(
+    fileOf(
+      "tasks/1770000000000/ui_messages.json",
+      JSON.stringify([
+        ui(0, "say", "task", "Paint it"),
+        ui(1, "say", "completion_result", "Painted.HAS_CHANGES"),
+        ui(2, "ask", "completion_result", "Painted."),
+      ]),
+    ),
+  );
+  expect(said).toEqual([["user: Paint it", "text: Painted."]]);
+});
+
+test("SWE-agent: a demonstration that has only its history is read", async () => {
+  const history = [
+    { role: "system", content: "You are an agent.", agent: "main" },
+    { role: "user", content: "ISSUE: it is red", agent: "main" },
+    { role: "assistant", content: "I look.", agent: "main" },
+  ];
+  const { agent, said } = await read(fileOf("one.traj", JSON.stringify({ history })));
+  expect([agent, said[0]?.at(-1)]).toEqual(["swe-agent", "text: I look."]);
+});

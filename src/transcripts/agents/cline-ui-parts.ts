@@ -53,6 +53,8 @@ export class UiReader {
         if (text !== "") yield prompt(id("user", text), text.trim(), of);
         return;
       case "completion_result":
+        yield* this.#answer(text.replace(/HAS_CHANGES$/, ""), of);
+        return;
       case "followup":
       case "plan_mode_respond":
       case "act_mode_respond":

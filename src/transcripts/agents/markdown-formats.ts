@@ -158,7 +158,9 @@ export const specstoryFormat: ImportFormat = {
     if ([...file.others()].some(({ path }) => path !== file.path && basename(path).includes(id)))
       return;
     const messages = withoutTools(said(`specstory:${id}`, blocks(notes), notes));
-    yield session("specstory", id, first.text, messages, first.time ?? timeOf(about?.[2]));
+    const [, project] = /^(.*?)[/\\]\.specstory[/\\]history[/\\]/.exec(file.path) ?? [];
+    const startedAt = first.time ?? timeOf(about?.[2]);
+    yield { ...session("specstory", id, first.text, messages, startedAt), ...given({ project }) };
   },
 };
 
@@ -185,7 +187,7 @@ async function* withoutTools(
       const [block] = message.message.blocks;
       const text =
         block?.block_type === "text"
-          ? withoutElements(block.data.text, ["tool-use", "think", "details"])
+          ? spokenParts(withoutElements(block.data.text, ["tool-use", "think", "details"]))
           : "";
       if (text !== "")
         yield {
@@ -194,6 +196,12 @@ async function* withoutTools(
         };
     }
   }
+}
+
+/** SpecStory puts a line `---` between the parts of an answer. Calls were `Tool use: **name**` in 2025. */
+function spokenParts(text: string): string {
+  const parts = text.split(/^---[ \t]*$/m).map((part) => part.trim());
+  return parts.filter((part) => part !== "" && !part.startsWith("Tool use: **")).join("\n\n");
 }
 
 /** The text without these elements and what is in them. */

@@ -23,7 +23,10 @@ export const sweAgentFormat: ImportFormat = {
   places: () => [],
   mayBe: (path) => /\.traj(?:\.json)?$|\.json$/.test(path),
   recognises: ({ listed, head, path }) => {
-    if (listed) return Array.isArray(listed.trajectory) && Array.isArray(listed.history);
+    if (listed)
+      return (
+        Array.isArray(listed.history) && (/\.traj$/.test(path) || Array.isArray(listed.trajectory))
+      );
     const text = latin1.decode(head);
     return /\.traj$/.test(path) && /^\s*\{/.test(text) && /"trajectory"\s*:\s*\[/.test(text);
   },

@@ -161,6 +161,21 @@ test("when a prompt was edited, only the last branch is the conversation", async
   expect(told).toEqual(["2 on other branches"]);
 });
 
+test("a session that was cleared goes on in its file, and what was said before is there", async () => {
+  const hook = { hookEvent: "SessionStart", hookName: "SessionStart:clear" };
+  const clear = (lines: ClaudeLines) => lines.add("progress", { data: hook, parentUuid: null });
+  const lines = clear(new ClaudeLines(ID)).user("Plan the cart").text("m1", "Done.");
+  clear(lines).user("Do the plan").text("m2", "Built.");
+  const { messages, told } = await read(String(lines));
+  expect(messages.map(shown)).toEqual([
+    "user: Plan the cart",
+    "text Done.",
+    "user: Do the plan",
+    "text Built.",
+  ]);
+  expect(told).toEqual([]);
+});
+
 test("messages before a boundary are read, even if the boundary names no parent", async () => {
   for (const field of [{}, { logicalParentUuid: null }, { logicalParentUuid: "" }]) {
     const lines = new ClaudeLines(ID).user("One.").text("msg_1", "Two.").goTo(null);

@@ -279,7 +279,7 @@ export class LineGraph {
   /** Returns false when the lines do not hang together. */
   #includeBranch(): boolean {
     const rows = this.#rows;
-    let roots = 0;
+    const roots = new Set<number>();
     for (const row of this.#unresolved.keys()) {
       const isMissing = rows.get(row, PARENT) === MISSING && this.#is(row, ELIGIBLE);
       if (this.#isRest && isMissing) return false;
@@ -288,10 +288,11 @@ export class LineGraph {
       const parent = rows.get(row, PARENT);
       if (!this.#is(row, ELIGIBLE)) continue;
       if (parent >= 0) this.#mark(this.#replacements.get(parent) ?? parent, HAS_CHILD);
-      else if (this.#is(row, PROMPT) && this.#is(row, USER)) roots += Number(parent === NOWHERE);
+      const root = this.#is(row, PROMPT) && this.#is(row, USER) ? this.#rootOf(row) : undefined;
+      if (root !== undefined) roots.add(root);
     }
     // The end of a file hangs below the root that the file has.
-    if (roots > (this.#isRest ? 0 : 1)) return false;
+    if (roots.size > (this.#isRest ? 0 : 1)) return false;
     for (let row = rows.length - 1; row >= 0; row -= 1) {
       if (!this.#is(row, ELIGIBLE) || this.#is(row, HAS_CHILD)) continue;
       const walked = this.#walk(row);
@@ -301,6 +302,21 @@ export class LineGraph {
       return true;
     }
     return false;
+  }
+
+  /**
+   * The line without a parent that a prompt hangs below, if nothing was said in between: the prompt itself, or the hook that
+   * ran when the session was cleared.
+   */
+  #rootOf(prompt: number): number | undefined {
+    let row = prompt;
+    for (let steps = 0; steps < HOOKS_MAX; steps += 1) {
+      const parent = this.#rows.get(row, PARENT);
+      if (parent === NOWHERE) return this.#is(row, BOUNDARY) ? undefined : row;
+      if (parent < 0 || this.#is(parent, PROMPT) || this.#is(parent, ASSISTANT)) return undefined;
+      row = parent;
+    }
+    return undefined;
   }
 
   /** The rows from a leaf to the first line. Undefined when a parent is missing. */
@@ -394,4 +410,6 @@ export class LineGraph {
   }
 }
 
+/** The most lines between a prompt and the start of its session. */
+const HOOKS_MAX = 100;
 const IN_GRAPH = new Set(["user", "assistant", "system", "attachment", "progress"]);
