@@ -112,6 +112,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "config",
     "core",
     "embedders",
+    // Models that a person installs are copied.
+    "files",
     "hosts",
     "import",
     "knowledge",

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openEmbedder } from "../src/index.ts";
@@ -6,6 +6,7 @@ import { providerForTest } from "./support/provider-for-test.ts";
 import type { ProviderServer } from "./support/provider-server/provider-server.ts";
 import { Project } from "./support/rkat-process.ts";
 import { writeTinySentenceModel } from "./support/tiny-sentence-model.ts";
+import { float32, safetensors, vectors, writeTinyTable } from "./support/tiny-static-table.ts";
 
 const ENTRIES = [
   "The deploy of the billing service failed on Friday.",
@@ -137,6 +138,80 @@ test("`doctor` asks an embedder that fails once, and does not wait to try again"
   const { code, stdout } = await project.rkat(["doctor"]);
   expect([code, stdout]).toEqual([1, expect.stringMatching(/✗ embeddings/)]);
   expect(provider.requests).toHaveLength(1);
+});
+
+test("`embeddings install` copies a model that you have, uses it, and `remove` takes it back", async () => {
+  const project = await projectWith("");
+  await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
+  project.write("entries.jsonl", '{"id":"none","content":"Zzz qqq","session_id":"s"}');
+  const model = join(project.folder, "potion");
+  writeTinyTable(model);
+  const installed = await project.rkat(["embeddings", "install", "potion", "--json"]);
+  expect([installed.stderr, installed.code]).toEqual(["", 0]);
+  const { name, folder, settings, ...about } = JSON.parse(installed.stdout);
+  expect(name).toMatch(/^potion-[0-9a-f]{16}$/);
+  expect(about).toMatchObject({ kind: "static table", dimensions: 8 });
+  // The copy is what is used.
+  rmSync(model, { recursive: true });
+  const doctor = await project.rkat(["doctor"]);
+  expect(doctor.stdout).toContain(
+    `fast/${name}/8. a static table of 0.0 MB, 8 dimensions. Searches use words and meaning together. 3 of 3 passages are still to be embedded`,
+  );
+  // Of what the table knows no word, words find it, and nothing waits for it.
+  const added = await project.rkat(["memory", "add", "--jsonl", "entries.jsonl"]);
+  expect([added.stderr, added.code]).toEqual(["", 0]);
+  expect((await project.rkat(["memory", "stats"])).stdout).toMatch(
+    new RegExp(`vectors +4 of fast/${name}/8$`, "m"),
+  );
+  expect(await found(project, "zzz")).toEqual(["Zzz"]);
+  const meant = await found(project, "near seas grow");
+  expect([meant[0], meant.includes("Zzz")]).toEqual(["Oranges", false]);
+  const again = await project.rkat(["embeddings", "install", folder]);
+  expect([again.code, readdirSync(join(folder, ".."))]).toEqual([0, [name]]);
+  // Another one takes its place in the settings.
+  writeTinySentenceModel(join(project.folder, "onnx-model"));
+  await project.rkat(["embeddings", "install", "onnx-model/onnx/model.onnx"]);
+  expect(readFileSync(settings, "utf8").match(/model = .*/g)).toEqual([
+    expect.stringMatching(/onnx-model-[0-9a-f]{16}"$/),
+  ]);
+  const other = readdirSync(join(folder, "..")).find((each) => each !== name) ?? "";
+  expect((await project.rkat(["embeddings", "remove", other])).code).toBe(0);
+  expect(readFileSync(settings, "utf8")).not.toContain("embeddings");
+  expect((await project.rkat(["embeddings", "remove", "../config"])).stderr).toContain(
+    `No model called "../config" is installed.`,
+  );
+  expect(readdirSync(join(folder, ".."))).toEqual([name]);
+});
+
+test("`embeddings install` refuses what rkat cannot use with a sentence, and leaves nothing", async () => {
+  const project = await projectWith("");
+  const home = project.env.HOME ?? "";
+  const nan = vectors("F32", (number) => float32(number === 63 ? Number.NaN : number));
+  writeTinyTable(join(project.folder, "broken"), safetensors({ embeddings: nan }));
+  project.write("gguf/model-q4.GGUF", "GGUF");
+  project.write("empty/config.json", "{}");
+  writeTinyTable(join(project.folder, "list"));
+  project.write("list/tokenizer.json", "[");
+  writeTinySentenceModel(join(project.folder, "dimensions"));
+  project.write("dimensions/config.json", '{"hidden_size": 17}');
+  for (const [given, said] of [
+    ["gguf", "cannot use GGUF"],
+    ["gguf/model-q4.GGUF", "cannot use GGUF"],
+    ["empty", "is no model that rkat can use"],
+    ["empty/config.json", "is no model that rkat can use"],
+    ["nowhere", "neither a folder nor in"],
+    ["broken", "vectors that are no numbers"],
+    ["list", "tokenizer.json"],
+    ["dimensions", "16 dimensions, and its config.json says 17"],
+  ] as const) {
+    const { code, stderr } = await project.rkat(["embeddings", "install", given]);
+    expect([given, code === 0, stderr]).toEqual([given, false, expect.stringContaining(said)]);
+  }
+  writeTinyTable(join(project.folder, "good"));
+  project.writeOwnConfig('[embeddings]\nprovider = "ollama"');
+  const { stderr } = await project.rkat(["embeddings", "install", "good"]);
+  expect(stderr).toContain("has [embeddings] of its own, so nothing was installed");
+  expect(readdirSync(join(home, ".rkat/models"))).toEqual([]);
 });
 
 test("with memory off, an embedder is not missed, but a warning names both settings", async () => {

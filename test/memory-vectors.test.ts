@@ -258,6 +258,18 @@ describe("while there are no vectors", () => {
   });
 });
 
+test("an embedder that knows some words only gives zeros for the others, and is asked again at once", async () => {
+  const spoil = (vectors: Float32Array[], texts: readonly string[]) =>
+    vectors.map((vector, index) => (texts[index]?.includes("zzz") ? vector.fill(0) : vector));
+  const embedder = Object.assign(new ConceptEmbedder({ spoil }), { givesZeros: true });
+  const store = open(embedder);
+  await store.add([...PETS, entry("zzz", "A zzz.")]);
+  await store.finishEmbedding();
+  expect((await store.stats()).vectors).toMatchObject({ pending: 0 });
+  expect(await found(store, "zzz")).toEqual(["zzz"]);
+  expect(await found(store, "greyhound")).toEqual(["dog"]);
+});
+
 describe("an embedder that fails", () => {
   const zeros = (vectors: Float32Array[]) => vectors.map((vector) => vector.fill(0));
   test.each<[string, (vectors: Float32Array[]) => Float32Array[] | Promise<Float32Array[]>]>([

@@ -160,6 +160,8 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   "mcp allow": null,
   "mcp list": null,
   "mcp remove": null,
+  "embeddings install": null,
+  "embeddings remove": null,
   inspect: ["--port", "0", "--no-open"],
   init: null,
   trust: null,

@@ -2,6 +2,7 @@ import { type Config, embedderSettings, providerSettings } from "../config/confi
 import { untrustedNote } from "../config/load-config.ts";
 import { lookAtStore } from "../config/store-file.ts";
 import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
+import type { Embedder } from "../core/embedder.ts";
 import { errorText, SessionError, shownAddress } from "../core/errors.ts";
 import { MEMORY_STORES } from "./memory-stores.ts";
 import { actingFor, openEmbedderOf, openStores } from "./open-stores.ts";
@@ -155,21 +156,46 @@ export async function examineMemory({
 
 /** Tries the embedder of the settings; undefined when they name none. A server of another machine may cost something. */
 export async function examineEmbedder(
-  { config }: Workspace,
+  workspace: Workspace,
   { online }: Online,
 ): Promise<
   { readonly id: string; readonly asked: boolean } | { readonly problem: string } | undefined
 > {
+  const { config } = workspace;
   try {
     const remote = online ? undefined : await remoteEmbedder(config);
     if (remote !== undefined) return remote;
     const embedder = await openEmbedderOf(config, { maxRetries: 0 });
     // A wrong key, address or model shows only when the embedder is used.
     await embedder?.embed(["Hello."], { signal: AbortSignal.timeout(EMBEDDER_TIMEOUT_MS) });
-    return embedder && { id: embedder.id, asked: true };
+    if (embedder === undefined) return undefined;
+    return { id: `${embedder.id}. ${await meaningOf(embedder, workspace)}`, asked: true };
   } catch (error) {
     const { message, hint } = SessionError.from(error);
     return { problem: `${message} ${hint}` };
+  }
+}
+
+/** What the embedder brings: its size, what a search does with it, and how many entries it still lacks. */
+async function meaningOf(embedder: Embedder, workspace: Workspace): Promise<string> {
+  const { dimensions, trained } = embedder;
+  const about = "about" in embedder ? `${embedder.about}, ` : "";
+  const does = trained
+    ? "Searches use words and meaning together."
+    : "Counted words decide between entries whose words say the same.";
+  return `${about}${dimensions} dimensions. ${does}${await pendingVectors(workspace)}`;
+}
+
+async function pendingVectors(workspace: Workspace): Promise<string> {
+  if (!hasStore(workspace)) return "";
+  const stores = await openStores(workspace, "existing");
+  try {
+    const { vectors } = await actingFor(workspace, stores).memory.stats();
+    if (vectors === undefined || vectors.pending === 0) return "";
+    const all = vectors.embedded + vectors.pending;
+    return ` ${vectors.pending} of ${all} passages are still to be embedded; words find them meanwhile.`;
+  } finally {
+    await stores.close();
   }
 }
 

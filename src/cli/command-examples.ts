@@ -141,6 +141,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "mcp remove": ["rkat mcp remove tickets"],
   "mcp list": ["rkat mcp list", "rkat mcp list --json"],
   "mcp allow": ["rkat mcp allow tickets"],
+  "embeddings install": [
+    "rkat embeddings install ~/models/potion-base-8M",
+    "rkat embeddings install minishlab/potion-base-8M",
+  ],
+  "embeddings remove": ["rkat embeddings remove potion-base-8M-2f6b0c1d9e8a7543"],
   inspect: ["rkat inspect", "rkat inspect last --write", "rkat inspect last --export session.html"],
   init: ["rkat init"],
   trust: ["rkat trust --show", "rkat trust"],

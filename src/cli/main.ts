@@ -154,6 +154,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   serve: async () => (await serveCommands()).serveCommand,
   mcp: async () => (await serveCommands()).mcpCommand,
   inspect: async () => (await import("./commands/inspect-command.ts")).inspectCommand,
+  embeddings: async () => (await import("./commands/embeddings-command.ts")).embeddingsCommand,
   init: async () => (await settingsCommands()).initCommand,
   trust: async () => (await settingsCommands()).trustCommand,
   move: async () => (await import("./commands/backup-commands.ts")).moveCommand,

@@ -15,6 +15,8 @@ export interface Embedder {
    * they decide between entries whose words say the same, and find none by themselves.
    */
   readonly trained: boolean;
+  /** Whether zeros may be the answer to a text with words: the embedder knows some words only. Default false. */
+  readonly givesZeros?: boolean;
   embed(
     texts: readonly string[],
     options?: { readonly signal?: AbortSignal },

@@ -24,8 +24,10 @@ export const embedderLaws: readonly Law<Embedder>[] = inWords([
   {
     name: "vectors have length 1",
     async holds(open) {
-      for (const vector of await (await open()).embed(TEXTS)) {
+      const embedder = await open();
+      for (const vector of await embedder.embed(TEXTS)) {
         const length = Math.sqrt(dot(vector, vector));
+        if (embedder.givesZeros && length === 0) continue;
         expects(Math.abs(length ** 2 - 1) < 1e-4, "a vector of length 1", length);
       }
     },

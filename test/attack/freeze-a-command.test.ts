@@ -231,6 +231,8 @@ const WITHOUT_STORE = ["init", "trust", "config", "capabilities", "help", "compl
   "mcp allow",
   "mcp list",
   "mcp remove",
+  "embeddings install",
+  "embeddings remove",
 ]);
 
 /** Of an empty file: the database is asked before it is read. */

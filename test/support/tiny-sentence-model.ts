@@ -27,7 +27,7 @@ export function writeTinySentenceModel(
     "config.json": json({ hidden_size: SIZE, max_position_embeddings: 512 }),
     "sentence_bert_config.json": json({ max_seq_length: options.tokensMax ?? 64 }),
     "tokenizer_config.json": json({ tokenizer_class: "BertTokenizer", model_max_length: 512 }),
-    "tokenizer.json": json(tokenizer(vocabulary)),
+    "tokenizer.json": json(wordPieces(vocabulary)),
   };
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -53,7 +53,8 @@ function vectorOf(token: number): number[] {
   });
 }
 
-function tokenizer(vocabulary: readonly string[]) {
+/** A `tokenizer.json` of words and their pieces. */
+export function wordPieces(vocabulary: readonly string[]) {
   const token = (content: string) => ({
     id: SPECIAL.indexOf(content),
     content,

@@ -1,8 +1,5 @@
-import { readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
 import type { Command } from "commander";
-import { withContent, withoutContent } from "../../coding-agents/change-text.ts";
-import { userConfigFile } from "../../config/config-places.ts";
+import { withContent } from "../../coding-agents/change-text.ts";
 import {
   allowMcpServer,
   type FoundServer,
@@ -11,14 +8,13 @@ import {
   SERVER_NAME,
 } from "../../config/mcp-servers.ts";
 import { variableName, variableNames, webAddress } from "../../config/setting-kind.ts";
-import { errorText, SessionError } from "../../core/errors.ts";
-import { makeFolders } from "../../files/make-folders.ts";
+import { SessionError } from "../../core/errors.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import { renderTable, styleFor } from "../render/style.ts";
 import { printJson } from "../terminal/print.ts";
-import type { Terminal } from "../terminal/terminal.ts";
 import { flagOf, listFlag } from "./flags.ts";
+import { changeOwnSettings, ownSettingsFile, tableIn, withoutTable } from "./own-settings.ts";
 import { workspaceOf } from "./with-service.ts";
 
 interface AddFlags {
@@ -48,8 +44,8 @@ export function serverCommands(mcp: Command, context: CliContext): void {
     )
     .action(async (name: string, command: readonly string[], flags: AddFlags) => {
       const values = valuesOf(name, command, flags);
-      const file = ownFile(terminal);
-      await changeFile(file, async (text) => {
+      const file = ownSettingsFile(terminal);
+      await changeOwnSettings(file, async (text) => {
         const content = { kind: "toml", table: tableOf(name), values } as const;
         return (await withContent(text, content)).text;
       });
@@ -62,8 +58,8 @@ export function serverCommands(mcp: Command, context: CliContext): void {
     .command("remove <name>")
     .description("remove an MCP server from your settings")
     .action(async (name: string) => {
-      const file = ownFile(terminal);
-      await changeFile(file, async (text) => withoutServer(text ?? "", name, file));
+      const file = ownSettingsFile(terminal);
+      await changeOwnSettings(file, async (text) => withoutServer(text ?? "", name, file));
       await terminal.stdout.write(`${name} is no longer in ${file}.\n`);
     });
   const list = mcp
@@ -141,52 +137,13 @@ function valuesOf(name: string, command: readonly string[], { url, apiKeyEnv, en
   };
 }
 
-function ownFile({ env }: Terminal): string {
-  const file = userConfigFile(env);
-  if (file !== undefined) return file;
-  throw new SessionError("NOT_POSSIBLE", {
-    message: "There is no home folder for your config.toml.",
-  });
-}
-
-/** Changes your own file, which may be a link: then what it leads to. It is written whole or not at all. */
-async function changeFile(
-  file: string,
-  change: (text: string | undefined) => Promise<string>,
-): Promise<void> {
-  const found = statSync(file, { throwIfNoEntry: false });
-  const before = found ? readFileSync(file, "utf8") : undefined;
-  let after: string;
-  try {
-    after = await change(before);
-  } catch (error) {
-    if (SessionError.is(error)) throw error;
-    throw new SessionError("NOT_POSSIBLE", {
-      message: `${file} cannot be changed: ${errorText(error)}.`,
-      hint: "Nothing was written. `rkat mcp remove NAME` removes a server.",
-    });
-  }
-  const target = found ? realpathSync(file) : file;
-  makeFolders(dirname(target), 0o700);
-  const unfinished = `${target}.${crypto.randomUUID()}`;
-  writeFileSync(unfinished, after, { mode: found ? found.mode & 0o777 : 0o600, flag: "wx" });
-  renameSync(unfinished, target);
-}
-
 async function withoutServer(text: string, name: string, file: string): Promise<string> {
-  const { parseToml } = await import("../../config/read-config-file.ts");
-  const parsed = await parseToml(text);
-  const tables =
-    "table" in parsed ? (parsed.table as { mcp?: { servers?: Record<string, object> } }) : {};
-  const values = tables.mcp?.servers?.[name];
+  const values = await tableIn(text, tableOf(name));
   if (values === undefined) {
     throw new SessionError("INVALID_PARAMS", {
       message: `${file} has no MCP server called ${JSON.stringify(name)}.`,
       hint: "`rkat mcp list` shows where each is from.",
     });
   }
-  // The lines as `rkat mcp add` writes them.
-  const content = { kind: "toml", table: tableOf(name), values: values as never } as const;
-  const written = (await withContent("", content)).insertions[0]?.text ?? "";
-  return await withoutContent(text, { added: content, insertions: [{ at: 0, text: written }] });
+  return await withoutTable(text, tableOf(name), values);
 }

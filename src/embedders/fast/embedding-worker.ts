@@ -1,11 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
+import type { Tokenizer } from "@huggingface/tokenizers";
 import type { Answer, Request } from "./fast-embedder.ts";
-import type { FoundModel } from "./find-model.ts";
+import type { FoundModel, SentenceModel } from "./find-model.ts";
+import { readStaticTable, TableReader } from "./static-table.ts";
 
 /** Runs a model in a thread, because one text takes milliseconds to seconds of computation. */
-const loading = loadSentenceModel(workerData);
+const loading = loadModel(workerData);
 // The failure is the answer to each request.
 loading.catch(() => {});
 
@@ -23,30 +25,35 @@ async function answer(id: number, text: string): Promise<Answer> {
 }
 
 /** A loaded model. */
-interface SentenceModel {
+interface Model {
   embed(text: string): Promise<Float32Array>;
 }
 
+async function loadModel(found: FoundModel): Promise<Model> {
+  const { Tokenizer } = await import("@huggingface/tokenizers");
+  const described = await readJson(found.tokenizerFile);
+  const tokenizer = new Tokenizer(
+    described,
+    await readJson(join(found.folder, "tokenizer_config.json")).catch(() => ({})),
+  );
+  if ("onnxFile" in found) return loadSentenceModel(found, tokenizer);
+  const table = readStaticTable(found.tableFile);
+  if (!table) throw new Error(`${found.tableFile} has changed.`);
+  const reader = new TableReader(table, tokenizer, described);
+  return { embed: async (text) => normalized(reader.embed(text)) };
+}
+
 /**
- * Loads tokenizer and model.
+ * Loads a model that a runtime computes.
  *
  * Texts are not batched. On a CPU a batch is not faster, because of its padding, and
  * without one a text always has exactly the same vector.
  */
-async function loadSentenceModel({
-  folder,
-  onnxFile,
-  tokensMax,
-  pooling,
-}: FoundModel): Promise<SentenceModel> {
-  const [{ InferenceSession, Tensor }, { Tokenizer }] = await Promise.all([
-    import("onnxruntime-web"),
-    import("@huggingface/tokenizers"),
-  ]);
-  const tokenizer = new Tokenizer(
-    await readJson(join(folder, "tokenizer.json")),
-    await readJson(join(folder, "tokenizer_config.json")).catch(() => ({})),
-  );
+async function loadSentenceModel(
+  { onnxFile, tokensMax, pooling }: SentenceModel,
+  tokenizer: Tokenizer,
+): Promise<Model> {
+  const { InferenceSession, Tensor } = await import("onnxruntime-web");
   const session = await InferenceSession.create(await readFile(onnxFile), {
     executionProviders: ["wasm"],
   });
@@ -82,7 +89,7 @@ function withinLimit(tokens: readonly number[], max: number): readonly number[] 
 }
 
 /** Combines the vectors of all tokens into one. */
-function pooled(data: Float32Array, size: number, pooling: FoundModel["pooling"]): Float64Array {
+function pooled(data: Float32Array, size: number, pooling: SentenceModel["pooling"]): Float64Array {
   const sum = new Float64Array(size);
   const used = pooling === "first" ? size : data.length;
   for (let index = 0; index < used; index += 1) {
@@ -98,5 +105,10 @@ function normalized(vector: Float64Array): Float32Array {
 }
 
 async function readJson(file: string): Promise<object> {
-  return JSON.parse(await readFile(file, "utf8"));
+  const text = await readFile(file, "utf8");
+  try {
+    return Object(JSON.parse(text));
+  } catch (error) {
+    throw new Error(`${file} is no JSON.`, { cause: error });
+  }
 }

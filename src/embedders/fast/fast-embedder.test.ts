@@ -12,7 +12,7 @@ import {
 import { embedderLaws } from "../../testing/embedder-laws.ts";
 import { openEmbedder } from "../open-embedder.ts";
 import { FastEmbedder } from "./fast-embedder.ts";
-import { findModel } from "./find-model.ts";
+import { lookForModel } from "./find-model.ts";
 
 async function tinyModel(options?: Parameters<typeof writeTinySentenceModel>[1]): Promise<string> {
   const folder = await temporaryFolder();
@@ -104,12 +104,12 @@ test("a name is found in the usual cache of the Hugging Face Hub", async () => {
   mkdirSync(join(repository, "refs"));
   writeFileSync(join(repository, "refs", "main"), "c0ffee\n");
   for (const name of ["bge-small-en-v1.5", "BAAI/bge-small-en-v1.5"]) {
-    const found = findModel(name, { HF_HOME });
+    const found = lookForModel(name, { HF_HOME });
     expect(found).toMatchObject({ pooling: "first", dimensions: SIZE, tokensMax: 64 });
-    expect(found.folder).toBe(join(repository, "snapshots", "c0ffee"));
+    expect(found?.folder).toBe(join(repository, "snapshots", "c0ffee"));
   }
   rmSync(join(repository, "snapshots", "c0ffee"), { recursive: true });
-  expect(findModel("bge-small-en-v1.5", { HF_HOME }).folder).toMatch(/0ld$/);
+  expect(lookForModel("bge-small-en-v1.5", { HF_HOME })?.folder).toMatch(/0ld$/);
   expect(new FastEmbedder({ model: "bge-small-en-v1.5", env: { HF_HOME } }).id).toBe(
     `fast/bge-small-en-v1.5/${SIZE}`,
   );
@@ -124,8 +124,12 @@ test("a model that is not here is named, with the command that fetches it", asyn
       'hf download sentence-transformers/all-MiniLM-L6-v2 --include onnx/model.onnx "*.json"',
     ),
   });
-  expect(() => findModel(HF_HOME, {})).toThrow(`${HF_HOME} has no onnx/model.onnx`);
-  expect(() => findModel("no such model", { HF_HOME })).toThrow("neither a folder nor in");
+  expect(() => new FastEmbedder({ model: HF_HOME, env: {} })).toThrow(
+    `${HF_HOME} has no onnx/model.onnx`,
+  );
+  expect(() => new FastEmbedder({ model: "no such model", env: { HF_HOME } })).toThrow(
+    "neither a folder nor in",
+  );
   await expect(
     openEmbedder({ provider: "fast", model: await tinyModel(), dimensions: 384 }),
   ).rejects.toThrow(`vectors with ${SIZE} dimensions, not 384`);

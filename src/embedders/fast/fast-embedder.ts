@@ -1,8 +1,15 @@
+import { statSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { Worker } from "node:worker_threads";
 import type { Embedder } from "../../core/embedder.ts";
 import { errorText, SessionError } from "../../core/errors.ts";
-import { type FoundModel, findModel } from "./find-model.ts";
+import {
+  type FoundModel,
+  installedName,
+  kindOf,
+  lookForModel,
+  missingModel,
+} from "./find-model.ts";
 
 export interface Request {
   readonly id: number;
@@ -27,16 +34,18 @@ const SCRIPT = new URL(
   import.meta.url,
 );
 
-const PACKAGES = ["onnxruntime-web", "@huggingface/tokenizers"];
+const TOKENIZERS = "@huggingface/tokenizers";
 
 /**
- * Runs a sentence transformer (ONNX) on this machine, in its own thread. The first
+ * Runs a model on this machine in its own thread: a sentence transformer (ONNX), or a static table. The first
  * text starts the thread. Long texts are cut to the model's limit.
  */
 export class FastEmbedder implements Embedder {
   readonly id: string;
   readonly dimensions: number;
   readonly trained = true;
+  /** A table has vectors for some words only. */
+  readonly givesZeros: boolean;
   readonly #model: FoundModel;
   readonly #waiting = new Map<number, PromiseWithResolvers<Float32Array>>();
   #worker: Worker | undefined;
@@ -44,10 +53,19 @@ export class FastEmbedder implements Embedder {
 
   /** @throws SessionError `MODEL_UNAVAILABLE` when the model or a package is missing. The hint says how to get it. */
   constructor({ model = "all-MiniLM-L6-v2", env = process.env }: FastEmbedderOptions = {}) {
-    requirePackages();
-    this.#model = findModel(model, env);
+    const found = lookForModel(model, env);
+    this.givesZeros = found !== undefined && "tableFile" in found;
+    requirePackages(this.givesZeros ? [TOKENIZERS] : ["onnxruntime-web", TOKENIZERS]);
+    this.#model = found ?? missingModel(model, env);
     this.dimensions = this.#model.dimensions;
-    this.id = `fast/${model}/${this.dimensions}`;
+    this.id = `fast/${installedName(this.#model.folder) ?? model}/${this.dimensions}`;
+  }
+
+  /** What the model is, for people. */
+  get about(): string {
+    const model = this.#model;
+    const { size } = statSync("tableFile" in model ? model.tableFile : model.onnxFile);
+    return `a ${kindOf(model)} of ${(size / 1e6).toFixed(1)} MB`;
   }
 
   async embed(
@@ -125,8 +143,8 @@ export class FastEmbedder implements Embedder {
   }
 }
 
-function requirePackages(): void {
-  const missing = PACKAGES.filter((name) => !isInstalled(name));
+function requirePackages(names: readonly string[]): void {
+  const missing = names.filter((name) => !isInstalled(name));
   if (missing.length === 0) return;
   throw new SessionError("MODEL_UNAVAILABLE", {
     message: `provider = "fast" needs ${missing.length > 1 ? "the packages" : "the package"} ${missing.join(" and ")}.`,

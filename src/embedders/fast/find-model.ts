@@ -1,17 +1,29 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, join, resolve, sep } from "node:path";
-import { SessionError } from "../../core/errors.ts";
+import { basename, isAbsolute, join, resolve, sep } from "node:path";
+import { errorText, SessionError } from "../../core/errors.ts";
+import { readStaticTable } from "./static-table.ts";
 
 /** A model's files, and how its vectors are made. */
-export interface FoundModel {
-  readonly folder: string;
+export type FoundModel = SentenceModel | TableModel;
+
+export interface SentenceModel extends ModelFiles {
   readonly onnxFile: string;
-  readonly dimensions: number;
   /** The most tokens of a text that the model reads. */
   readonly tokensMax: number;
   /** The text's vector is the mean of its tokens' vectors, or the vector of the first token. */
   readonly pooling: "mean" | "first";
+}
+
+/** A static table: it needs no runtime. */
+interface TableModel extends ModelFiles {
+  readonly tableFile: string;
+}
+
+interface ModelFiles {
+  readonly folder: string;
+  readonly tokenizerFile: string;
+  readonly dimensions: number;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -35,28 +47,66 @@ const ONNX_FILES = [
  * Finds a model: a folder, or a name or repository in the cache of the Hugging Face
  * Hub. It downloads nothing.
  *
- * @throws SessionError `MODEL_UNAVAILABLE`. The hint has the command to download the model.
+ * @throws SessionError `MODEL_UNAVAILABLE` when its files cannot be used
  */
-export function findModel(model: string, env: Environment = process.env): FoundModel {
-  const repositories = REPOSITORIES[model] ?? (/^[\w.-]+\/[\w.-]+$/.test(model) ? [model] : []);
+export function lookForModel(
+  model: string,
+  env: Environment = process.env,
+): FoundModel | undefined {
   const cache = cacheFolder(env);
-  const folders = [
-    resolve(model),
-    ...repositories.flatMap((repository) => snapshots(cache, repository)),
-  ];
-  for (const folder of folders) {
-    const onnxFile = ONNX_FILES.map((file) => join(folder, file)).find(existsSync);
-    if (onnxFile && existsSync(join(folder, "tokenizer.json"))) return describe(folder, onnxFile);
+  const kept = repositoriesOf(model).flatMap((repository) => snapshots(cache, repository));
+  for (const folder of [resolve(model), ...kept]) {
+    const found = modelIn(folder);
+    if (found) return found;
   }
+  return undefined;
+}
+
+/** @throws SessionError `MODEL_UNAVAILABLE`. The hint has the command to download the model. */
+export function missingModel(model: string, env: Environment = process.env): never {
+  const [repository] = repositoriesOf(model);
   const isFolder = isAbsolute(model) || model.startsWith(".") || existsSync(resolve(model));
   throw new SessionError("MODEL_UNAVAILABLE", {
     message: isFolder
-      ? `${resolve(model)} has no ${ONNX_FILES[0]} with a tokenizer.json.`
-      : `The embedding model ${model} is neither a folder nor in ${cache}.`,
-    hint: repositories[0]
-      ? `Download it: hf download ${repositories[0]} --include onnx/model.onnx "*.json" (pip install huggingface_hub). Or name a folder with onnx/model.onnx, tokenizer.json and config.json as model under [embeddings].`
-      : `Name a folder with onnx/model.onnx, tokenizer.json and config.json, or one of ${Object.keys(REPOSITORIES).join(", ")}.`,
+      ? `${resolve(model)} has no ${ONNX_FILES[0]} with a tokenizer.json, and no static table.`
+      : `The embedding model ${model} is neither a folder nor in ${cacheFolder(env)}.`,
+    hint: repository
+      ? `Download it: hf download ${repository} --include onnx/model.onnx "*.json" (pip install huggingface_hub). Or name a folder with a model as model under [embeddings].`
+      : `Name a folder with tokenizer.json, config.json and onnx/model.onnx or model.safetensors, or one of ${Object.keys(REPOSITORIES).join(", ")}.`,
   });
+}
+
+function repositoriesOf(model: string): readonly string[] {
+  return REPOSITORIES[model] ?? (/^[\w.-]+\/[\w.-]+$/.test(model) ? [model] : []);
+}
+
+/** What kind of model it is, for people. */
+export function kindOf(found: FoundModel): string {
+  return "tableFile" in found ? "static table" : "sentence transformer (ONNX)";
+}
+
+/** The name of a folder that `rkat embeddings install` made: it ends with a hash of the files, so it says which model it is. */
+export function installedName(folder: string): string | undefined {
+  const name = basename(folder);
+  return /-[0-9a-f]{16}$/.test(name) ? name : undefined;
+}
+
+/** Folders that may have a static table. A repository may have the same table as ONNX, which another runtime reads. */
+const TABLE_FOLDERS = [".", "0_StaticEmbedding"];
+
+function modelIn(folder: string): FoundModel | undefined {
+  for (const place of TABLE_FOLDERS) {
+    const tableFile = join(folder, place, "model.safetensors");
+    const tokenizerFile = join(folder, place, "tokenizer.json");
+    if (!existsSync(tableFile) || !existsSync(tokenizerFile)) continue;
+    const table = readStaticTable(tableFile);
+    if (table) return { folder, tokenizerFile, tableFile, dimensions: table.dimensions };
+  }
+  const tokenizerFile = join(folder, "tokenizer.json");
+  const onnxFile = ONNX_FILES.map((file) => join(folder, file)).find(existsSync);
+  return onnxFile && existsSync(tokenizerFile)
+    ? sentenceModel(folder, onnxFile, tokenizerFile)
+    : undefined;
 }
 
 /** The same rules as in the Hub's own programs. */
@@ -86,7 +136,7 @@ function snapshots(cache: string, repository: string): readonly string[] {
   return [...current, ...readdirSync(all)].map((version) => join(all, version));
 }
 
-function describe(folder: string, onnxFile: string): FoundModel {
+function sentenceModel(folder: string, onnxFile: string, tokenizerFile: string): SentenceModel {
   const config = readJson(join(folder, "config.json"));
   const pooling = readJson(join(folder, "1_Pooling", "config.json"));
   const sentence = readJson(join(folder, "sentence_bert_config.json"));
@@ -105,6 +155,7 @@ function describe(folder: string, onnxFile: string): FoundModel {
   ];
   return {
     folder,
+    tokenizerFile,
     onnxFile,
     dimensions,
     // A tokenizer without a limit has a number of thirty digits.
@@ -115,5 +166,12 @@ function describe(folder: string, onnxFile: string): FoundModel {
 
 function readJson(file: string): Readonly<Record<string, unknown>> {
   if (!existsSync(file)) return {};
-  return JSON.parse(readFileSync(file, "utf8"));
+  try {
+    return Object(JSON.parse(readFileSync(file, "utf8")));
+  } catch (error) {
+    throw new SessionError("MODEL_UNAVAILABLE", {
+      message: `${file} cannot be read: ${errorText(error)}.`,
+      cause: error,
+    });
+  }
 }

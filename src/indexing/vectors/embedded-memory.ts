@@ -67,7 +67,9 @@ export class EmbeddedMemory {
 }
 
 /** The vectors of questions, in their order, or why there are none. */
-type EmbeddedQueries = { readonly vectors: readonly Float32Array[] } | { readonly problem: string };
+type EmbeddedQueries =
+  | { readonly vectors: readonly (Float32Array | undefined)[] }
+  | { readonly problem: string };
 
 /** Embeds questions in one call. A search does not wait long for it, since words alone find something too. */
 async function embedQueries(
@@ -76,9 +78,12 @@ async function embedQueries(
   timeoutMs: number,
 ): Promise<EmbeddedQueries> {
   try {
-    const vectors = await embedInTime(embedder, texts, AbortSignal.timeout(timeoutMs));
+    const answers = await embedInTime(embedder, texts, AbortSignal.timeout(timeoutMs));
+    const vectors = answers.map((vector) => (knowsNothing(embedder, vector) ? undefined : vector));
     const problem = texts
-      .map((_, index) => vectorProblem(vectors[index], embedder.dimensions))
+      .map((_, index) => answers[index])
+      .filter((vector) => !knowsNothing(embedder, vector))
+      .map((vector) => vectorProblem(vector, embedder.dimensions))
       .find((found) => found !== undefined);
     return problem === undefined ? { vectors } : { problem };
   } catch (error) {
@@ -283,9 +288,12 @@ export class VectorQueue {
     this.#space = opened.number;
     if (!opened.calibrated) {
       const vectors = await this.#vectorsOf(CALIBRATION_PAIRS.flat());
-      const problem = vectors.map((vector) => this.#problem(vector)).find(Boolean);
+      // An embedder that knows no word of a pair says nothing about it.
+      const isUnknown = vectors.map((vector) => knowsNothing(this.#options.embedder, vector));
+      const known = vectors.filter((_, index) => !isUnknown[index] && !isUnknown[index ^ 1]);
+      const problem = known.map((vector) => this.#problem(vector)).find(Boolean);
       if (problem) throw new Error(problem);
-      const of = (part: number) => vectors.filter((_, index) => index % 2 === part);
+      const of = (part: number) => known.filter((_, index) => index % 2 === part);
       await this.#work.saveCalibration(opened.number, calibrate(of(0), of(1)));
     }
     return opened;
@@ -298,7 +306,9 @@ export class VectorQueue {
     const passages = batch.map(({ entry, slot, text }) => {
       if (text === null) return { entry, slot, vector: null, problem: undefined };
       const vector = vectors.next().value ?? null;
-      return { entry, slot, vector, problem: this.#problem(vector) };
+      return knowsNothing(this.#options.embedder, vector)
+        ? { entry, slot, vector: null, problem: undefined }
+        : { entry, slot, vector, problem: this.#problem(vector) };
     });
     const good = passages.filter(({ problem }) => problem === undefined);
     const bad = passages.filter(({ problem }) => problem !== undefined);
@@ -369,6 +379,11 @@ export class VectorQueue {
     this.#untilSettled.resolve();
     this.#untilSettled = Promise.withResolvers<void>();
   }
+}
+
+/** Whether the text has no word that the embedder knows. It is then found by words alone. */
+function knowsNothing({ givesZeros }: Embedder, vector: Float32Array | null | undefined): boolean {
+  return givesZeros === true && vector?.every((number) => number === 0) === true;
 }
 
 /** Gives up when the signal aborts, even if the embedder ignores it. */

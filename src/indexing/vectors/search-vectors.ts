@@ -10,12 +10,12 @@ import { saysNothing } from "../score/question.ts";
 import type { KnownVectors, SimilarSlot, SlotBitmap, VectorQuestion } from "./code-table.ts";
 import { calibrationOf, likeness } from "./store-vectors.ts";
 
-/** The vectors of questions in their order, or why there are none. Only vectors of the same embedder are compared. */
+/** The vectors of questions in their order, none for one without known words, or why there are none. Only vectors of the same embedder are compared. */
 export type EmbeddedSearch = {
   readonly embedder: string;
   /** The embedder counts words, and was not trained. */
   readonly counted?: boolean;
-} & ({ readonly vectors: readonly Float32Array[] } | { readonly problem: string });
+} & ({ readonly vectors: readonly (Float32Array | undefined)[] } | { readonly problem: string });
 
 /** Entries that were found, as soon as the rows of some vectors are known. */
 export interface Finding {

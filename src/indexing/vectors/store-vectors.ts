@@ -315,5 +315,5 @@ function cosine(one: Float32Array, other: Float32Array): number {
 }
 
 function mean(numbers: readonly number[]): number {
-  return numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
+  return numbers.reduce((sum, number) => sum + number, 0) / (numbers.length || 1);
 }
