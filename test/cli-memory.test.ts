@@ -177,6 +177,7 @@ test("search prints the specification's array, with all fields of each entry", a
     {
       content: "We chose SQLite because it survives kill -9.",
       score: expect.any(Number),
+      match: expect.any(Number),
       session_id: "monday",
       turn: 0,
       id: expect.stringMatching(/^line:/),
@@ -296,6 +297,7 @@ test("--queries: one line in, one line out, ids unchanged", async () => {
           id: expect.any(String),
           content: "The launch is in May.",
           score: expect.any(Number),
+          match: expect.any(Number),
           session_id: "Tuesday's talk — 会議",
           turn: 0,
           kind: "message",

@@ -311,8 +311,8 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
     "an entry of memory, a statement and a rule lead to the messages that they rest on, and these to them",
     "a summary leads to the messages that it rests on, over the summaries before it and those that a fork began with",
   ],
-  "Nothing is a result when the best has less than the score that it needs.": [
-    "nothing is a result when the best has less than the score that it needs, and else all are",
+  "Nothing is a result when the best has less than the match that it needs.": [
+    "nothing is a result when the best has less than the match that it needs, and else all are",
   ],
   "Each sent history extends the previous one, unless a compaction happened, or records of memory left.":
     ["each sent history extends the previous one, unless a compaction happened"],

@@ -237,9 +237,9 @@ async function expectExact({ index, run }: Reader): Promise<void> {
 /** What was kept in memory since earlier looks finds what a reader finds who reads all of it, the best alone too. */
 function expectSameAsNew(index: PassageIndex, fresh: PassageIndex): void {
   for (const query of QUESTIONS) {
-    const all = findEntries(fresh, { texts: [query], limit: 10_000, minScore: 0 });
+    const all = findEntries(fresh, { texts: [query], limit: 10_000, minMatch: 0 });
     for (const limit of [1, 4, 10_000]) {
-      const found = findEntries(index, { texts: [query], limit, minScore: 0 });
+      const found = findEntries(index, { texts: [query], limit, minMatch: 0 });
       expect(found, query).toEqual(all.slice(0, limit));
     }
   }

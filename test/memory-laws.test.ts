@@ -117,7 +117,7 @@ for (const { name, open } of EMBEDDERS) {
   });
 }
 
-test("SimpleMemoryStore scores the share of the query's words that an entry contains", async () => {
+test("SimpleMemoryStore matches by the share of the query's words that an entry contains", async () => {
   const store = new SimpleMemoryStore();
   const entry = (id: string, content: string) =>
     ({ id, content, sessionId: "s", turn: 0, kind: "message" }) as const;
@@ -127,7 +127,7 @@ test("SimpleMemoryStore scores the share of the query's words that an entry cont
     entry("none", "All is well."),
   ]);
   const hits = await store.search({ query: "Parse errors", limit: 5 });
-  expect(hits.map(({ id, score }) => [id, score])).toEqual([
+  expect(hits.map(({ id, match }) => [id, match])).toEqual([
     ["all", 0.95],
     ["half", 0.5],
   ]);

@@ -135,9 +135,9 @@ function report(name: string, stores: readonly Store[]): void {
   for (const store of stores) {
     const index = inMemoryIndex(store.entries.map(indexedEntry));
     const best = (texts: Asked, counts: (entry: FoundEntry) => boolean = () => true): Best => {
-      const all = findEntries(index, { texts, limit: LIMIT, minScore: 0 });
+      const all = findEntries(index, { texts, limit: LIMIT, minMatch: 0 });
       return {
-        score: all.find(counts)?.score ?? 0,
+        score: all.find(counts)?.match ?? 0,
         isShown: findEntries(index, { texts, limit: LIMIT }).some(counts),
       };
     };

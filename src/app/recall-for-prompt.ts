@@ -1,5 +1,5 @@
 import { hasCapability, type Workspace } from "../config/workspace.ts";
-import type { MemoryEntry } from "../core/memory-store.ts";
+import { bestMatchOf, type MemoryEntry } from "../core/memory-store.ts";
 import { recalledText } from "../core/recalled.ts";
 import { chooseRecords, inOrder, pinnedRecords, RECALL_SEARCH } from "../recall/choose-records.ts";
 import { outputRecords } from "../recall/output-records.ts";
@@ -62,7 +62,7 @@ export async function recallForPrompt(
       : [];
     const said =
       isAsked && left !== "" ? await outputsBefore(left, { query, sessionId }, stores.events) : [];
-    const mayBeSure = (hits[0]?.score ?? 0) >= BAR_LEAST;
+    const mayBeSure = bestMatchOf(hits) >= BAR_LEAST;
     if (!mayBeSure && said.length === 0 && notes.length === 0)
       return { bar: known, text: "", ids: [] };
     const refused = (await stores.sessions.load(sessionId))?.recall_refused ?? [];

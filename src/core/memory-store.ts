@@ -15,7 +15,7 @@ import type { SourceView } from "./session-source.ts";
  * - Scores run from 0 (unrelated) to 1 (the same text), best first.
  * - Unrelated text is not a result.
  * - A blank query, or a limit of 0, finds nothing.
- * - Nothing is a result when the best has less than the score that it needs.
+ * - Nothing is a result when the best has less than the match that it needs.
  * - Filters hold.
  * - What is deleted is found no more.
  * - Any text can be stored and asked for: every script, operators, quotes, nothing but punctuation.
@@ -126,8 +126,8 @@ export interface MemoryQuery extends MemoryFilter {
   readonly at?: string;
   /** Minimum score. Default: the floor of the store. */
   readonly minScore?: number;
-  /** The score that the best result needs. If none has it, there are no results, and none is read. */
-  readonly bestScore?: number;
+  /** The match that the best result needs, or its score without one. If none has it, there are no results, and none is read. */
+  readonly bestMatch?: number;
   /** Number of entries of the same session to show before and after each result. Default 0. */
   readonly neighbours?: number;
   /** Explains the score of each result. */
@@ -150,7 +150,10 @@ export interface ShownEntry extends MemoryEntry {
 
 /** An entry that a search found. What it said before it was edited is not part of it. */
 export interface MemoryHit extends Omit<ShownEntry, "earlier"> {
+  /** How sure it is that it is right: of results with .7, seven of ten are. */
   readonly score: number;
+  /** How much of the question it has, whatever else was found. Compares questions about anything with those about nothing. */
+  readonly match?: number;
   /** Where its session came from, if another agent held it. A store does not know that: the service adds it. */
   readonly from?: SourceView;
   /** The entries around it, in order, if the query asked for them. */
@@ -246,12 +249,22 @@ export function saidBy({ role, speaker }: Pick<MemoryEntry, "role" | "speaker">)
   return role ?? "unknown";
 }
 
-/** Hits, best first, or none when the best has less than the score that it needs. */
-export function ifSureEnough<Hit extends { readonly score: number }>(
+/** How much of the question the best hit has. */
+export function bestMatchOf(hits: readonly Pick<MemoryHit, "match" | "score">[]): number {
+  return Math.max(0, ...hits.slice(0, 1).map(matchOfHit));
+}
+
+/** How much of the question a hit has. Stores that do not tell it have a score for it. */
+export function matchOfHit({ match, score }: Pick<MemoryHit, "match" | "score">): number {
+  return match ?? score;
+}
+
+/** Hits, best first, or none when the best has less of the question than it needs. */
+export function ifSureEnough<Hit extends Pick<MemoryHit, "match" | "score">>(
   hits: readonly Hit[],
-  { bestScore = 0 }: Pick<MemoryQuery, "bestScore">,
+  { bestMatch = 0 }: Pick<MemoryQuery, "bestMatch">,
 ): readonly Hit[] {
-  return (hits[0]?.score ?? 0) < bestScore ? [] : hits;
+  return bestMatchOf(hits) < bestMatch ? [] : hits;
 }
 
 /** Tells whether an entry passes the filters of a query. */

@@ -171,7 +171,7 @@ const MEMORY: StoreMethods = {
         limit,
         at: someText,
         minScore: time,
-        bestScore: time,
+        bestMatch: time,
         neighbours: whole(0),
         explain: flag,
       },

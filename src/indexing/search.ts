@@ -11,7 +11,7 @@ import type { EntryRow, SessionRow } from "./port/index-store.ts";
 import { type EntryQuery, type FoundEntry, findEntries } from "./score/find-entries.ts";
 import { formsOf, readQuestion } from "./score/question.ts";
 import type { StandIns } from "./score/question-evidence.ts";
-import { reportedScore, unreportedScore } from "./score/score.ts";
+import { reportedMatch, unreportedMatch } from "./score/score.ts";
 import { entryOf, type TextMark, textMark } from "./segments/entries.ts";
 import { type NeighbourSlots, neighbourSlots } from "./segments/runs.ts";
 import { type AskedQuestion, findStandIns, needsStandIns, tellingWordsFor } from "./stand-ins.ts";
@@ -59,9 +59,10 @@ function* search(
   const questions = texts.map((text) => ({ text, question: readQuestion(text, query.at) }));
   const forms = questions.flatMap(({ question }) => formsOf(question));
   const words = [...forms, ...marks.map(({ word }) => word), ...tellingWordsFor(questions)];
-  const { minScore, bestScore, ...rest } = query;
-  const floor = minScore === undefined ? {} : { minScore: unreportedScore(minScore) };
-  const bar = bestScore === undefined ? {} : { bestScore: unreportedScore(bestScore) };
+  const { minScore, bestMatch, ...rest } = query;
+  // How sure a result is, is known at the end.
+  const floor = minScore === undefined ? {} : { minMatch: 0 };
+  const bar = bestMatch === undefined ? {} : { bestMatch: unreportedMatch(bestMatch) };
   const findNow = (standIns: StandIns = new Map()): Found => {
     const marked = texts.map((text, at): MarkedText => {
       const mark = marks[at] as TextMark;
@@ -95,11 +96,14 @@ function* search(
   const sameSlots = new Set(same.map(({ slot }) => slot));
   const others = finding
     .finish(seen.rows)
-    .filter(({ slot }) => !sameSlots.has(slot))
+    .filter(({ slot, score }) => !sameSlots.has(slot) && score >= (minScore ?? 0))
     .slice(0, query.limit - same.length)
-    .map((entry) => ({ ...entry, score: reportedScore(entry.score) }));
+    .map((entry) => ({ ...entry, match: reportedMatch(entry.match) }));
   const explanation = query.explain ? SAME_TEXT : {};
-  const found = [...same.map(({ slot }) => ({ slot, score: 1, ...explanation })), ...others];
+  const found = [
+    ...same.map(({ slot }) => ({ slot, match: 1, score: 1, ...explanation })),
+    ...others,
+  ];
   const sure = ifSureEnough(found, query);
   const hits = yield* hitsOf(index, query, sure, { entries: read, sessions: seen.sessions });
   if (!standIns?.size) return hits;
@@ -176,7 +180,7 @@ interface Seen {
 
 function* lookCloser(
   index: OpenIndex,
-  { neighbours = 0, bestScore }: MemoryQuery,
+  { neighbours = 0, bestMatch }: MemoryQuery,
   { near, likely }: Finding,
   marked: readonly MarkedText[],
 ): Asking<Seen> {
@@ -189,7 +193,7 @@ function* lookCloser(
   const mayBeSame = marked.flatMap(({ slots }) => slots.slice(0, PAGE));
   // A hit that is probably not sure enough needs no neighbours.
   const sessions =
-    neighbours > 0 && bestScore === undefined ? sessionsOf(index, [...likely, ...mayBeSame]) : [];
+    neighbours > 0 && bestMatch === undefined ? sessionsOf(index, [...likely, ...mayBeSame]) : [];
   if (unread.length + mayBeSame.length + sessions.length === 0) {
     return { rows: known, entries: new Map(), sessions: [] };
   }
@@ -251,7 +255,7 @@ function* hitsOf(
       const row = rows.get(slot);
       return row ? [entryOf(row)] : [];
     });
-  return found.flatMap(({ slot, score, explanation }): MemoryHit[] => {
+  return found.flatMap(({ slot, match, score, explanation }): MemoryHit[] => {
     const row = rows.get(slot);
     if (!row) return [];
     const near = around?.get(slot);
@@ -260,6 +264,7 @@ function* hitsOf(
       {
         ...entryOf(row),
         score,
+        match,
         ...(told ? { neighbours: told } : {}),
         ...(explanation === undefined ? {} : { explanation }),
       },

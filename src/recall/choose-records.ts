@@ -1,6 +1,6 @@
 import { contentWords } from "../compaction/content-words.ts";
 import type { MemoryRecalled, RecalledRecord } from "../core/event.ts";
-import { type MemoryEntry, type MemoryHit, saidBy } from "../core/memory-store.ts";
+import { type MemoryEntry, type MemoryHit, matchOfHit, saidBy } from "../core/memory-store.ts";
 import { recordsWithin } from "../core/recalled.ts";
 import { newestFirst } from "./newer-statements.ts";
 import { oneLine, quotedPassage } from "./quoted-passage.ts";
@@ -13,7 +13,7 @@ export const RECALL_SEARCH = { limit: 60, neighbours: 1 } as const;
 const WITH_NEIGHBOURS = 8;
 
 /**
- * The others need this part of the best one's score. Measured with `npm run bench -- coherence`: without it they take a
+ * The others need this part of the best one's match. Measured with `npm run bench -- coherence`: without it they take a
  * fifth more tokens, and no more of the answers are among them.
  */
 const BESIDE_BEST = 0.65;
@@ -24,7 +24,7 @@ const RECALLED_KINDS: ReadonlySet<string> = new Set(["message", "fact", "correct
 export interface RecordChoice {
   /** The text that memory was asked about. */
   readonly query: string;
-  /** The score that the best record needs. Below it nothing comes back. */
+  /** The match that the best record needs. Below it nothing comes back. */
   readonly bar: number;
   readonly tokensMax: number;
   /** The session that the records are for. Records of others name theirs. */
@@ -49,14 +49,12 @@ export function chooseRecords(
   { query, bar, tokensMax, sessionId, isNew }: RecordChoice,
 ): MemoryRecalled | undefined {
   const isUnseen = (hit: MemoryHit) => RECALLED_KINDS.has(hit.kind) && isNew(hit);
-  const best = hits.find((hit) => hit.score < bar || isUnseen(hit));
-  if (!best || best.score < bar) return undefined;
+  const best = hits.find((hit) => matchOfHit(hit) < bar || isUnseen(hit));
+  if (!best || matchOfHit(best) < bar) return undefined;
   const words = new Set(contentWords(query));
   // Most have no room, so each is looked at when it is its turn.
-  const least = BESIDE_BEST * best.score;
-  const holding = newestFirst(hits).filter(
-    ({ replacedBy, score }) => !replacedBy && score >= least,
-  );
+  const least = BESIDE_BEST * matchOfHit(best);
+  const holding = newestFirst(hits).filter((hit) => !hit.replacedBy && matchOfHit(hit) >= least);
   const found = withNeighbours(holding, isUnseen, isNew);
   const asRecord = (one: Found) => recordOf(one, { words, sessionId });
   const { records, tokens } = recordsWithin(tokensMax, found, asRecord);
@@ -68,7 +66,7 @@ interface Found {
   readonly entry: MemoryEntry;
   /** What it says, as one line. */
   readonly text: string;
-  /** The score of the hit that it is or stands beside. */
+  /** The match of the hit that it is or stands beside. */
   readonly score: number;
 }
 
@@ -89,7 +87,7 @@ function* withNeighbours(
       if (given.has(entry.id) || given.has(text)) continue;
       given.add(entry.id).add(text);
       if (entry === hit || (isNew(entry) && saysSomething(text)))
-        yield { entry, text, score: hit.score };
+        yield { entry, text, score: matchOfHit(hit) };
     }
   }
 }

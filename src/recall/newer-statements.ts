@@ -66,7 +66,9 @@ function placed(hits: readonly MemoryHit[], newer: Newer): readonly MemoryHit[] 
     const moved = order.map((at) => told[at]);
     for (const [nth, place] of places.entries()) {
       const [hit, found] = [moved[nth], hits[place]];
-      if (hit && found) told[place] = { ...hit, score: found.score };
+      if (!hit || !found) continue;
+      const { score, match } = found;
+      told[place] = { ...hit, score, ...(match === undefined ? {} : { match }) };
     }
   }
   return told;

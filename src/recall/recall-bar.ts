@@ -1,4 +1,4 @@
-import type { MemoryStore } from "../core/memory-store.ts";
+import { bestMatchOf, type MemoryStore } from "../core/memory-store.ts";
 import { oneLine } from "./quoted-passage.ts";
 import { recallQuery, saysSomething } from "./recall-query.ts";
 
@@ -24,7 +24,7 @@ export function isStillTrue(then: number, now: number): boolean {
 }
 
 /**
- * Measures the score that the best record needs before anything comes back: at most one in ten prompts of other
+ * Measures the match that the best record needs before anything comes back: at most one in ten prompts of other
  * sessions, which are about something else, reaches it. In a large memory a chance match scores higher than in a small
  * one, so each memory has its own. With a session's id, records are of that session only.
  */
@@ -50,7 +50,7 @@ export async function measureBar(
     const hits = await memory.search({ query, limit: 3, ...among });
     // A prompt that was given twice is no chance match.
     const text = oneLine(prompt.content);
-    scores.push(hits.find(({ content }) => oneLine(content) !== text)?.score ?? 0);
+    scores.push(bestMatchOf(hits.filter(({ content }) => oneLine(content) !== text)));
   }
   return barOver(scores);
 }

@@ -92,7 +92,7 @@ async function pinnedOf(
 /** Where memory is asked. */
 interface Place {
   readonly among: Pick<MemoryFilter, "sessionId" | "sessions">;
-  /** The score that the best record needs, if it is known. */
+  /** The match that the best record needs, if it is known. */
   readonly knownBar: number | undefined;
   bar(): Promise<number>;
   isNew(entry: MemoryEntry): boolean;
@@ -113,7 +113,7 @@ async function recall(
 ): Promise<MemoryRecalled | undefined> {
   const { query } = asked;
   for (const { among, knownBar = BAR_LEAST, bar, isNew } of places) {
-    const hits = await memory.search({ ...RECALL_SEARCH, ...among, query, bestScore: knownBar });
+    const hits = await memory.search({ ...RECALL_SEARCH, ...among, query, bestMatch: knownBar });
     if (hits.length === 0) continue;
     const found = chooseRecords(hits, { ...asked, bar: await bar(), isNew });
     if (found) return found;

@@ -1,6 +1,6 @@
 import type { MemoryRecalled } from "../core/event.ts";
 import type { HostItems, HostRecalled, HostRecord } from "../core/host-record.ts";
-import type { MemoryEntry, MemoryHit } from "../core/memory-store.ts";
+import { bestMatchOf, type MemoryEntry, type MemoryHit } from "../core/memory-store.ts";
 import type { Message } from "../core/message.ts";
 import { recalledText } from "../core/recalled.ts";
 import {
@@ -179,7 +179,7 @@ export class WindowRecall<HostMessage extends object> {
     const pinned = await this.#pinned({ ...choice, tokensMax });
     if (query === "") return pinned;
     const hits = await this.#memory.search({ ...RECALL_SEARCH, query });
-    if ((hits[0]?.score ?? 0) < BAR_LEAST) return pinned;
+    if (bestMatchOf(hits) < BAR_LEAST) return pinned;
     const bar = await this.#memory.bar();
     const left = tokensMax - (pinned?.tokens ?? 0);
     return withPinned(pinned, chooseRecords(hits, { ...choice, bar, tokensMax: left }));

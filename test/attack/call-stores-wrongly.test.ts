@@ -132,7 +132,7 @@ const METHODS: Readonly<Record<string, Methods>> = {
         kind: "message",
         ...SAID,
         minScore: 0,
-        bestScore: 0,
+        bestMatch: 0,
         neighbours: 1,
         explain: true,
       },

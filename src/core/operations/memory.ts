@@ -175,6 +175,7 @@ const otherStatement = shape<OtherStatement>()({
 export const memoryHit = shape<MemoryHit>()({
   ...memoryEntryFields,
   score: z.number().min(0).max(1),
+  match: z.number().min(0).max(1).optional(),
   from: sourceView.optional(),
   store,
   neighbours: z.object({ before: z.array(neighbour), after: z.array(neighbour) }).optional(),

@@ -29,21 +29,24 @@ import {
 } from "./question-evidence.ts";
 import { RANKING, type RankingWeights } from "./ranking-weights.ts";
 import {
+  type Asked,
   BestEntries,
   completeRelevance,
   confidenceOf,
   floorOf,
+  matchOf,
   relevanceOf,
-  scoreOf,
+  scoresOf,
 } from "./score.ts";
 import { BLOCK, blockOf, REACH, saturated } from "./word-amounts.ts";
 
 export interface EntryQuery extends MemoryFilter {
   readonly texts: readonly string[];
   readonly limit: number;
-  readonly minScore?: number;
-  /** The score that the best result needs. Without it, nothing is found, and the search may end early. */
-  readonly bestScore?: number;
+  /** The least match of a result. Default: the floor of the store. */
+  readonly minMatch?: number;
+  /** The match that the best result needs. Without it, nothing is found, and the search may end early. */
+  readonly bestMatch?: number;
   readonly explain?: boolean;
   /** When and where it was asked. */
   readonly at?: string;
@@ -55,6 +58,9 @@ export interface EntryQuery extends MemoryFilter {
 export interface FoundEntry {
   /** The first slot of the entry. */
   readonly slot: number;
+  /** How much of the question it has, from 0 to 1. */
+  readonly match: number;
+  /** How sure it is that it answers the question. */
   readonly score: number;
   readonly explanation?: ScoreExplanation;
 }
@@ -68,10 +74,10 @@ export interface FoundEntry {
  *     share        how many of the question's words are in the passage and around it, by their rarity
  *     likelihood   larger for a speaker whom the question names, smaller for the assistant, …
  *
- * `scoreOf` turns the relevance into a score from 0 to 1, and one below the floor is no result, unless the entry has
- * rare words of the question. An entry that has all words of the question
- * scores `COMPLETE_SCORE` at least. An entry that has none of them is a result only as the answer to a
- * question that has some.
+ * `matchOf` turns the relevance into a match from 0 to 1, and one below the floor is no result, unless the entry has
+ * rare words of the question. An entry that has all words of the question has
+ * `COMPLETE_MATCH` at least. An entry that has none of them is a result only as the answer to a
+ * question that has some. `scoresOf` tells from the matches how sure the results are.
  */
 export function findEntries(
   index: PassageIndex,
@@ -79,21 +85,46 @@ export function findEntries(
   weights: RankingWeights = RANKING,
 ): readonly FoundEntry[] {
   if (query.limit <= 0) return [];
-  const found = new Map<number, FoundEntry>();
-  for (const text of query.texts) {
-    for (const entry of findAnswers(index, text, query, weights)) {
-      if (entry.score > (found.get(entry.slot)?.score ?? 0)) found.set(entry.slot, entry);
-    }
-  }
-  return [...found.values()].sort((one, other) => other.score - one.score).slice(0, query.limit);
+  const { texts, bestMatch, ...rest } = query;
+  // Of several questions, any may have the best result.
+  const needed = texts.length === 1 && bestMatch !== undefined ? { bestMatch } : {};
+  const options = { ...rest, ...needed };
+  const answers = texts.map((text) => findAnswers(index, text, options, weights).found);
+  return bestOf(answers, query.limit);
 }
 
-function findAnswers(
+/** The results of several questions as one: each entry with its best score. */
+export function bestOf(
+  answers: readonly (readonly FoundEntry[])[],
+  limit: number,
+): readonly FoundEntry[] {
+  const [only] = answers;
+  if (only && answers.length === 1) return only.slice(0, limit);
+  const best = new Map<number, FoundEntry>();
+  for (const entry of answers.flat()) {
+    const other = best.get(entry.slot) ?? entry;
+    const { score } = other.score >= entry.score ? other : entry;
+    best.set(entry.slot, { ...(other.match >= entry.match ? other : entry), score });
+  }
+  const inOrder = (one: FoundEntry, other: FoundEntry) =>
+    other.score - one.score || other.match - one.match || one.slot - other.slot;
+  return [...best.values()].sort(inOrder).slice(0, limit);
+}
+
+type QuestionOptions = Omit<EntryQuery, "texts">;
+
+/** The results of one question, the best first, and what their scores depend on. */
+export interface Answers {
+  readonly found: readonly FoundEntry[];
+  readonly asked: Asked;
+}
+
+export function findAnswers(
   index: PassageIndex,
   text: string,
-  query: EntryQuery,
-  weights: RankingWeights,
-): readonly FoundEntry[] {
+  query: QuestionOptions,
+  weights: RankingWeights = RANKING,
+): Answers {
   return scratchOf(index).lend(index.lastSession + 1, blockOf(index.slots) + 1, (arrays) =>
     findWith(arrays, index, text, query, weights),
   );
@@ -103,84 +134,111 @@ function findWith(
   arrays: ScratchArrays,
   index: PassageIndex,
   text: string,
-  query: EntryQuery,
+  query: QuestionOptions,
   weights: RankingWeights,
-): readonly FoundEntry[] {
+): Answers {
   const question = readQuestion(text, query.at);
-  const { listsTime } = question;
-  if (listsTime === undefined) return entriesWithWords(arrays, index, question, query, weights);
-  const ofTime = entriesOfTime(index, question, query, weights);
-  if (question.words.length === 0) return ofTime;
   const withWords = entriesWithWords(arrays, index, question, query, weights);
-  if (listsTime === "last" || ofTime.length === 0) return [...withWords, ...ofTime];
+  const { listsTime } = question;
+  if (listsTime === undefined) return withWords;
+  const ofTime = entriesOfTime(index, question, query, weights);
   const isOfTime = new Set(ofTime.map(({ slot }) => slot));
-  const after = ({ slot, score }: FoundEntry) =>
-    isOfTime.has(slot) ? score : Math.min(score, AFTER_LISTED);
-  return [...ofTime, ...withWords.map((entry) => ({ ...entry, score: after(entry) }))];
+  const comesLast = (slot: number) =>
+    listsTime !== "last" && ofTime.length > 0 && !isOfTime.has(slot);
+  const said = withWords.found.map((entry) =>
+    comesLast(entry.slot) ? { ...entry, match: Math.min(entry.match, AFTER_LISTED) } : entry,
+  );
+  return { ...withWords, found: inOrderOfMatch([...said, ...ofTime]) };
+}
+
+/** Each entry once, with its best match, the best first. None scores more than the one before it. */
+function inOrderOfMatch(entries: readonly FoundEntry[]): readonly FoundEntry[] {
+  const best = new Map<number, FoundEntry>();
+  for (const entry of entries) {
+    if (entry.match > (best.get(entry.slot)?.match ?? 0)) best.set(entry.slot, entry);
+  }
+  let most = 1;
+  return [...best.values()]
+    .sort((one, other) => other.match - one.match)
+    .map((entry) => {
+      most = Math.min(most, entry.score, entry.match);
+      return { ...entry, score: most };
+    });
 }
 
 function entriesWithWords(
   arrays: ScratchArrays,
   index: PassageIndex,
   question: Question,
-  query: EntryQuery,
+  options: QuestionOptions,
   weights: RankingWeights,
-): readonly FoundEntry[] {
+): Answers {
+  // The lead of the best one needs the next one.
+  const query = { ...options, limit: Math.max(2, options.limit) };
   const within = blocksOfSession(index, query);
   const evidence = questionEvidence(index, question, weights, arrays, within, query.standIns);
   const bounds = new QuestionBounds(index, question, evidence, weights, arrays);
   const likelihood = likelihoodOf(index, question, weights);
   const own = new OwnWords(index, evidence.words);
   const confidence = confidenceOf(evidence);
-  const asked = { index, bounds, evidence, likelihood, own, query, weights };
+  const search = { index, bounds, evidence, likelihood, own, query, weights };
+  const usualFloor = floorOf(index);
+  const asked = {
+    words: question.words.length,
+    namesSpeaker: evidence.namesSpeaker,
+    passages: index.passages,
+    floor: usualFloor,
+  };
   const complete = completeRelevance(question) / confidence;
-  // Of several questions, any may have the best result.
-  const { bestScore: bar = 0 } = query;
-  const bestScore = query.texts.length === 1 && bar <= BOUNDED_SCORE_MAX ? bar : 0;
-  const needed = relevanceOf(bestScore, question) / confidence - ROUNDING;
-  const answers = bestAnswers(asked, within, complete < needed ? needed : 0);
-  if (!answers) return [];
-  const best = withComplete(answers, asked, within, complete);
-  const floor = query.minScore ?? floorOf(index);
+  const { bestMatch: bar = 0 } = query;
+  const bestMatch = bar <= BOUNDED_MATCH_MAX ? bar : 0;
+  const needed = relevanceOf(bestMatch, question) / confidence - ROUNDING;
+  const answers = bestAnswers(search, within, complete < needed ? needed : 0);
+  if (!answers) return { found: [], asked };
+  const best = [...withComplete(answers, search, within, complete)];
+  const floor = query.minMatch ?? usualFloor;
   const rareShare = question.isEnglish ? RARE_SHARE.english : RARE_SHARE.other;
   const hasRareWords = (entry: number) =>
-    query.minScore === undefined && own.rareShare(entry) >= rareShare;
-  return [...best].flatMap(({ entry: first, slot, value }) => {
+    query.minMatch === undefined && own.rareShare(entry) >= rareShare;
+  const matches = best.map(({ value }) => matchOf(value * confidence, question));
+  const scores = scoresOf(matches, asked);
+  const found = best.flatMap(({ entry: first, slot, value }, at): FoundEntry[] => {
     const relevance = value * confidence;
-    const score = scoreOf(relevance, question);
-    if (score === 0 || (score < floor && !hasRareWords(first))) return [];
-    if (score < COMMON_SCORE && query.minScore === undefined && own.hasOnlyCommon(first)) return [];
+    const [match = 0, score = 0] = [matches[at], scores[at]];
+    if (match === 0 || (match < floor && !hasRareWords(first))) return [];
+    if (match < COMMON_MATCH && query.minMatch === undefined && own.hasOnlyCommon(first)) return [];
     const explanation = query.explain
       ? { explanation: explainScore(index, evidence, likelihood, { slot, relevance }, weights) }
       : {};
-    return [{ slot: first, score, ...explanation }];
+    return [{ slot: first, match, score, ...explanation }];
   });
+  return { found, asked };
 }
 
 /** An entry that shares only words of any text with the question, such as "get", is a result from here on. */
-const COMMON_SCORE = 0.4;
+const COMMON_MATCH = 0.4;
 
-/** Scores nearer to 1 are those of very different relevances. */
-const BOUNDED_SCORE_MAX = 0.99;
+/** Matches nearer to 1 are those of very different relevances. */
+const BOUNDED_MATCH_MAX = 0.99;
 
 /**
- * An entry is a result, whatever it scores, if words that few passages have are this much of the question: two of
+ * An entry is a result, whatever its match is, if words that few passages have are this much of the question: two of
  * five. One of three is enough where words are not stemmed: the others may be there in another form.
  */
 const RARE_SHARE = { english: 0.25, other: 0.22 } as const;
 
-/** Score of an entry from the time that a question asks for, with no word in common. */
-const LISTED_SCORE = 0.5;
+/** Match of an entry from the time that a question asks for, with no word in common. */
+const LISTED_MATCH = 0.5;
 /** The factor of an entry of the less likely time: "last Tuesday" may be that of the week before. */
 const LESS_LIKELY = 0.9;
-/** Maximum score of an entry that only names the time. Entries from that time come first. */
+/** Maximum match of an entry that only names the time. Entries from that time come first. */
 const AFTER_LISTED = 0.2;
 
 /** The entries of the time that a question asks for, what people said first. */
 function entriesOfTime(
   index: PassageIndex,
   question: Question,
-  query: EntryQuery,
+  query: QuestionOptions,
   weights: RankingWeights,
 ): readonly FoundEntry[] {
   const { entry, session } = index.columns;
@@ -196,13 +254,13 @@ function entriesOfTime(
     best.offer(
       slot,
       slot,
-      LISTED_SCORE * LESS_LIKELY ** span * (likelihood(slot) / weights.inSpan),
+      LISTED_MATCH * LESS_LIKELY ** span * (likelihood(slot) / weights.inSpan),
     );
   }
-  return [...best].flatMap(({ slot, value: score }) => {
-    if (score < (query.minScore ?? 0)) return [];
-    const parts = [{ name: "from that time", adds: score }];
-    return [{ slot, score, ...(query.explain ? { explanation: { parts } } : {}) }];
+  return [...best].flatMap(({ slot, value: match }) => {
+    if (match < (query.minMatch ?? 0)) return [];
+    const parts = [{ name: "from that time", adds: match }];
+    return [{ slot, match, score: match, ...(query.explain ? { explanation: { parts } } : {}) }];
   });
 }
 
@@ -212,7 +270,7 @@ interface Search {
   readonly evidence: QuestionEvidence;
   readonly likelihood: Likelihood;
   readonly own: OwnWords;
-  readonly query: EntryQuery;
+  readonly query: QuestionOptions;
   readonly weights: RankingWeights;
 }
 
@@ -357,7 +415,7 @@ function slotTests(
 
 /**
  * The parts of a score. The sum of their additions, times the factors of the other parts, is the
- * relevance that `scoreOf` turns into the score.
+ * relevance that `matchOf` turns into the match.
  */
 function explainScore(
   index: PassageIndex,

@@ -60,7 +60,7 @@ describe("words and likeness together", () => {
         fc.uniqueArray(fc.constantFrom(...WORDS, "Ada"), { minLength: 1, maxLength: 4 }),
         fc.record({
           limit: fc.integer({ min: 1, max: 12 }),
-          minScore: fc.constantFrom(0, 0.3, 0.6),
+          minMatch: fc.constantFrom(0, 0.3, 0.6),
           explain: fc.boolean(),
         }),
         (texts, likeness, words, options) => {
@@ -92,10 +92,11 @@ describe("words and likeness together", () => {
   });
 
   test("passages are only read that can be among the results", () => {
-    const index = indexOf(["The mast of the boat.", ...Array(20).fill("Nobody rowed today.")]);
+    const said = ["The mast of the boat.", "The boat has a mast.", "Nobody rowed today."];
+    const index = indexOf([...said, ...Array(20).fill("Nobody rowed today.")]);
     const { fuse } = likenessesOf([0.1], index);
-    const { near, found } = fuse(index, { text: "boat mast", limit: 1 });
-    expect(found.map(({ slot }) => index.entryAt(slot)?.id)).toEqual(["0"]);
+    const { near, found } = fuse(index, { text: "boat mast", limit: 2 });
+    expect(found.map(({ slot }) => index.entryAt(slot)?.id)).toEqual(["0", "1"]);
     expect(near.map((slot) => index.entryAt(slot)?.id)).toEqual(["0"]);
   });
 });

@@ -3,7 +3,7 @@ import type { Question } from "./question.ts";
 import type { QuestionEvidence } from "./question-evidence.ts";
 
 /**
- * The least score of a result, unless the query sets another floor. A large store has some words of any
+ * The least match of a result, unless the query sets another floor. A large store has some words of any
  * question, and one of many sessions has many of them in one session, so their floor is higher.
  * `docs/decisions/0004-ranking.md` has the measurements.
  *
@@ -30,7 +30,7 @@ function tenfold(count: number, start: number): number {
   return Math.log10(Math.max(1, count / start));
 }
 
-/** The steepness of the score. A passage with all words of the question, and nothing else for it, scores 0.8. */
+/** The steepness of the match. A passage with all words of the question, and nothing else for it, has 0.8. */
 const STEEPNESS = 1.6;
 /** The power of a long question, and the addition for a short one. */
 const LONG = 0.75;
@@ -39,28 +39,28 @@ const SHORT = 1.5;
 const SPEAKER_KNOWN = 1.5;
 
 /**
- * A score from 0 to 1 that grows with the relevance. Scores of different questions are comparable.
+ * A match from 0 to 1 that grows with the relevance. Matches of different questions are comparable.
  *
- *     score = 1 - e^(-1.6 · relevance^(0.75 + 1.5 / words))
+ *     match = 1 - e^(-1.6 · relevance^(0.75 + 1.5 / words))
  *
  * The relevance is about the share of the question's words that a passage has. One word of two is
- * there by chance more often than four of eight, so the same share of a shorter question scores less.
+ * there by chance more often than four of eight, so the same share of a shorter question is less of a match.
  */
-export function scoreOf(relevance: number, question: Question): number {
+export function matchOf(relevance: number, question: Question): number {
   return 1 - Math.exp(-STEEPNESS * relevance ** power(question));
 }
 
-/** The least score of an entry that has all words of the question: more than any floor. */
-const COMPLETE_SCORE = 0.5;
+/** The least match of an entry that has all words of the question: more than any floor. */
+const COMPLETE_MATCH = 0.5;
 
-/** The relevance of which `scoreOf` makes `COMPLETE_SCORE`. */
+/** The relevance of which `matchOf` makes `COMPLETE_MATCH`. */
 export function completeRelevance(question: Question): number {
-  return relevanceOf(COMPLETE_SCORE, question);
+  return relevanceOf(COMPLETE_MATCH, question);
 }
 
-/** The relevance of which `scoreOf` makes this score; infinite for 1. */
-export function relevanceOf(score: number, question: Question): number {
-  return (-Math.log(1 - score) / STEEPNESS) ** (1 / power(question));
+/** The relevance of which `matchOf` makes this match; infinite for 1. */
+export function relevanceOf(match: number, question: Question): number {
+  return (-Math.log(1 - match) / STEEPNESS) ** (1 / power(question));
 }
 
 function power(question: Question): number {
@@ -78,24 +78,114 @@ export function confidenceOf(
   return Math.sqrt(evidence.bestCovered) * (evidence.namesSpeaker ? SPEAKER_KNOWN : 1);
 }
 
-/** Scores up to this are reported as they are. Above it, they are pressed together below 1. */
+/** Matches up to this are reported as they are. Above it, they are pressed together below 1. */
 const REPORTED_AS_IS = 0.8;
-/** The most that any text scores except the question's own. */
+/** The most of any text except the question's own, as a match and as a score. */
 const NOT_THE_SAME_MAX = 0.95;
 
-/** The score that a store reports for a text that is not the question's own, which scores 1. Order is kept. */
-export function reportedScore(score: number): number {
-  if (score <= REPORTED_AS_IS) return score;
-  const part = (Math.min(score, 1) - REPORTED_AS_IS) / (1 - REPORTED_AS_IS);
+/** The match that a store reports for a text that is not the question's own, which has 1. Order is kept. */
+export function reportedMatch(match: number): number {
+  if (match <= REPORTED_AS_IS) return match;
+  const part = (Math.min(match, 1) - REPORTED_AS_IS) / (1 - REPORTED_AS_IS);
   return REPORTED_AS_IS + part * (NOT_THE_SAME_MAX - REPORTED_AS_IS);
 }
 
-/** The least score that is reported as `reported` or more; above 1 where only the same text is. */
-export function unreportedScore(reported: number): number {
+/** The least match that is reported as `reported` or more; above 1 where only the same text is. */
+export function unreportedMatch(reported: number): number {
   if (reported <= REPORTED_AS_IS) return reported;
   const part = (reported - REPORTED_AS_IS) / (NOT_THE_SAME_MAX - REPORTED_AS_IS);
   return REPORTED_AS_IS + part * (1 - REPORTED_AS_IS);
 }
+
+/** What decides, beside the matches of its results, how sure the answers to a question are. */
+export interface Asked {
+  readonly words: number;
+  /** Whether the question names a speaker. Then all that this speaker said has a part of it. */
+  readonly namesSpeaker?: boolean;
+  /** The passages that were searched. */
+  readonly passages: number;
+  /** The least match of a result. The best one leads by no more than it leads this. */
+  readonly floor: number;
+}
+
+/** The parts of the logarithm of the odds that a result is right. */
+interface Odds {
+  readonly always: number;
+  /** With its match. */
+  readonly match: number;
+  /** With how far it is behind the best one. */
+  readonly behind: number;
+  /** Of the best one, and with how far it leads. */
+  readonly best: number;
+  readonly lead: number;
+  readonly words: number;
+  /** With ten times as many passages, up to the most that were measured. */
+  readonly passages: number;
+  readonly passagesMax: number;
+  readonly namesSpeaker: number;
+}
+
+/**
+ * By how matches were computed. Fitted by logistic regression to which results are right
+ * (`node bench/studies/score-certainty.ts`, `docs/decisions/0004-ranking.md`).
+ */
+export const ODDS = {
+  words: {
+    ...{ always: -2.6, match: 1.05, behind: 2.2, best: 0.65, lead: 2.5 },
+    ...{ words: 1.1, passages: -0.3, passagesMax: 10_000, namesSpeaker: -1.35 },
+  },
+  /** The share of the words, without their rarity. */
+  share: {
+    ...{ always: -1.3, match: 0.8, behind: 0.5, best: 0.85, lead: 0.9 },
+    ...{ words: 0.45, passages: -0.8, passagesMax: 1000, namesSpeaker: 0 },
+  },
+  cosine: {
+    ...{ always: -0.3, match: 1.15, behind: 0.2, best: 0.85, lead: 1 },
+    ...{ words: 0.65, passages: -1, passagesMax: 1000, namesSpeaker: 0 },
+  },
+} as const satisfies Record<string, Odds>;
+
+/** The largest lead that counts: four and a half times the next one. */
+const LEAD_MAX = 1.5;
+/** So that seven of ten results with .7 are right, half of those with .62, and one of ten with .41. */
+const SCORE = { times: 0.4, plus: 0.51 } as const;
+
+/**
+ * The scores of the results of one question, from their matches, the best first. A match says how much of the question an
+ * entry has; its score, how sure it is that it is the answer:
+ *
+ *     match    .93   .91   .88         alike, so none of them is sure
+ *     score    .58   .42   .41
+ *     match    .93   .35               one of them leads
+ *     score    .83   .19
+ */
+export function scoresOf(matches: readonly number[], asked: Asked, odds: Odds = ODDS.words) {
+  const amounts = matches.map(amountOf);
+  const [best = 0, next = 0] = amounts;
+  const lead = Math.log(best / Math.max(next, amountOf(asked.floor)));
+  const same =
+    odds.always +
+    odds.words * Math.log(asked.words + 1) +
+    odds.passages * Math.log10(Math.min(odds.passagesMax, Math.max(1, asked.passages))) +
+    (asked.namesSpeaker ? odds.namesSpeaker : 0);
+  return amounts.map((amount, at) => {
+    const place =
+      at === 0
+        ? odds.best + odds.lead * Math.min(LEAD_MAX, Math.max(0, lead))
+        : odds.behind * Math.log(amount / best);
+    const sure = same + odds.match * Math.log(amount + 0.01) + place;
+    const score = 1 / (1 + Math.exp(-SCORE.times * sure - SCORE.plus));
+    // A result that has little of the question is not sure, whatever it leads.
+    return Math.min(score, matches[at] ?? 0, NOT_THE_SAME_MAX);
+  });
+}
+
+/** Grows like the relevance, also where matches are nearly 1. */
+function amountOf(match: number): number {
+  return Math.min(AMOUNT_MAX, -Math.log1p(-match));
+}
+
+const AMOUNT_MAX = 40;
 
 interface RankedEntry {
   readonly entry: number;

@@ -1,8 +1,9 @@
 import type { PassageIndex } from "../passages/passage-index.ts";
 import {
+  bestOf,
   type EntryQuery,
   type FoundEntry,
-  findEntries,
+  findAnswers,
   wantedSlots,
 } from "../score/find-entries.ts";
 import { fuseLikeness } from "../score/fuse-likeness.ts";
@@ -38,15 +39,15 @@ export function findByMeaning(
   { vectors, counted = false }: Extract<EmbeddedSearch, { readonly vectors: unknown }>,
 ): Finding {
   const wanted = wantedSlots(index, query);
-  const findings = query.texts.map((text, at): Finding => {
+  const { texts, ...rest } = query;
+  const findings = texts.map((text, at): Finding => {
     const vector = vectors[at];
     // Some entry is always the nearest.
     const asked = vector && !saysNothing(text) && likenessesTo(index, vector, wanted);
     if (!asked) {
-      const found = findEntries(index, { ...query, texts: [text] });
+      const { found } = findAnswers(index, text, rest);
       return { near: [], likely: slotsOf(found), finish: () => found };
     }
-    const { texts: _, ...rest } = query;
     const fusion = fuseLikeness(index, { ...rest, text }, { ...asked.likenesses, counted });
     const near = new Set(fusion.near);
     return {
@@ -58,21 +59,16 @@ export function findByMeaning(
   return {
     near: [...new Set(findings.flatMap(({ near }) => near))],
     likely: findings.flatMap(({ likely }) => likely),
-    finish: (rows) => bestOf(findings.flatMap(({ finish }) => finish(rows))).slice(0, query.limit),
+    finish: (rows) =>
+      bestOf(
+        findings.map(({ finish }) => finish(rows)),
+        query.limit,
+      ),
   };
 }
 
 function slotsOf(found: readonly FoundEntry[]): number[] {
   return found.map(({ slot }) => slot);
-}
-
-/** Each entry with its best score, best first. */
-function bestOf(found: readonly FoundEntry[]): FoundEntry[] {
-  const best = new Map<number, FoundEntry>();
-  for (const entry of found) {
-    if (entry.score > (best.get(entry.slot)?.score ?? -1)) best.set(entry.slot, entry);
-  }
-  return [...best.values()].sort((one, other) => other.score - one.score || one.slot - other.slot);
 }
 
 /** `undefined` when the embedder has embedded nothing yet. `wanted` leaves out all other slots. */

@@ -10,11 +10,10 @@ import {
   type MemoryStats,
   type MemoryStore,
   memoryFilter,
-  type ScorePart,
 } from "../../core/memory-store.ts";
 import { utf8Bytes } from "../../core/tokens.ts";
 import { hasOnlyStopWords, readQuestion } from "../../indexing/score/question.ts";
-import { reportedScore } from "../../indexing/score/score.ts";
+import { ODDS, reportedMatch, scoresOf } from "../../indexing/score/score.ts";
 import { isCommonWord } from "../../indexing/words/common-words.ts";
 import { textKey } from "../../indexing/words/words.ts";
 import { redactEntries } from "../../secrets/redact-secrets.ts";
@@ -22,12 +21,14 @@ import { redactEntries } from "../../secrets/redact-secrets.ts";
 /**
  * Keeps memory in this process, without an index. The first memory store to read.
  *
- * A search splits the query at its spaces, and leaves out stop words. An entry scores the share of these words that its text
- * contains, in any case and also inside of longer words. Words of any text ("use", "get") count less. 1 is left to the same text:
+ * A search splits the query at its spaces, and leaves out stop words. The match of an entry is the share of these words that its
+ * text contains, in any case and also inside of longer words. Words of any text ("use", "get") count less. 1 is left to the same
+ * text. The score says how sure it is:
  *
- *     query "Parse errors"      entry "Parse errors!"               1
- *                               entry "The parser has no errors."   0.95
- *                               entry "Errors come first."          0.5
+ *                                                                   match        score
+ *     query "Parse errors"      entry "Parse errors!"               1            1
+ *                               entry "The parser has no errors."   0.95         0.76
+ *                               entry "Errors come first."          0.5          0.53
  *                               entry "All is well."                no result
  *     query "what is it"        entry "All is well."                no result: it names nothing
  *
@@ -53,17 +54,19 @@ export class SimpleMemoryStore implements MemoryStore {
 
   async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
     const { limit, minScore = 0, neighbours = 0, explain = false } = query;
-    const questions = [query.query]
-      .flat()
-      .filter((text) => text.trim() !== "")
-      .map((text) => ({ key: textKey(text), words: wordsOf(text) }));
-    const found = this.#all()
-      .filter(memoryFilter(query))
-      .map((entry): MemoryHit => ({ ...entry, ...bestScore(entry, questions, explain) }))
-      .filter(({ score }) => score > 0 && score >= minScore)
+    const wanted = this.#all().filter(memoryFilter(query));
+    const best = new Map<string, MemoryHit>();
+    for (const text of [query.query].flat().filter((one) => one.trim() !== "")) {
+      for (const hit of found(wanted, text, { passages: this.#entries.size, explain })) {
+        const { score } = best.get(hit.id) ?? hit;
+        if (hit.score >= score) best.set(hit.id, hit);
+      }
+    }
+    const hits = [...best.values()]
+      .filter(({ score }) => score >= minScore)
       .sort((one, other) => other.score - one.score)
       .slice(0, Math.max(0, limit));
-    return ifSureEnough(found, query).map((hit) => ({ ...hit, ...this.#around(hit, neighbours) }));
+    return ifSureEnough(hits, query).map((hit) => ({ ...hit, ...this.#around(hit, neighbours) }));
   }
 
   async read(ids: readonly string[]): Promise<readonly MemoryEntry[]> {
@@ -152,29 +155,39 @@ function sumOf(words: readonly AskedWord[]): number {
   return words.reduce((sum, { counts }) => sum + counts, 0);
 }
 
-interface Question {
-  readonly key: string;
-  /** Without words, only the same text answers it. */
-  readonly words: readonly AskedWord[];
-}
+/** The least match of a result that a lead is measured with. */
+const FLOOR = 0.1;
 
-/** The best score over all questions. */
-function bestScore(
-  { content }: MemoryEntry,
-  questions: readonly Question[],
-  explain: boolean,
-): Pick<MemoryHit, "score" | "explanation"> {
-  const text = content.toLowerCase();
-  let score = 0;
-  let parts: readonly ScorePart[] = [];
-  const own = textKey(content);
-  for (const { key, words } of questions) {
-    const found = words.filter(({ word }) => text.includes(word));
-    const all = sumOf(words);
-    const share = key === own ? 1 : reportedScore(all === 0 ? 0 : sumOf(found) / all);
-    if (share <= score) continue;
-    score = share;
-    parts = found.map(({ word, counts }) => ({ name: "word", of: word, adds: counts / all }));
-  }
-  return { score, ...(explain ? { explanation: { parts } } : {}) };
+/** The entries that have words of a question, the best first. */
+function found(
+  entries: readonly MemoryEntry[],
+  query: string,
+  { passages, explain }: { readonly passages: number; readonly explain: boolean },
+): readonly MemoryHit[] {
+  const words = wordsOf(query);
+  const all = sumOf(words);
+  const own = textKey(query);
+  const matched = entries
+    .map((entry) => {
+      const text = entry.content.toLowerCase();
+      const has = words.filter(({ word }) => text.includes(word));
+      const isSame = textKey(entry.content) === own;
+      const match = isSame ? 1 : reportedMatch(all === 0 ? 0 : sumOf(has) / all);
+      const parts = has.map(({ word, counts }) => ({ name: "word", of: word, adds: counts / all }));
+      return { ...entry, match, ...(explain ? { explanation: { parts } } : {}) };
+    })
+    .filter(({ match }) => match > 0)
+    .sort((one, other) => other.match - one.match);
+  const others = matched.filter(({ match }) => match < 1);
+  const asked = { words: words.length, passages, floor: FLOOR };
+  const scores = scoresOf(
+    others.map(({ match }) => match),
+    asked,
+    ODDS.share,
+  );
+  const same = matched.slice(0, matched.length - others.length);
+  return [
+    ...same.map((entry) => ({ ...entry, score: 1 })),
+    ...others.map((entry, at) => ({ ...entry, score: scores[at] ?? 0 })),
+  ];
 }

@@ -63,11 +63,11 @@ async function ids(store: HnswMemoryStore, query: string, limit = 5): Promise<st
   return (await store.search({ query, limit })).map(({ id }) => id);
 }
 
-test("a score is the cosine, and 1 only for the same text", async () => {
+test("a match is the cosine, and 1 only for the same text", async () => {
   const store = open(await temporaryFolder());
   await store.add([entry("1", "hello world"), entry("2", "hello there")]);
   const hits = await store.search({ query: "hello world", limit: 5, explain: true });
-  expect(hits.map(({ id, score }) => [id, score])).toEqual([
+  expect(hits.map(({ id, match }) => [id, match])).toEqual([
     ["1", 1],
     ["2", expect.closeTo(Math.SQRT1_2, 3)],
   ]);

@@ -125,8 +125,8 @@ export class HnswMemoryStore implements MemoryStore {
     return added;
   }
 
-  async search({ bestScore = 0, ...query }: MemoryQuery): Promise<readonly MemoryHit[]> {
-    return ifSureEnough(await this.#search(query), { bestScore });
+  async search({ bestMatch = 0, ...query }: MemoryQuery): Promise<readonly MemoryHit[]> {
+    return ifSureEnough(await this.#search(query), { bestMatch });
   }
 
   async #search(query: MemoryQuery): Promise<readonly MemoryHit[]> {

@@ -6,7 +6,8 @@ import {
   type MemoryStore,
   memoryFilter,
 } from "../../core/memory-store.ts";
-import { reportedScore, unreportedScore } from "../../indexing/score/score.ts";
+import { readQuestion } from "../../indexing/score/question.ts";
+import { type Asked, ODDS, reportedMatch, scoresOf } from "../../indexing/score/score.ts";
 import { textKey } from "../../indexing/words/words.ts";
 import type { HnswIndex, Neighbour } from "./hnsw-index.ts";
 
@@ -16,17 +17,19 @@ const FLOOR = { counted: 0.1, trained: 0.2 };
 /** The largest error of a distance in half precision. */
 const IMPRECISION = 0.002;
 
-/** The entries whose texts are nearest to any of the vectors, best first. */
+/** The entries whose texts are nearest to any of the query's, whose vectors are given in their order, best first. */
 export async function nearestEntries(
   index: HnswIndex,
   store: MemoryStore,
   vectors: readonly Float32Array[],
-  query: MemoryQuery,
+  query: MemoryQuery & { readonly query: readonly string[] },
   embedder: Embedder,
 ): Promise<readonly MemoryHit[]> {
   const found: (readonly MemoryHit[])[] = [];
-  for (const vector of vectors) {
-    found.push(await nearestTo(vector, index, store, query, embedder));
+  for (const [at, text] of query.query.entries()) {
+    const vector = vectors[at];
+    if (vector)
+      found.push(await nearestTo(vector, index, store, { ...query, query: text }, embedder));
   }
   return mergedHits(found, query.limit);
 }
@@ -56,34 +59,51 @@ async function nearestTo(
   vector: Float32Array,
   index: HnswIndex,
   store: MemoryStore,
-  query: MemoryQuery,
+  query: MemoryQuery & { readonly query: string },
   { id: of, trained }: Embedder,
 ): Promise<readonly MemoryHit[]> {
   // A vector of zeros is near nothing.
   if (vector.every((number) => number === 0)) return [];
-  const floor = Math.max(
-    (query.minScore === undefined ? undefined : unreportedScore(query.minScore)) ??
-      (trained ? FLOOR.trained : FLOOR.counted),
-    IMPRECISION,
-  );
-  const keys = new Set([query.query].flat().map(textKey));
+  const usualFloor = trained ? FLOOR.trained : FLOOR.counted;
+  // How sure a result is, is known at the end.
+  const floor = query.minScore === undefined ? usualFloor : IMPRECISION;
+  const key = textKey(query.query);
+  const asked = {
+    words: readQuestion(query.query).words.length,
+    passages: index.size,
+    floor: usualFloor,
+  };
+  // The lead of the best one needs the next one.
+  const limit = Math.max(2, query.limit);
   const wanted = memoryFilter(query);
   const hits: MemoryHit[] = [];
   let looked = 0;
-  for (let count = 2 * query.limit; ; count *= 4) {
+  for (let count = 2 * limit; ; count *= 4) {
     const all = index.nearest(vector, count);
     const near = all.filter(({ distance }) => 1 - distance >= floor);
     for (const entry of await entriesOf(near.slice(looked), store)) {
       if (!wanted(entry)) continue;
       const { distance, ...rest } = entry;
-      const score = keys.has(textKey(entry.content)) ? 1 : reportedScore(1 - distance);
+      const match = textKey(entry.content) === key ? 1 : reportedMatch(1 - distance);
       const explanation = { parts: [{ name: "vector", of, adds: 1 - distance }] };
-      hits.push({ ...rest, score, ...(query.explain ? { explanation } : {}) });
+      hits.push({ ...rest, score: match, match, ...(query.explain ? { explanation } : {}) });
     }
     looked = near.length;
     const isAll = near.length < all.length || all.length < count;
-    if (hits.length >= query.limit || isAll) return hits.sort(byScore).slice(0, query.limit);
+    if (hits.length >= limit || isAll) {
+      const scored = withScores(hits.sort(byScore), asked);
+      return scored.filter(({ score }) => score >= (query.minScore ?? 0)).slice(0, query.limit);
+    }
   }
+}
+
+/** Hits, the best match first, with what their matches say. The same text has 1. */
+function withScores(hits: readonly MemoryHit[], asked: Asked): readonly MemoryHit[] {
+  const others = hits.filter(({ match }) => match !== 1);
+  const matches = others.map(({ match = 0 }) => match);
+  const scores = scoresOf(matches, asked, ODDS.cosine);
+  const same = hits.filter(({ match }) => match === 1);
+  return [...same, ...others.map((hit, at) => ({ ...hit, score: scores[at] ?? 0 }))];
 }
 
 /** The entries of these neighbours, best first. */

@@ -223,6 +223,7 @@ function described(schema: ObjectSchema, isSearch: boolean): ObjectSchema {
 interface Hit {
   readonly content: string;
   readonly score?: number;
+  readonly match?: number;
 }
 
 /** The request with a model's default. */
@@ -262,7 +263,16 @@ function plural(count: number): string {
 }
 
 function withShortScore(hit: Hit): Hit {
-  return hit.score === undefined ? hit : { ...hit, score: Math.round(hit.score * 1000) / 1000 };
+  const { score, match } = hit;
+  return {
+    ...hit,
+    ...(score === undefined ? {} : { score: inThousandths(score) }),
+    ...(match === undefined ? {} : { match: inThousandths(match) }),
+  };
+}
+
+function inThousandths(share: number): number {
+  return Math.round(share * 1000) / 1000;
 }
 
 /** The schema of search results, with `cut`. */

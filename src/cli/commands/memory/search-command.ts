@@ -82,8 +82,8 @@ export function searchCommand(memory: Command, context: CliContext): void {
 }
 
 const SCORES = `
-A score of 1 is the same text. From 0.7 on, a result has most of what you asked for. Results
-below a floor of 0.08 to 0.34 are not shown. It grows with the store; --min-score sets another.
+A score of 1 is the same text. Of results with 0.7 or more, seven of ten are right. Results that
+have too little of the question are not shown; with --min-score, only the score counts.
 
 Words are compared, so try the words that were used. For texts in other words, set
 [embeddings] provider to "ollama", "openai" or "fast" in .rkat/config.toml.
