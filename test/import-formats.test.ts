@@ -5,8 +5,85 @@ import { zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { importTranscripts } from "../src/app/import-transcripts.ts";
 import { sqliteStores } from "../src/sqlite.ts";
+import type { AgentName } from "../src/transcripts/imported.ts";
 import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
 import { zipOf } from "./support/zip-of.ts";
+
+/** Imports each of the files, alone, into the same store. Returns the reasons for what was left out, and what is there. */
+async function importedFiles(files: Readonly<Record<string, string>>, agent?: AgentName) {
+  const folder = mkdtempSync(join(tmpdir(), "rkat-formats-"));
+  const stores = sqliteStores({ path: ":memory:" });
+  try {
+    const reasons: string[] = [];
+    for (const [name, text] of Object.entries(files)) {
+      const path = join(folder, name);
+      writeFileSync(path, text);
+      const report = await importTranscripts({ stores, path, ...(agent ? { agent } : {}) });
+      reasons.push(...report.skipped.map(({ reason }) => reason));
+    }
+    const entries = await stores.memory.list({ limit: 1000 });
+    return { reasons, said: entries.map(({ content }) => content).sort() };
+  } finally {
+    await stores.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const jsonLines = (...values: object[]) =>
+  values.map((value) => `${JSON.stringify(value)}\n`).join("");
+const THREAD = "0f3c2b1a-1111-4222-8333-444455556666";
+const ROLLOUT = `rollout-2026-05-01T10-00-00-${THREAD}.jsonl`;
+const rolloutLine = (type: string, payload: object) => ({
+  ...{ timestamp: "2026-05-01T10:00:00.000Z", type },
+  payload,
+});
+const rollout = [
+  rolloutLine("session_meta", { id: THREAD, cwd: "/home/ada/app" }),
+  rolloutLine("response_item", {
+    ...{ type: "message", role: "user" },
+    content: [{ type: "input_text", text: "Why is it red?" }],
+  }),
+  rolloutLine("event_msg", { type: "user_message", message: "Why is it red?" }),
+  rolloutLine("response_item", {
+    ...{ type: "message", role: "assistant" },
+    content: [{ type: "output_text", text: "Paint." }],
+  }),
+];
+
+test("a file whose first line is torn is read without that line, and the line is told", async () => {
+  const torn = jsonLines(...rollout).slice(30);
+  expect(await importedFiles({ [ROLLOUT]: torn })).toEqual({
+    reasons: ["it is not JSON"],
+    said: ["Paint.", "Why is it red?"],
+  });
+  const entry = { type: "message", id: "aaaaaaaa", parentId: null };
+  const pi = jsonLines({ ...entry, message: { role: "user", content: "Make it blue" } });
+  const name = `2026-05-01T10-00-00-000Z_${THREAD}.jsonl`;
+  expect(await importedFiles({ [name]: `d":"/home/ada"}\n${pi}` })).toEqual({
+    reasons: ["it is not JSON"],
+    said: ["Make it blue"],
+  });
+});
+
+test("a file of another agent than the one that was named is not taken for that one's", async () => {
+  expect(await importedFiles({ [ROLLOUT]: jsonLines(...rollout) }, "claude-code")).toEqual({
+    reasons: ["it is a transcript of codex, not of claude-code"],
+    said: [],
+  });
+});
+
+test("what `codex exec` printed adds nothing to the rollout that was imported before", async () => {
+  const stream = jsonLines(
+    { type: "thread.started", thread_id: THREAD },
+    { type: "item.completed", item: { id: "item_0", type: "agent_message", text: "Paint." } },
+  );
+  const { reasons, said } = await importedFiles({
+    [ROLLOUT]: jsonLines(...rollout),
+    "stream.jsonl": stream,
+  });
+  expect(reasons).toContain("its session is there already, from its own transcript");
+  expect(said).toEqual(["Paint.", "Why is it red?"]);
+});
 
 test("a folder with transcripts of every format is imported once, also packed", async () => {
   const folder = mkdtempSync(join(tmpdir(), "rkat-formats-"));

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import type { DiskFile } from "./disk-file.ts";
-import { filesInOrder } from "./find-transcripts.ts";
+import { filesInOrder, findTranscripts } from "./find-transcripts.ts";
 
 /** A file of 64 KB, the last line of which was written at a time. */
 function fileOf(number: number, timeMs: number, extra = ""): DiskFile {
@@ -57,4 +57,10 @@ test("the ends of the files are not kept in memory while they are sorted", async
   const [before = 0, after = 0] = held;
   // All of it are 51 MB.
   expect(after - before).toBeLessThan(10_000_000);
+});
+
+test("a device is no file and no folder, and the error says so", () => {
+  const machine = { env: {}, home: "/" };
+  const find = () => findTranscripts({ formats: [], machine, path: "/dev/zero" });
+  expect(find).toThrow("/dev/zero cannot be imported: it is no file and no folder.");
 });

@@ -1,9 +1,9 @@
-import { type Dirent, readdirSync, realpathSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { errorText, SessionError } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import { lookAtFile } from "../files/plain-files.ts";
-import { headOf } from "../transcripts/file-head.ts";
+import { headOf, isBegun } from "../transcripts/file-head.ts";
 import { bytesAt, type FoundFile } from "../transcripts/found-file.ts";
 import type { AgentName, ImportFormat, Machine } from "../transcripts/imported.ts";
 import { type DiskFile, diskFile, type LastRead } from "./disk-file.ts";
@@ -60,6 +60,7 @@ function filesAt(
   const path = existingPath(given);
   const file = diskFile(path, () => [file].flatMap((one) => one ?? []));
   if (file) return [file];
+  if (!lstatSync(path).isDirectory()) throw notImportable(given, "it is no file and no folder");
   const mayBe = (below: string) => formats.some((format) => format.mayBe(below));
   return findFiles(path, mayBe, onUnreadable);
 }
@@ -83,11 +84,15 @@ function existingPath(path: string): string {
   try {
     return realpathSync(resolve(path));
   } catch (error) {
-    throw new SessionError("INVALID_PARAMS", {
-      message: `${path} cannot be imported: ${reasonOf(error)}.`,
-      hint: "Name a file or a folder with transcripts.",
-    });
+    throw notImportable(path, reasonOf(error));
   }
+}
+
+function notImportable(path: string, reason: string): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    message: `${path} cannot be imported: ${reason}.`,
+    hint: "Name a file or a folder with transcripts.",
+  });
 }
 
 /** The folder without links; nothing where there is none. */
@@ -218,7 +223,13 @@ export async function recogniseFile(
   formats: readonly ImportFormat[],
 ): Promise<ImportFormat | undefined> {
   const head = await headOf(file);
+  if (isBegun(head)) return undefined;
   return formats.find((format) => format.recognises(head));
+}
+
+/** Whether its first line is still being written. */
+export async function isStillBegun(file: FoundFile): Promise<boolean> {
+  return file.path.endsWith(".jsonl") && isBegun(await headOf(file));
 }
 
 /** What a file of no known format looks like. None of its words are in the sentence: they may be secret. */

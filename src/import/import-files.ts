@@ -18,6 +18,7 @@ import {
   type FindOptions,
   type FoundTranscripts,
   filesInOrder,
+  isStillBegun,
   looksLike,
   reasonOf,
   recogniseFile,
@@ -181,8 +182,16 @@ class ImportWork {
     const [its, ...others] = this.#options.formats.filter(({ agent }) => agent === known?.agent);
     const format =
       given ?? (others.length === 0 ? its : undefined) ?? (await this.#recognise(file));
+    if (!format && (await isStillBegun(file))) return this.#tally.isStillWritten(file.path);
     if (!format) {
+      const { agent, formats } = this.#options;
+      const other = agent && (await recogniseFile(file, formats))?.agent;
       // A folder has other files, too.
+      if (other && this.#files > 1) return;
+      if (other) {
+        this.#tally.skip(file.path, undefined, `it is a transcript of ${other}, not of ${agent}`);
+        return;
+      }
       const looks = await looksLike(file);
       if (this.#files > 1) this.#tally.isNoTranscript(file.path, looks);
       else this.#tally.skip(file.path, undefined, `its format is not known. ${looks} ${FORMATS}`);
@@ -217,6 +226,11 @@ class ImportWork {
       const place = await this.#placeOf(session, file);
       if (place === null) {
         isComplete = false;
+        continue;
+      }
+      const { events } = place?.stores ?? this.#stores;
+      if (session.isExcerpt && !known && (await events.lastSeq(session.id)) > 0) {
+        tally.skip(file.path, undefined, "its session is there already, from its own transcript");
         continue;
       }
       if (place) marks.add(place.mark);

@@ -95,7 +95,7 @@ const AGENTS = [
     status: "completed",
     content: [{ type: "output_text", text: "3" }],
   },
-  { type: "computer_call", callId: "c3" },
+  { type: "telepathy", callId: "c3" },
 ];
 
 const ANTHROPIC = [
@@ -180,7 +180,7 @@ test("one conversation may be a list, lines, or an object, and a list may have m
 
 test("OpenAI Agents: items of both spellings are read", async () => {
   const { sessions, unknown } = await readImport(openaiAgentsFormat, jsonFile(AGENTS));
-  expect(unknown).toEqual(["item.computer_call"]);
+  expect(unknown).toEqual(["item.telepathy"]);
   expect(sessions[0]?.messages.map(brief)).toEqual([
     "user: Add 1 and 2",
     "-reasoning: Easy.",
@@ -227,6 +227,29 @@ test("chat lines: OpenAI's and Anthropic's messages are read, and a bad one is t
     'call: add {"x":1}',
     "result: 2",
     "user: [image]\nAnd this?",
+  ]);
+});
+
+test("OpenAI Agents: the calls of built-in tools are read, with their results", async () => {
+  const items = [
+    { type: "shell_call", callId: "c1", action: { commands: ["ls"] } },
+    { type: "shell_call_output", callId: "c1", output: "a.ts" },
+    { type: "computer_call", call_id: "c2", action: { type: "screenshot" } },
+    { type: "computer_call_output", call_id: "c2", output: { type: "computer_screenshot" } },
+    { type: "mcp_call", id: "c3", name: "search", arguments: '{"q":"a"}', error: "no server" },
+    { type: "mcp_list_tools", id: "c4", tools: [] },
+    { role: "assistant", type: "message", content: [{ type: "output_text", text: "Done." }] },
+  ];
+  const { sessions, unknown } = await readImport(openaiAgentsFormat, jsonFile(items));
+  expect(unknown).toEqual([]);
+  expect(sessions[0]?.messages.map(brief)).toEqual([
+    'call: shell {"commands":["ls"]}',
+    "result: a.ts",
+    'call: computer {"type":"screenshot"}',
+    "result: [image]",
+    'call: search {"q":"a"}',
+    "failed: no server",
+    "text: Done.",
   ]);
 });
 

@@ -27,15 +27,22 @@ export function isUiMessage(value: Json): boolean {
 
 /** Whether it is an item of the OpenAI Agents SDK, or of OpenAI's responses. */
 export function isAgentItem(value: Json): boolean {
-  return typeof value.type === "string" && (AGENT_ITEMS.has(value.type) || isCall(value));
+  const type = typeof value.type === "string" ? value.type : "";
+  return (
+    AGENT_ITEMS.has(type) || BUILT_IN_CALL.test(type) || CALL_RESULT.test(type) || isCall(value)
+  );
 }
 
 const AGENT_ITEMS = new Set(
-  `message reasoning function_call_result function_call_output hosted_tool_call computer_call computer_call_result
-  shell_call shell_call_output apply_patch_call apply_patch_call_output compaction item_reference unknown`.split(
-    /\s+/,
+  "message reasoning compaction compaction_summary item_reference mcp_list_tools mcp_approval_request mcp_approval_response unknown".split(
+    " ",
   ),
 );
+
+/** A call of a tool that a provider or the SDK has: `shell_call`, `mcp_call`. A `function_call` has a name. */
+const BUILT_IN_CALL = /^(?!function_)(\w+)_call$/;
+/** What it gave, also of a function: `function_call_result`, and `shell_call_output` in Python. */
+const CALL_RESULT = /^\w+_call_(?:result|output)$/;
 
 function isCall({ type, name }: Json): boolean {
   return type === "function_call" && typeof name === "string";
@@ -183,26 +190,49 @@ function itemParts(item: Json, unknown: Unknown): readonly MessagePart[] {
     }
     case "function_call":
       return [{ message: toolCall(id, textOf(item.name), item.arguments) }];
-    case "function_call_result":
-    case "function_call_output":
-      return [{ message: toolResult(id, shownOutput(item.output), item.status === "incomplete") }];
-    case "hosted_tool_call": {
-      const call = { message: toolCall(id, textOf(item.name), item.arguments) };
-      return [call, { message: toolResult(id, shownOutput(item.output)) }];
-    }
     case "compaction":
+    case "compaction_summary":
     case "item_reference":
+    // Questions of the SDK for approval. The call and its result say how they were answered.
+    case "mcp_list_tools":
+    case "mcp_approval_request":
+    case "mcp_approval_response":
       return [];
     default:
-      unknown(`item.${textOf(item.type)}`);
-      return [];
+      return builtInParts(item, id, unknown);
   }
+}
+
+/** Calls of tools that a provider or the SDK has, and the results of all calls. */
+function builtInParts(item: Json, id: string, unknown: Unknown): readonly MessagePart[] {
+  const type = textOf(item.type);
+  if (CALL_RESULT.test(type)) {
+    const isError = item.status === "incomplete" || item.status === "failed";
+    return [{ message: toolResult(id, shownOutput(item.output), isError) }];
+  }
+  const [, tool] = BUILT_IN_CALL.exec(type) ?? [];
+  if (tool === undefined) {
+    unknown(`item.${type}`);
+    return [];
+  }
+  const { arguments: given, input, action, operation, queries, code } = item;
+  const args = given ?? input ?? action ?? operation ?? (code === undefined ? queries : { code });
+  const call = { message: toolCall(id, nameOf(item.name) ?? tool, args) };
+  const output = item.output ?? item.outputs ?? item.results ?? item.error;
+  // The result of a hosted tool is in the call.
+  const isWhole = /^(?:hosted_tool|mcp|code_interpreter|file_search|web_search)$/.test(tool);
+  if (!isWhole) return [call];
+  const isError = typeof item.error === "string" || item.status === "failed";
+  return [call, { message: toolResult(id, shownOutput(output), isError) }];
 }
 
 /** `{ type: "text", text }` is its text. Other objects are shown as JSON. */
 function shownOutput(output: unknown): string {
   if (typeof output === "string") return output;
-  if (isObject(output)) return typeof output.text === "string" ? output.text : jsonText(output);
+  if (isObject(output)) {
+    if (/screenshot|image/.test(textOf(output.type))) return "[image]";
+    return typeof output.text === "string" ? output.text : jsonText(output);
+  }
   const isParts = Array.isArray(output) && output.every((part) => isObject(part) && "type" in part);
   if (isParts) return contentText(output);
   return output === undefined || output === null ? "" : jsonText(output);

@@ -18,6 +18,15 @@ export async function headOf(file: FoundFile): Promise<FileHead> {
   return { path, head, ...firstObjects(await beginningOf(file, FIRST_OBJECT_BYTES_MAX)) };
 }
 
+/**
+ * Whether a file of JSON ends in the middle of its first object. It is still being written, so it may be of any format: what
+ * it was taken for now, it would stay when it has grown.
+ */
+export function isBegun({ first, listed, head }: FileHead): boolean {
+  const isJson = /^\s*[[{]/.test(Buffer.from(head.subarray(0, 100)).toString("latin1"));
+  return isJson && !first && !listed && head.length < HEAD_BYTES;
+}
+
 async function beginningOf(file: FoundFile, bytesMax: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;

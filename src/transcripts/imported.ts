@@ -56,6 +56,8 @@ export interface ImportedSession {
   readonly updatedAt?: string;
   /** Only the part after an earlier reading's `readOn` is read. */
   readonly isRest?: true;
+  /** The program's own transcript of the session has more, under other ids. Where that is, this is left out. */
+  readonly isExcerpt?: true;
   /** They are read once, in order. The next session is asked for after they were read, or left. */
   readonly messages: AsyncIterable<ImportedMessage>;
 }

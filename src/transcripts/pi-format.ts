@@ -39,9 +39,10 @@ export const piFormat: ImportFormat = {
   agent: "pi",
   places: ({ home }) => [join(home, ".pi", "agent", "sessions")],
   mayBe: (path) => path.endsWith(".jsonl"),
-  recognises: ({ first }) =>
+  recognises: ({ first, path }) =>
     first !== undefined &&
-    ((first.type === "session" && typeof first.id === "string" && "cwd" in first) ||
+    ((idInName(path) !== undefined && "parentId" in first && typeof first.id === "string") ||
+      (first.type === "session" && typeof first.id === "string" && "cwd" in first) ||
       (first.type === "title" && !("message" in first))),
   async *read(file, notes, from) {
     const outline = (from && (await outlineOf(file, from))) ?? (await outlineOf(file));
@@ -68,6 +69,11 @@ export const piFormat: ImportFormat = {
     };
   },
 };
+
+/** `2026-05-01T10-00-00-000Z_0f3c2b1a-….jsonl` */
+function idInName(path: string): string | undefined {
+  return /\d{4}-\d\d-\d\dT[\dZ-]+_([\w-]{8,64})\.jsonl$/.exec(path)?.[1];
+}
 
 /** The metadata of a session. */
 interface About {
@@ -116,7 +122,12 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
     const at = role === "user" ? { line, offset } : undefined;
     entries.push({ id, parent: nameOf(value.parentId), at });
   }
-  if (nameOf(about.head.id) === undefined) return undefined;
+  // The first line may be lost.
+  if (nameOf(about.head.id) === undefined) {
+    const id = entries.length > 0 ? idInName(file.path) : undefined;
+    if (id === undefined) return undefined;
+    about.head = { id };
+  }
   const leaf = entries.at(-1)?.id;
   const parents = new Map(entries.map(({ id, parent }) => [id, parent]));
   const branch = leaf === undefined ? [] : branchTo(leaf, (id) => parents.get(id));

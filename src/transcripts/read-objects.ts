@@ -100,9 +100,22 @@ export async function* readJsonValues(chunks: Chunks, bytesMax: number): AsyncGe
 /** The first objects in the first bytes of a file. An object that does not end in them is none. */
 export function firstObjects(head: Uint8Array): Pick<FileHead, "first" | "listed"> {
   const text = new TextDecoder().decode(head);
-  const first = objectIn(text.split("\n", 1)[0] ?? "") ?? objectIn(text);
+  const first = objectIn(text.split("\n", 1)[0] ?? "") ?? objectIn(text) ?? afterTornLine(text);
   return { first, listed: first ?? firstListed(head) };
 }
+
+/** The beginning of the file is lost, so its first line is the end of an object: `d":"x"}`. The next lines are whole. */
+function afterTornLine(text: string): Json | undefined {
+  const [torn = "", ...lines] = text.split("\n", LINES_TRIED);
+  if (!/\}\s*$/.test(torn)) return undefined;
+  for (const line of lines) {
+    const found = objectIn(line);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+const LINES_TRIED = 50;
 
 function firstListed(head: Uint8Array): Json | undefined {
   const { start, end, ended } = new ValueScan().next(head, 0);

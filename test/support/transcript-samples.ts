@@ -419,6 +419,14 @@ export const TRANSCRIPT_SAMPLES: readonly TranscriptSample[] = [
     values: [
       { sessionId: "s", projectHash: "x", startTime: at },
       { id: "1", timestamp: at, type: "user", content: "Why is it red?" },
+      { id: "2", timestamp: at, type: "gemini", content: "Paint." },
+      {
+        id: "2",
+        timestamp: at,
+        type: "gemini",
+        content: "Paint.",
+        toolCalls: [{ id: "c", name: "f", args: {}, status: "executing", result: null }],
+      },
       {
         id: "2",
         timestamp: at,

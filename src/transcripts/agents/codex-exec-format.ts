@@ -45,6 +45,7 @@ export const codexExecFormat: ImportFormat = {
       id: `codex:${thread}`,
       agent: "codex",
       nativeId: thread,
+      isExcerpt: true,
       ...given({ title }),
       messages: messages(),
     };
