@@ -327,6 +327,7 @@ export const SUBSCRIBE_OPTIONS = group({ signal, onOpen: callback });
 export const WINDOW: Checks = {
   ...COMPACTION,
   contextWindow: positive,
+  otherTokens: amount,
   summarize: anything,
 };
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { estimateTokens } from "../core/tokens.ts";
 import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
 import { middlewareWith } from "./ai-sdk-middleware.ts";
+import { prepareStepWith } from "./ai-sdk-prepare-step.ts";
 
 const WINDOW = 16_000;
 const NOTES = "Staging listens on port 4310, behind the old proxy. ".repeat(75);
@@ -70,7 +71,7 @@ test("records never make a long chat fail, and come back after a compaction", as
 
 test("beside a large system prompt nothing comes back, and the call goes on", async () => {
   const send = chat(() => NOTES);
-  const system: AiSdkMessage = { role: "system", content: "Always be kind. ".repeat(3_145) };
+  const system: AiSdkMessage = { role: "system", content: "Always be kind. ".repeat(3_970) };
   const sent = await send([system, user("Which port does staging listen on?")]);
   expect(JSON.stringify(sent).includes(RECALLED)).toBe(false);
   expect(sent.at(-1)).toEqual(user("Which port does staging listen on?"));
@@ -83,4 +84,67 @@ test("requests begin as the ones before, with what came back, and the prompt is 
   expect(second.slice(0, first.length)).toEqual(first);
   expect(JSON.stringify(second)).toContain("found for Second lighthouse");
   expect(second.at(-1)).toEqual(user("Second lighthouse"));
+});
+
+const TOOLS = Array.from({ length: 60 }, (_, at) => ({
+  type: "function",
+  name: `tool_${at}`,
+  description: TALK.repeat(10),
+}));
+const TOOLS_TOKENS = Math.ceil(JSON.stringify(TOOLS).length / 4);
+const talked = (turns: number) =>
+  Array.from({ length: turns }, (_, at) => [user(`${at}: ${TALK}`), answer(TALK.repeat(4))]).flat();
+const summarize = async () => "Harbour, tide and evening were talked about.";
+
+test("the first request of a long chat leaves room for large tools", async () => {
+  const contextWindow = TOOLS_TOKENS + 4_000;
+  const prompt = [...talked(60), user("And now?")];
+  expect(tokensOf(prompt)).toBeGreaterThan(4_000);
+  const { transformParams } = middlewareWith({ contextWindow, summarize });
+  const sent = await transformParams({ params: { prompt, tools: TOOLS }, model: {} });
+  expect(tokensOf(sent.prompt)).toBeLessThan(4_000);
+
+  const prepare = prepareStepWith({ contextWindow, summarize, otherTokens: TOOLS_TOKENS });
+  const step = await prepare({ messages: prompt, steps: [], model: {} });
+  expect(tokensOf(step.messages)).toBeLessThan(4_000);
+});
+
+test("beside tools that take most of the window, a short chat is sent as it is", async () => {
+  const prompt = [user("Which port?")];
+  const contextWindow = Math.floor(TOOLS_TOKENS / 0.9);
+  const { transformParams } = middlewareWith({ contextWindow, summarize });
+  const sent = await transformParams({ params: { prompt, tools: TOOLS }, model: {} });
+  expect(sent.prompt).toEqual(prompt);
+});
+
+test.each(["generate", "stream"])(
+  "%s: the provider's count teaches how far the estimate is off",
+  async (kind) => {
+    const { transformParams, ...wrap } = middlewareWith({ contextWindow: WINDOW, summarize });
+    const first = await transformParams({ params: { prompt: talked(60) }, model: {} });
+    expect(first.prompt).toHaveLength(120);
+    const usage = { inputTokens: { total: 0.85 * WINDOW } };
+    if (kind === "generate") {
+      const doGenerate = async () => ({ usage });
+      await wrap.wrapGenerate({ params: first, model: { doGenerate }, doGenerate });
+    } else {
+      const doStream = async () => ({
+        stream: ReadableStream.from([{ type: "text" }, { type: "finish", usage }]),
+      });
+      const { stream } = await wrap.wrapStream({ params: first, model: { doStream }, doStream });
+      for await (const _ of stream);
+    }
+    const prompt = [...talked(60), user("And now?")];
+    const next = await transformParams({ params: { prompt }, model: {} });
+    expect(next.prompt.length).toBeLessThan(prompt.length);
+  },
+);
+
+test("a `prepareStep` of your own that returns no messages leaves the compacted ones", async () => {
+  const next = () => ({ messages: undefined, activeTools: ["read"] });
+  const prepare = prepareStepWith({ contextWindow: 4_000, summarize, next });
+  const messages = [...talked(60), user("And now?")];
+  const step = await prepare({ messages, steps: [], model: {} });
+  expect(step.messages.length).toBeLessThan(messages.length);
+  expect(step).toHaveProperty("activeTools", ["read"]);
 });

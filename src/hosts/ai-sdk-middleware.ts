@@ -1,13 +1,16 @@
+import { isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
+import type { HistoryWindow } from "../window/history-window.ts";
 import { modelOptions, sentOf, type WindowOptions } from "./ai-sdk-requests.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
 import { askingAgain, type ChatName, HostChats, type HostMemory, isTooLong } from "./host-chats.ts";
-import { requireMessages } from "./host-messages.ts";
+import { definedTokens, requireMessages } from "./host-messages.ts";
 
 /** The fields of a language model's call that are used here: of AI SDK 5, 6 and 7. */
 export interface CallParams {
   readonly prompt: readonly AiSdkMessage[];
+  readonly tools?: readonly unknown[] | undefined;
   readonly abortSignal?: AbortSignal | undefined;
   readonly providerOptions?: { readonly rkat?: { readonly chatId?: unknown } } | undefined;
 }
@@ -35,33 +38,46 @@ export function middlewareWith(
   // A chat without an id is known by its first user message, which is not enough to store it.
   const chats = new HostChats({ ...compaction, view: aiSdkView }, stored, { storesUnnamed: false });
   const given = new WeakMap<object, CallParams>();
+  /** The last request of each chat, and what the provider counted for each request. */
+  const last = new WeakMap<HistoryWindow<AiSdkMessage>, object>();
+  const counts = new WeakMap<object, number>();
 
   const compact = async <Params extends CallParams>(
     params: Params,
     model: unknown,
     more: { readonly outgrown?: boolean } = {},
   ): Promise<Params> => {
-    const { prompt, abortSignal, providerOptions } = params;
+    const { prompt, tools, abortSignal, providerOptions } = params;
     requireMessages("The AI SDK's prompt", prompt);
     const window = chats.of(chatOf(prompt, providerOptions?.rkat?.chatId));
     const options = {
       ...modelOptions(model, { contextWindow, summarize }),
       ...more,
+      otherTokens: tools ? definedTokens(tools) : 0,
+      lastInputTokens: counts.get(last.get(window) ?? window) ?? 0,
       ...(abortSignal ? { signal: abortSignal } : {}),
     };
     const compacted = { ...params, prompt: await sentOf(window, prompt, options) };
     given.set(compacted, params);
+    last.set(window, compacted);
     return compacted;
   };
   const asking = <Params extends CallParams, Answer>(
     { params, model }: { readonly params: Params; readonly model: unknown },
-    ask: () => PromiseLike<Answer>,
-    askAgain: (params: Params) => PromiseLike<Answer>,
-  ) =>
-    askingAgain(ask, async () => {
-      const whole = (given.get(params) ?? params) as Params;
-      return await askAgain(await compact(whole, model, { outgrown: true }));
-    });
+    ask: (params?: Params) => PromiseLike<Answer>,
+    countIn: (answer: Awaited<Answer>, count: Count) => Awaited<Answer>,
+  ) => {
+    const counted = async (asked: Params, answer: PromiseLike<Answer>) =>
+      countIn(await answer, (tokens) => void counts.set(asked, tokens));
+    return askingAgain(
+      () => counted(params, ask()),
+      async () => {
+        const whole = (given.get(params) ?? params) as Params;
+        const smaller = await compact(whole, model, { outgrown: true });
+        return await counted(smaller, ask(smaller));
+      },
+    );
+  };
   return {
     transformParams: <Params extends CallParams>(call: {
       readonly params: Params;
@@ -71,20 +87,51 @@ export function middlewareWith(
       readonly params: Params;
       readonly model: { doGenerate(params: Params): PromiseLike<Answer> };
       doGenerate(): PromiseLike<Answer>;
-    }): Promise<Answer> => asking(call, call.doGenerate, (params) => call.model.doGenerate(params)),
+    }) =>
+      asking(
+        call,
+        (params) => (params ? call.model.doGenerate(params) : call.doGenerate()),
+        (answer, count) => {
+          countUsage(answer, count);
+          return answer;
+        },
+      ),
     wrapStream: <Params extends CallParams, Answer extends Streamed>(call: {
       readonly params: Params;
       readonly model: { doStream(params: Params): PromiseLike<Answer> };
       doStream(): PromiseLike<Answer>;
-    }): Promise<Answer> =>
+    }) =>
       asking(
         call,
-        async () => begun(await call.doStream()),
-        (params) => call.model.doStream(params),
+        async (params) =>
+          params ? await call.model.doStream(params) : await begun(await call.doStream()),
+        countingAnswer,
       ),
     /** With stores, brings memory up to date. Call it before you close them. */
     close: async () => stored?.close(),
   };
+}
+
+type Count = (inputTokens: number) => void;
+
+/** The provider's count: a number in AI SDK 5, and the total of several in 6 and 7. */
+function countUsage(answer: unknown, count: Count): void {
+  const { usage } = answer as { readonly usage?: { readonly inputTokens?: unknown } };
+  const tokens: unknown = isObject(usage?.inputTokens)
+    ? usage.inputTokens.total
+    : usage?.inputTokens;
+  if (typeof tokens === "number") count(tokens);
+}
+
+/** The same for an answer that is streamed: its last part has the count. */
+function countingAnswer<Answer extends Streamed>(answer: Answer, count: Count): Answer {
+  const counting = new TransformStream<StreamPart, StreamPart>({
+    transform(part, controller) {
+      if (part.type === "finish") countUsage(part, count);
+      controller.enqueue(part);
+    },
+  });
+  return { ...answer, stream: answer.stream.pipeThrough(counting) };
 }
 
 function chatOf(prompt: readonly AiSdkMessage[], chatId: unknown): ChatName {

@@ -49,7 +49,10 @@ export function prepareStepWith(options: PrepareStepOptions, memory?: HostMemory
       ...(lastInputTokens === undefined ? {} : { lastInputTokens }),
     });
     const compacted = { messages: sent as Step["messages"] };
-    return { ...compacted, ...(await next?.({ ...step, ...compacted })) };
+    const own = await next?.({ ...step, ...compacted });
+    // Fields that are there without a value change nothing.
+    const changed = Object.entries(own ?? {}).filter(([, value]) => value !== undefined);
+    return { ...compacted, ...Object.fromEntries(changed) };
   };
   return Object.assign(prepare, { close: async () => memory?.close() });
 }

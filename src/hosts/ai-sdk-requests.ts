@@ -12,6 +12,8 @@ import { ANSWERS_TOKENS, alternating } from "./host-messages.ts";
 export interface WindowOptions extends HistoryCompaction {
   /** Tokens that the model takes. Known for current models of Anthropic, OpenAI and Google. */
   readonly contextWindow?: number;
+  /** Estimated tokens of your tools, which `prepareStep` does not show before the first answer. */
+  readonly otherTokens?: number;
   /** Writes summaries. Default: the model of the step. `"fallback"` needs no model. */
   readonly summarize?: Summarize | "fallback";
 }

@@ -42,6 +42,11 @@ function tokensOf(part: unknown): number {
   return bytes >= FILE_BYTES_MIN && FILE.test(json) ? FILE_TOKENS : Math.ceil(bytes / 4);
 }
 
+/** Estimated tokens of instructions and of the definitions of tools, as they are in a request. */
+export function definedTokens(...parts: readonly unknown[]): number {
+  return Math.ceil(jsonText(parts).length / 4);
+}
+
 /**
  * Whether a part stands for all that was said before it, in a form that only its provider reads: OpenAI's item of the type
  * `compaction`, which the AI SDK has as a part of its own kind, and Anthropic's block, which it has as a text with a mark.

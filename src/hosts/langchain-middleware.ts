@@ -1,7 +1,8 @@
 import type { Summarize } from "../compaction/compact-history.ts";
 import { requestText } from "../compaction/summary-request.ts";
 import { SessionError } from "../core/errors.ts";
-import { jsonText } from "../core/json-values.ts";
+import { isObject } from "../core/fields.ts";
+import { isPlainJson } from "../core/json-values.ts";
 import type { Tool } from "../core/tool.ts";
 import type {
   ApplyOptions,
@@ -9,7 +10,7 @@ import type {
   HistoryWindowOptions,
 } from "../window/history-window.ts";
 import { askingAgain, HostChats, type HostMemory, outputOf } from "./host-chats.ts";
-import { ANSWERS_TOKENS, alternating, requireMessages } from "./host-messages.ts";
+import { ANSWERS_TOKENS, alternating, definedTokens, requireMessages } from "./host-messages.ts";
 import {
   LANG_CHAIN_ROLES,
   type LangChainMessage,
@@ -172,10 +173,27 @@ function isSame(one: LangChainMessage, other: LangChainMessage): boolean {
 /** Estimated tokens of the system prompt and of the tools' definitions. */
 function otherTokens({ systemMessage, tools = [] }: ModelRequest): number {
   const described = tools.map((tool) => {
-    const { name, description } = tool as { readonly name?: string; readonly description?: string };
-    return { name, description };
+    const { name, description, schema } = tool as Readonly<Record<string, unknown>>;
+    return { name, description, schema: jsonSchemaOf(schema) };
   });
-  return Math.ceil(jsonText([systemMessage?.content ?? "", described]).length / 4);
+  return definedTokens(systemMessage?.content ?? "", described);
+}
+
+/** The JSON Schemas of Zod's schemas, each made once. */
+const jsonSchemas = new WeakMap<object, unknown>();
+
+/** A tool has its schema as JSON or as one of Zod's, which writes itself as JSON since version 4. */
+function jsonSchemaOf(schema: unknown): unknown {
+  if (!isObject(schema) || isPlainJson(schema)) return schema;
+  if (jsonSchemas.has(schema)) return jsonSchemas.get(schema);
+  let json: unknown;
+  try {
+    if (typeof schema.toJSONSchema === "function") json = schema.toJSONSchema();
+  } catch {
+    // Some schemas cannot be written. The provider's count has them.
+  }
+  jsonSchemas.set(schema, json);
+  return json;
 }
 
 /** A tool of rkat with what `createAgent` and the models ask of a tool. */

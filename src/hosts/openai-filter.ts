@@ -4,17 +4,18 @@ import { requestText } from "../compaction/summary-request.ts";
 import type { SummaryRequest } from "../compaction/write-summary.ts";
 import { SessionError } from "../core/errors.ts";
 import type { HostItems, HostRecord } from "../core/host-record.ts";
-import { jsonText } from "../core/json-values.ts";
 import type { Message } from "../core/message.ts";
 import { looksRecalled, recalledText } from "../core/recalled.ts";
 import { createHistoryWindow } from "../window/create-history-window.ts";
 import type { HistoryWindow, HistoryWindowOptions } from "../window/history-window.ts";
-import { requireMessages } from "./host-messages.ts";
+import { definedTokens, requireMessages } from "./host-messages.ts";
 import { itemView, messageOfItem, type OpenAIItem, userItem, userText } from "./openai-items.ts";
 
 export interface OpenAICompaction extends HistoryCompaction {
   /** Tokens that the model takes. Without an `autoCompactThreshold`, 80 % of it is the threshold. */
   readonly contextWindow?: number;
+  /** Estimated tokens of tools that the agent does not list itself, such as those of MCP servers. */
+  readonly otherTokens?: number;
   /** Writes summaries: a `Model` of the Agents SDK. Default for a filter: the agent's, if it is such an object. */
   readonly model?: OpenAIModel;
   /** Replaces `model`: your own function, or `"fallback"` for summaries without a model. */
@@ -58,7 +59,7 @@ export function inputFilter(
     const { input, instructions } = modelData;
     requireMessages("modelData.input of the Agents SDK", input);
     const summarize = summarizerOf(options) ?? summarizeWith(modelOf(agent));
-    const otherTokens = Math.ceil(jsonText([instructions, toolsOf(agent)]).length / 4);
+    const otherTokens = definedTokens(instructions, toolsOf(agent));
     const { messages, recalled } = await window.apply(input, { otherTokens, summarize });
     records?.sent(recalled);
     return { ...modelData, input: [...messages] as Item[] };

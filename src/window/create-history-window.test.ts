@@ -93,6 +93,53 @@ test("a host that makes new objects for each request pays for one summary", asyn
   expect(asked).toHaveLength(1);
 });
 
+test("a host that makes new objects for each request has only those read that it adds, and gets its own back", async () => {
+  let read = 0;
+  const counted = (note: Note) => {
+    read += 1;
+    return view.read(note);
+  };
+  const { window, asked } = counting({ view: { ...view, read: counted } });
+  const history = turns(20);
+  await window.apply(structuredClone(history));
+  read = 0;
+  const copy = structuredClone([...history, ...turn(20)]);
+  const { messages } = await window.apply(copy);
+  expect(read).toBe(turn(20).length);
+  expect(messages.filter((note) => !copy.includes(note))).toHaveLength(1);
+  expect(asked).toHaveLength(1);
+});
+
+test("messages of a class that hides what they say are told apart", async () => {
+  class Hidden {
+    readonly #text: string;
+    constructor(text: string) {
+      this.#text = text;
+    }
+    get text() {
+      return this.#text;
+    }
+  }
+  const told: string[] = [];
+  const window = createHistoryWindow<Hidden>({
+    view: {
+      read: ({ text }) => ({ message: { role: "user", content: text } }),
+      summary: (text) => new Hidden(text),
+      shorten: (hidden) => hidden,
+    },
+    contextWindow: 2_000,
+    summarize: async ({ messages }) => {
+      told.push(JSON.stringify(messages));
+      return "The user named ships.";
+    },
+  });
+  await window.apply([new Hidden("The ship is called Aurora.")]);
+  const other = ["The ship is called Borealis.", words(900, 1), "Which ship?"];
+  await window.apply(other.map((text) => new Hidden(text)));
+  expect(told.join()).toContain("Borealis");
+  expect(told.join()).not.toContain("Aurora");
+});
+
 test("a host that takes over the sent messages gets its own array back", async () => {
   const { window, asked } = counting();
   const first = await window.apply(turns(20));

@@ -102,7 +102,8 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   readonly #queue = new WorkQueue();
 
   constructor(options: HistoryWindowOptions<HostMessage>) {
-    const { view, summarize, contextWindow, model, record, memory, ...settings } = options;
+    const { view, summarize, contextWindow, otherTokens, model, record, memory, ...settings } =
+      options;
     requireView(view);
     requireSummarize(summarize);
     requirePositive("contextWindow", contextWindow);
@@ -158,13 +159,14 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   }
 
   #callOf(options: ApplyOptions): Call {
-    const { summarize = this.#options.summarize, otherTokens = 0, lastInputTokens = 0 } = options;
-    const { contextWindow = this.#options.contextWindow, outgrown = false } = options;
+    const { summarize = this.#options.summarize, lastInputTokens = 0, outgrown = false } = options;
+    const { contextWindow = this.#options.contextWindow } = options;
+    const otherTokens = (this.#options.otherTokens ?? 0) + (options.otherTokens ?? 0);
     const { force = false, signal } = options;
     requireSummarize(summarize);
     requirePositive("contextWindow", contextWindow);
     if (summarize === undefined) throw missingSummarize();
-    const compactor = this.#compactor(contextWindow);
+    const compactor = this.#compactor(contextWindow, otherTokens);
     const { autoCompactThreshold: threshold } = compactor.config;
     const limits = { contextWindow, compactor, threshold };
     return { ...limits, summarize, lastInputTokens, otherTokens, outgrown, force, signal };
@@ -179,7 +181,10 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const known = await this.#record?.changed();
     if (known) followed.know(known);
     if (this.#record) this.#recall?.know(this.#record);
-    return this.#recall?.without(given, (message) => followed.userText(message));
+    return this.#recall?.without(given, {
+      from: () => followed.knownIn(given),
+      textOf: (message) => followed.userText(message),
+    });
   }
 
   /** Takes the history, and learns from the provider's count and refusal of the last request. */
@@ -336,8 +341,8 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
 
   /** The messages to send, with the records in their places. */
   #sent(history: readonly HostMessage[]) {
-    const { isAsOffered, sent } = this.#history;
-    const own = isAsOffered ? history : [...sent.messages];
+    const { sent } = this.#history;
+    const own = this.#history.sentOf(history);
     const { messages = own, recalled = [] } =
       this.#recall?.addTo(own, (key) => sent.placeOf(key)) ?? {};
     return { messages, recalled, tokens: this.#tokens };
@@ -368,7 +373,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     return estimated < contextWindow ? expected : Math.max(estimated, expected);
   }
 
-  #compactor(contextWindow: number | undefined): EngineCompactor {
+  #compactor(contextWindow: number | undefined, otherTokens = 0): EngineCompactor {
     const {
       compactor,
       onSummaryFailure,
@@ -378,10 +383,22 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
       summaryTimeoutMs,
       ...config
     } = this.#settings;
-    const autoCompactThreshold = config.autoCompactThreshold ?? compactionThreshold(contextWindow);
+    const autoCompactThreshold =
+      config.autoCompactThreshold ?? thresholdBeside(otherTokens, contextWindow);
     const own = new DefaultCompactor({ ...config, autoCompactThreshold });
     return compactor ? engineCompactor(compactor, own) : own;
   }
+}
+
+/** The part of the usual threshold that the history has beside instructions and tools, however large these are. */
+const HISTORY_SHARE = 1 / 4;
+
+/** The threshold when none is configured: above the usual one where instructions and tools take most of that. */
+function thresholdBeside(otherTokens: number, contextWindow: number | undefined): number {
+  const usual = compactionThreshold(contextWindow);
+  if (contextWindow === undefined) return usual;
+  const share = Math.min(usual * HISTORY_SHARE, (contextWindow - otherTokens) / 2);
+  return Math.max(usual, Math.floor(otherTokens + share));
 }
 
 function failureOf(result: CompactHistoryResult | undefined) {

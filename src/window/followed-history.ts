@@ -59,13 +59,23 @@ export class FollowedHistory<HostMessage extends object> {
     return this.#sent;
   }
 
-  get isAsOffered(): boolean {
-    return this.#isAsOffered;
-  }
-
   /** The units of the sent messages as a summariser may see them. */
   get visible() {
     return this.#sent.visible(this.#forgotten);
+  }
+
+  /** The messages to send, as the host offers them now: it may make new objects for each request. */
+  sentOf(history: readonly HostMessage[]): readonly HostMessage[] {
+    if (this.#isAsOffered) return history;
+    return this.#sent.between(0).map(({ message, offeredAt }) => {
+      const offered = history[offeredAt];
+      return this.#reader.isSame(message, offered) ? offered : message;
+    });
+  }
+
+  /** The number of messages at the beginning of a history that the last one had too, as far as `follow` compares them. */
+  knownIn(history: readonly HostMessage[]): number {
+    return this.#seemsToExtend(history) ? this.#offered.length : 0;
   }
 
   /** What a user message says; empty for other messages, and for those that cannot be read. */
@@ -82,8 +92,8 @@ export class FollowedHistory<HostMessage extends object> {
     { whole = false } = {},
   ): "the same" | "longer" | "another" {
     let isAnother = false;
-    if (!(whole ? extendsBy(history, this.#offered) : this.#seemsToExtend(history))) {
-      isAnother = !extendsBy(history, this.#sent.messages);
+    if (!(whole ? this.#extends(history, this.#offered) : this.#seemsToExtend(history))) {
+      isAnother = !this.#extends(history, this.#sent.messages);
       if (isAnother) this.#start(history);
       else this.#adopt();
     }
@@ -106,19 +116,42 @@ export class FollowedHistory<HostMessage extends object> {
   #seemsToExtend(history: readonly HostMessage[]): boolean {
     const known = this.#offered;
     const { length } = known;
-    if (length <= 3 * COMPARED) return extendsBy(history, known);
+    if (length <= 3 * COMPARED) return this.#extends(history, known);
     if (history.length < length) return false;
     const start = this.#compared < length ? this.#compared : 0;
     this.#compared = start + COMPARED;
     const isSent =
       this.#isAsOffered ||
-      this.#sent.between(0).every(({ offeredAt: at }) => history[at] === known[at]);
+      this.#sent.between(0).every(({ offeredAt: at }) => this.#isSameAt(history, known, at));
     return (
       isSent &&
-      sameBetween(history, known, 0, COMPARED) &&
-      sameBetween(history, known, length - COMPARED, length) &&
-      sameBetween(history, known, start, Math.min(length, this.#compared))
+      this.#sameBetween(history, known, 0, COMPARED) &&
+      this.#sameBetween(history, known, length - COMPARED, length) &&
+      this.#sameBetween(history, known, start, Math.min(length, this.#compared))
     );
+  }
+
+  /** Whether a history begins with these messages. */
+  #extends(history: readonly HostMessage[], known: readonly HostMessage[]): boolean {
+    const { length } = known;
+    return length > 0 && history.length >= length && this.#sameBetween(history, known, 0, length);
+  }
+
+  #sameBetween(
+    history: readonly HostMessage[],
+    known: readonly HostMessage[],
+    from: number,
+    to: number,
+  ): boolean {
+    for (let at = from; at < to; at += 1) {
+      if (!this.#isSameAt(history, known, at)) return false;
+    }
+    return true;
+  }
+
+  #isSameAt(history: readonly HostMessage[], known: readonly HostMessage[], at: number): boolean {
+    const message = known[at];
+    return message === undefined || this.#reader.isSame(message, history[at]);
   }
 
   /** Positions in the offered history that a compaction of the sent one changes. */
@@ -254,24 +287,6 @@ export class FollowedHistory<HostMessage extends object> {
     this.#foundTexts.add(text);
     return true;
   }
-}
-
-/** Whether a history begins with these very objects. */
-function extendsBy<Item>(history: readonly Item[], known: readonly Item[]): boolean {
-  const { length } = known;
-  return length > 0 && history.length >= length && sameBetween(history, known, 0, length);
-}
-
-function sameBetween<Item>(
-  one: readonly Item[],
-  other: readonly Item[],
-  from: number,
-  to: number,
-): boolean {
-  for (let index = from; index < to; index += 1) {
-    if (one[index] !== other[index]) return false;
-  }
-  return true;
 }
 
 function summaryText({ summary }: SummarySlot): string {

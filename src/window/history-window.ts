@@ -14,6 +14,8 @@ export interface HistoryWindowOptions<HostMessage extends object> extends Histor
   readonly summarize?: Summarize | "fallback";
   /** Tokens that the model takes. Without an `autoCompactThreshold`, 80 % of it is the threshold. */
   readonly contextWindow?: number;
+  /** Estimated tokens of what each request has besides the history and that the loop does not show: tools, mostly. */
+  readonly otherTokens?: number;
   /** The name of the model as `provider/model`. Its rules say how many tokens an image has. */
   readonly model?: string;
   /**
@@ -35,7 +37,7 @@ export interface ApplyOptions {
    * when the history has only answers to older requests, because the user took turns back.
    */
   readonly lastInputTokens?: number;
-  /** Estimated tokens of the rest of a request besides the history: instructions and tools. */
+  /** Estimated tokens of the rest of a request besides the history: instructions and tools. They add to the window's. */
   readonly otherTokens?: number;
   /** The provider refused the history as too long: make it smaller, even if the estimate fits. */
   readonly outgrown?: boolean;

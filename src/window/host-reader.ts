@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { requireHistory } from "../compaction/compact-history-options.ts";
 import { errorText, SessionError } from "../core/errors.ts";
-import { withinNesting } from "../core/json-values.ts";
+import { isPlainJson, withinNesting } from "../core/json-values.ts";
 import { contentText, isSummary, type Message, toolResults } from "../core/message.ts";
 import { messageWeight, withShortenedOutput } from "../core/tokens.ts";
 import { chained, keyOf } from "./message-keys.ts";
@@ -30,6 +31,26 @@ export class HostReader<HostMessage extends object> {
     const view = this.#weighed(read);
     this.#views.set(host, view);
     return view;
+  }
+
+  /**
+   * Whether a host offers a message that was read before: the same object, a copy of it, or another object with the same
+   * content. It costs less than to read the message, which weighs it.
+   */
+  isSame(known: HostMessage, offered: HostMessage | undefined): offered is HostMessage {
+    if (known === offered) return true;
+    if (typeof offered !== "object" || offered === null) return false;
+    if (isPlainJson(known) && isDeepStrictEqual(known, offered)) return true;
+    try {
+      const { message, opaqueTokens = 0 } = this.read(known);
+      if (!message) return false;
+      const other = this.#view.read(offered);
+      return (
+        opaqueTokens === (other.opaqueTokens ?? 0) && isDeepStrictEqual(message, other.message)
+      );
+    } catch {
+      return false;
+    }
   }
 
   /** @throws SessionError `INVALID_PARAMS` */

@@ -10,7 +10,7 @@ import type { Message } from "../core/message.ts";
  *     };
  *
  * Contract:
- * - `read` depends on nothing but the message, and changes nothing. It is called once per object.
+ * - `read` depends on nothing but the message, and changes nothing.
  * - `summary` makes a user message, and `read` gives its text back unchanged.
  * - `shorten` makes a copy. `read` gives the new outputs back, and everything else as before.
  */

@@ -121,15 +121,19 @@ export class WindowRecall<HostMessage extends object> {
     }
   }
 
-  /** The positions of a history's messages that are no records; `undefined` when none of them is. */
+  /**
+   * The positions of a history's messages that are no records; `undefined` when none of them is. Those before `from`
+   * are known to be none.
+   */
   without(
     history: readonly HostMessage[],
-    textOf: (message: HostMessage) => string,
+    { from, textOf }: { from(): number; textOf(message: HostMessage): string },
   ): readonly number[] | undefined {
     if (this.#messages.size === 0) return undefined;
-    const others = history.flatMap((message, index) =>
-      this.#messages.has(textOf(message)) ? [] : [index],
-    );
+    const known = from();
+    const isOther = (message: HostMessage, index: number) =>
+      index < known || !this.#messages.has(textOf(message));
+    const others = history.flatMap((message, index) => (isOther(message, index) ? [index] : []));
     return others.length === history.length ? undefined : others;
   }
 
