@@ -178,6 +178,14 @@ test("one conversation may be a list, lines, or an object, and a list may have m
   ]);
 });
 
+test("AI SDK: a first message whose parts are no list costs its own message, and is counted", async () => {
+  const odd = [{ id: "m0", role: "user", parts: { in: [] } }, ...UI];
+  expect(FORMATS.find((format) => format.recognises(headOf(odd)))?.agent).toBe("ai-sdk");
+  const { sessions, unknown } = await readImport(aiSdkFormat, jsonFile(odd));
+  expect(sessions[0]?.messages.map(brief)).toEqual(UI_READ);
+  expect(unknown).toContain("parts that are no list");
+});
+
 test("OpenAI Agents: items of both spellings are read", async () => {
   const { sessions, unknown } = await readImport(openaiAgentsFormat, jsonFile(AGENTS));
   expect(unknown).toEqual(["item.telepathy"]);

@@ -22,7 +22,7 @@ type Unknown = (type: string) => void;
 
 /** Whether it is a `UIMessage` of the AI SDK: `{ role, parts: […] }`. */
 export function isUiMessage(value: Json): boolean {
-  return typeof value.role === "string" && Array.isArray(value.parts);
+  return typeof value.role === "string" && "parts" in value;
 }
 
 /** Whether it is an item of the OpenAI Agents SDK, or of OpenAI's responses. */
@@ -113,6 +113,7 @@ export function blockParts(
 }
 
 function uiParts({ role, parts, content }: Json, unknown: Unknown): readonly MessagePart[] {
+  if (!Array.isArray(parts)) unknown("parts that are no list");
   const all = listOf(parts).map(objectOf);
   if (role !== "assistant") {
     const shown = all.filter(({ type }) => type === "text" || type === "file");
