@@ -155,7 +155,8 @@ export function correctionOf({
     content: [
       `Attempted tool '${name}' with args: ${shown}`,
       said,
-      ...(goal === "" ? [] : [`Goal: ${goal}`]),
+      // The prompt of an imported denial is in memory itself, and a copy here would be found in its place.
+      ...(goal === "" || isImported ? [] : [`Goal: ${goal}`]),
     ].join("\n"),
     tags: ["correction", name, ...shapeTags(args)],
     origin: isImported ? "imported" : "user",
