@@ -198,3 +198,14 @@ test("rkat replay takes the chat files that rkat import takes: lists, blocks of 
   }
   expect(await project.json(["sessions", "list", "--json"])).toEqual([]);
 });
+
+test("rkat replay takes the id of a session, and only looks at it", async () => {
+  const project = await Project.open();
+  const file = project.write("talk.jsonl", talk(4));
+  const { session_id } = (await project.json(["replay", file, "--json"])) as { session_id: string };
+  const report = await project.json(["replay", session_id, "--json"]);
+  expect(report).toMatchObject({ file: session_id, turns: 4, messages: 8 });
+  expect(await project.json(["sessions", "list", "--json"])).toHaveLength(1);
+  const unknown = await project.rkat(["replay", "no-such-session"]);
+  expect(unknown.stderr).toContain("no such file");
+});

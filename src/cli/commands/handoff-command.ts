@@ -73,7 +73,7 @@ export function handoffCommand(program: Command, context: CliContext): void {
 }
 
 /** A session of this project, or of the user-wide store, where an import may have put it. */
-async function sourceOfStored(
+export async function sourceOfStored(
   name: string,
   context: CliContext,
   command: Command,

@@ -31,6 +31,7 @@ import { printJson } from "../terminal/print.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { longestSession } from "./find-transcript.ts";
 import { flagOf, labelFlag } from "./flags.ts";
+import { sourceOfStored } from "./handoff-command.ts";
 import { type CompactionFlags, compactionOf } from "./run-flags.ts";
 import { workspaceOf } from "./with-service.ts";
 
@@ -60,7 +61,7 @@ export function replayCommand(program: Command, context: CliContext): void {
     .description("replay a recorded conversation into a new session, without its model")
     .argument(
       "[file]",
-      'a transcript of any agent, a folder of them, {"role","content"} lines, or -',
+      'a transcript of any agent, a folder of them, {"role","content"} lines, a session\'s id, or -',
     )
     .option("--longest [agent]", "your longest session with an agent on this machine")
     .option("--compact-threshold <n>", "compact the history at this many tokens", count)
@@ -81,7 +82,7 @@ export function replayCommand(program: Command, context: CliContext): void {
     .option("--json", "for scripts")
     .addHelpText("after", HELP)
     .action(async (file: string | undefined, flags: ReplayFlags) => {
-      const { recording, isTrial } = await recordingOf(file, flags, context);
+      const { recording, isTrial } = await recordingOf(file, flags, context, command);
       const replay = new Replay(recording);
       const workspace = await workspaceOf(context, command);
       const opened = await openReplay(workspace, replay, {
@@ -118,8 +119,10 @@ export function replayCommand(program: Command, context: CliContext): void {
 async function recordingOf(
   file: string | undefined,
   { longest }: ReplayFlags,
-  { terminal }: CliContext,
+  context: CliContext,
+  command: Command,
 ): Promise<{ readonly recording: Recording; readonly isTrial: boolean }> {
+  const { terminal } = context;
   if ((file === undefined) === (longest === undefined)) {
     throw new SessionError("INVALID_PARAMS", {
       message: "A replay needs either a file or --longest.",
@@ -134,6 +137,11 @@ async function recordingOf(
       hint: `Name one of ${AGENTS.join(", ")}.`,
     });
   }
+  const stored =
+    file !== undefined && path !== undefined && !existsSync(path)
+      ? await storedRecording(file, context, command)
+      : undefined;
+  if (stored) return { recording: stored, isTrial: true };
   if (file !== undefined && (path === undefined || !(await isTranscript(path)))) {
     const name = file === "-" ? "stdin" : basename(file);
     return { recording: await readTranscript(inputChunks(file, terminal), name), isTrial: false };
@@ -147,6 +155,22 @@ async function recordingOf(
     return { recording: { name, messages }, isTrial: true };
   } finally {
     progress.clear();
+  }
+}
+
+/** A session of this project or of the user-wide store, by its id. It is only looked at, too. */
+async function storedRecording(
+  id: string,
+  context: CliContext,
+  command: Command,
+): Promise<Recording | undefined> {
+  try {
+    const { id: name, messages } = await sourceOfStored(id, context, command);
+    const recorded = messages.map(({ message, origin }) => ({ message, ...given({ origin }) }));
+    return { name, messages: recorded };
+  } catch {
+    // Then it is the name of a file, and the error about that file is the one to show.
+    return undefined;
   }
 }
 
