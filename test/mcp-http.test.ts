@@ -91,10 +91,18 @@ test("what is no message of MCP is refused", async () => {
   expect((await post(url, "{")).body).toContain("-32700");
 });
 
-test("sessions of the transport are bounded, expire, and end when their client says so", async () => {
-  const { url } = await serve({ transportSessionsMax: 2, transportSessionIdleMs: 150 });
-  const begin = async () => (await post(url, INITIALIZE)).session ?? "";
-  const list = async (id: string) => (await post(url, LIST, { "mcp-session-id": id })).status;
+/** Begins sessions of the transport, and lists the tools in one of them. */
+async function transport(limits: Parameters<typeof serve>[0]) {
+  const { url } = await serve(limits);
+  return {
+    url,
+    begin: async () => (await post(url, INITIALIZE)).session ?? "",
+    list: async (id: string) => (await post(url, LIST, { "mcp-session-id": id })).status,
+  };
+}
+
+test("sessions of the transport are bounded, and end when their client says so", async () => {
+  const { url, begin, list } = await transport({ transportSessionsMax: 2 });
   const [first, second] = [await begin(), await begin()];
   expect(await list(first)).toBe(200);
   // The one that was idle for longest makes room.
@@ -103,6 +111,11 @@ test("sessions of the transport are bounded, expire, and end when their client s
   expect(await list(third)).toBe(200);
   expect((await post(url, "", { "mcp-session-id": third }, "DELETE")).status).toBe(200);
   expect(await list(third)).toBe(404);
+});
+
+test("a session of the transport that nobody uses expires", async () => {
+  const { begin, list } = await transport({ transportSessionIdleMs: 150 });
+  const first = await begin();
   // To ask is to use it, so it is asked seldom.
   await expect.poll(() => list(first), { interval: 500, timeout: 20_000 }).toBe(404);
 });
