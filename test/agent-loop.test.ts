@@ -252,6 +252,7 @@ test("a paused answer is let go on, without a word in between", async () => {
 
 test("an interruption stops tools too, closes their calls and keeps what was said", async () => {
   let aborted = false;
+  const begun = Promise.withResolvers<void>();
   const stuck = defineTool({
     name: "stuck",
     description: "waits for the end",
@@ -262,13 +263,14 @@ test("an interruption stops tools too, closes their calls and keeps what was sai
           aborted = true;
           reject(signal.reason);
         });
+        begun.resolve();
       }),
   });
   const replies = [{ text: "looking", toolCalls: [call("1", "stuck")] }, "hello again"];
   const { say, model, types } = await session(replies, { tools: [stuck] });
   const stop = new AbortController();
   const turn = say("go", {}, stop.signal);
-  await sleep(30);
+  await begun.promise;
   stop.abort();
   await expect(turn).rejects.toMatchObject({ code: "TURN_INTERRUPTED" });
   expect(aborted).toBe(true);

@@ -53,7 +53,7 @@ describe.skipIf(!hasPostgres)("retention on PostgreSQL", NEEDS_POSTGRES, () => {
     });
     vi.advanceTimersByTime(HOUR_MS);
     const { events } = stores.forUser("ada");
-    await vi.waitFor(async () => expect(await events.lastSeq(sessionId)).toBe(0), 10_000);
+    await vi.waitFor(async () => expect(await events.lastSeq(sessionId)).toBe(0), 30_000);
     await server.close();
     await watchedStores.close();
     await stores.close();

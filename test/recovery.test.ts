@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { DurableEvent } from "../src/core/event.ts";
 import type { LeaseOwner } from "../src/core/session-store.ts";
@@ -7,12 +6,12 @@ import { createSessionService } from "../src/index.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
 import { EphemeralSessionStore } from "../src/stores/ephemeral/ephemeral-session-store.ts";
 import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
+import { heldModel } from "./support/held-model.ts";
 
 /** Stores that outlive services, as a store on disk outlives processes. */
 function place() {
   const stores = { events: new EphemeralEventStore(), sessions: new EphemeralSessionStore() };
-  const start = (replies: readonly ScriptedReply[]) => {
-    const model = scriptedModel(replies);
+  const start = (replies: readonly ScriptedReply[], model = scriptedModel(replies)) => {
     const service = createSessionService({ model, stores, compaction: {}, builtinTools: false });
     return { service, model };
   };
@@ -85,15 +84,17 @@ test("calls that a killed process left open get a result that says so", async ()
 
 test("two services never run a turn in the same session at once", async () => {
   const { start } = place();
-  const one = start([{ text: "slow", delayMs: 80 }]).service;
+  const held = heldModel(scriptedModel(["slow"]));
+  const one = start([], held.model).service;
   const two = start(["fast"]).service;
   const { sessionId } = await one.createSession({});
   const turn = one.startTurn({ sessionId, prompt: "first" });
-  await sleep(20);
+  await held.asked;
   await expect(two.startTurn({ sessionId, prompt: "second" })).rejects.toMatchObject({
     code: "SESSION_BUSY",
   });
   expect((await two.read({ sessionId })).isActive).toBe(true);
+  held.letGo();
   await turn;
   expect((await two.read({ sessionId })).isActive).toBe(false);
   expect((await two.startTurn({ sessionId, prompt: "third" })).text).toBe("fast");
@@ -128,11 +129,12 @@ test("a lease that somebody else holds is busy, and free once it is released", a
 
 test("closing a service interrupts its turns and leaves them in order", async () => {
   const { stores, start } = place();
+  const begun = Promise.withResolvers<void>();
   const { service } = start([{ text: "never", delayMs: 60_000 }]);
   const { sessionId } = await service.createSession({});
-  const turn = service.startTurn({ sessionId, prompt: "wait" });
+  const turn = service.startTurn({ sessionId, prompt: "wait" }, { onEvent: () => begun.resolve() });
   const ended = expect(turn).rejects.toMatchObject({ code: "TURN_INTERRUPTED" });
-  await sleep(20);
+  await begun.promise;
   await service.close();
   await ended;
   const last = (await Array.fromAsync(stores.events.read(sessionId, 0))).at(-1);

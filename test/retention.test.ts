@@ -5,6 +5,7 @@ import { createSessionService, type SessionService } from "../src/index.ts";
 import { type SqliteStores, sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { filesWithTraces } from "./support/files-with-traces.ts";
+import { heldModel } from "./support/held-model.ts";
 import { temporaryFolder } from "./support/obey.ts";
 
 const DAY_MS = 86_400_000;
@@ -182,12 +183,13 @@ test("a session in which a turn runs is emptied the next time", async () => {
 
 test("a session is not deleted while a turn runs in it", async () => {
   const stores = sqliteStores({ path: ":memory:" });
-  const model = scriptedModel([{ text: "slow", delayMs: 200 }]);
+  const { model, asked, letGo } = heldModel(scriptedModel(["slow"]));
   const service = createSessionService({ model, stores });
   const { sessionId } = await service.createSession({});
   const turn = service.startTurn({ sessionId, prompt: "one" });
-  await vi.waitFor(async () => expect((await service.read({ sessionId })).isActive).toBe(true));
+  await asked;
   await expect(service.delete({ sessionId })).rejects.toMatchObject({ code: "SESSION_BUSY" });
+  letGo();
   expect((await turn).text).toBe("slow");
   await service.close();
   await stores.close();
@@ -206,9 +208,8 @@ test("a server deletes what is old while it runs, also of users whom nobody serv
   vi.advanceTimersByTime(30 * DAY_MS);
   expect(await server.stores.forUser("ada").events.lastSeq(sessionId)).toBeGreaterThan(0);
   vi.advanceTimersByTime(2 * 3_600_000);
-  await vi.waitFor(async () => {
-    expect(await server.stores.forUser("ada").events.lastSeq(sessionId)).toBe(0);
-  });
+  const lastSeq = () => server.stores.forUser("ada").events.lastSeq(sessionId);
+  await vi.waitFor(async () => expect(await lastSeq()).toBe(0), 30_000);
   await server.close();
 });
 

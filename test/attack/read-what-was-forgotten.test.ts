@@ -8,6 +8,7 @@ import { createSessionService, defineTool, type SessionService } from "../../src
 import { type Stores, sqliteStores } from "../../src/sqlite.ts";
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from "../../src/testing.ts";
 import { filesWithTraces } from "../support/files-with-traces.ts";
+import { heldModel } from "../support/held-model.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { trials } from "../support/trials.ts";
 
@@ -22,10 +23,9 @@ interface Place {
 
 type Replies = Parameters<typeof scriptedModel>[0];
 
-async function open(replies: Replies): Promise<Place> {
+async function open(replies: Replies, model = scriptedModel(replies)): Promise<Place> {
   const folder = await temporaryFolder();
   const stores = sqliteStores({ path: join(folder, "rkat.db") });
-  const model = scriptedModel(replies);
   const service = createSessionService({
     model,
     stores,
@@ -172,14 +172,20 @@ test("a session that was never compacted is forgotten as a whole", async () => {
 });
 
 test("forgetting waits for the turn of a session to end", async () => {
-  const place = await open(["Noted.", { text: "Done.", delayMs: 300 }]);
-  const { service, folder } = place;
-  const { sessionId } = await service.createSession({});
-  await service.startTurn({ sessionId, prompt: SAID });
+  const first = await open(["Noted."]);
+  const { sessionId } = await first.service.createSession({});
+  await first.service.startTurn({ sessionId, prompt: SAID });
+  const { model, asked, letGo } = heldModel(scriptedModel(["Done."]));
+  const { folder, stores } = first;
+  const service = createSessionService({ model, stores });
+  onTestFinished(() => service.close());
   const turn = service.startTurn({ sessionId, prompt: "Fix the lamp." });
-  await expect.poll(async () => (await service.read({ sessionId })).isActive).toBe(true);
-  await service.forgetMemory({ ids: [await idOf("landlord", place)] });
+  await asked;
+  const forgetting = service.forgetMemory({ ids: [await idOf("landlord", first)] });
+  expect(await Promise.race([forgetting, service.read({ sessionId })])).toHaveProperty("isActive");
+  letGo();
   expect((await turn).text).toBe("Done.");
+  await forgetting;
   expect(await traces(folder, NAMES)).toEqual([]);
 });
 
