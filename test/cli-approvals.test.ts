@@ -101,9 +101,7 @@ test("`--on-approval deny` denies, and nothing is learned from it", async () => 
 test("a waiting run continues when another process answers", async () => {
   const project = await projectThatAsks(asks("a"), "it is late");
   const running = project.start(["run", "--on-approval", "wait", "what time is it?"]);
-  await expect
-    .poll(() => project.json(["approvals", "list", "--json"]), { timeout: 20_000 })
-    .toHaveLength(1);
+  await expect.poll(() => project.json(["approvals", "list", "--json"])).toHaveLength(1);
   const answered = await project.json(["approvals", "allow", "--json"]);
   expect(answered).toMatchObject({ continues: true, waiting: 0 });
   expect(await running.ended).toMatchObject({ code: 0, stdout: "it is late\n" });
@@ -112,9 +110,7 @@ test("a waiting run continues when another process answers", async () => {
 test("a call outlives a killed run, and can be answered later", async () => {
   const project = await projectThatAsks(asks("a"), "I see");
   const running = project.start(["run", "--on-approval", "wait", "what time is it?"]);
-  await expect
-    .poll(() => project.json(["approvals", "list", "--json"]), { timeout: 20_000 })
-    .toHaveLength(1);
+  await expect.poll(() => project.json(["approvals", "list", "--json"])).toHaveLength(1);
   running.child.kill("SIGKILL");
   await running.ended;
   expect(await project.json(["approvals", "list", "--json"])).toHaveLength(1);

@@ -84,7 +84,7 @@ test("a server that starts with another embedder makes vectors before the first 
   project.writeOwnConfig(from("text-embedding-3-large"));
   project.start(["serve", "--port", "0"]);
   await expect
-    .poll(async () => (await project.rkat(["memory", "stats"])).stdout, { timeout: 20_000 })
+    .poll(async () => (await project.rkat(["memory", "stats"])).stdout)
     .toMatch(/vectors +3 of openai\/text-embedding-3-large\/3072$/m);
 });
 

@@ -145,6 +145,5 @@ test.skipIf(process.platform === "win32")("Ctrl-C ends the command with the turn
   running.kill("SIGINT");
   await running.ended;
   const runs = () => spawnSync("pgrep", ["-f", mark]).status === 0;
-  for (let tries = 0; runs() && tries < 100; tries += 1) await sleep(20);
-  expect(runs()).toBe(false);
+  await expect.poll(runs).toBe(false);
 });

@@ -223,8 +223,8 @@ test("the hook hands its work to another process and ends; many at once import o
   };
   expect(await Promise.all([run(), run(), run(), run()])).toEqual([0, 0, 0, 0]);
   const folder = join(home, ".config", "rkat", "hooks");
-  await expect.poll(() => prompts(project), { timeout: 20_000, interval: 300 }).toHaveLength(1);
-  await expect.poll(() => readdirSync(folder), { timeout: 20_000 }).toEqual([]);
+  await expect.poll(() => prompts(project), { interval: 300 }).toHaveLength(1);
+  await expect.poll(() => readdirSync(folder)).toEqual([]);
   expect(await prompts(project)).toHaveLength(1);
 });
 

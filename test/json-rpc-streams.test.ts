@@ -148,7 +148,5 @@ async function* messages(output: PassThrough) {
 
 /** Waits until a turn has been run in the session. */
 async function ended(service: SessionService, sessionId: string): Promise<void> {
-  await expect
-    .poll(async () => (await service.read({ sessionId })).lastAssistantText, { timeout: 20_000 })
-    .toBe("ok");
+  await expect.poll(async () => (await service.read({ sessionId })).lastAssistantText).toBe("ok");
 }

@@ -117,5 +117,5 @@ test("a session of the transport that nobody uses expires", async () => {
   const { begin, list } = await transport({ transportSessionIdleMs: 150 });
   const first = await begin();
   // To ask is to use it, so it is asked seldom.
-  await expect.poll(() => list(first), { interval: 500, timeout: 20_000 }).toBe(404);
+  await expect.poll(() => list(first), { interval: 500 }).toBe(404);
 });

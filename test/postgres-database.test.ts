@@ -316,7 +316,7 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
     await expect.poll(() => sleeping()).toBe(1);
     (client as object as { connection: { stream: Socket } }).connection.stream.destroy();
     await work;
-    await expect.poll(() => sleeping(), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => sleeping()).toBe(0);
   });
 
   test("a commit whose answer is lost is not done again", async () => {

@@ -235,14 +235,14 @@ test.skipIf(!hasPostgres)(
     };
     const snapshot = { ...new SessionState("s").snapshot(), seq: 1 };
     const saved = sessions.save(snapshot, { key: "session:s", owner: killed });
-    await expect.poll(() => waiting(1), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => waiting(1)).toBe(true);
     let isDeleted = false;
     const deleted = (async () => {
       while (!(await sessions.acquire("session:s", next, 60_000)));
       await sessions.delete("s");
       isDeleted = true;
     })();
-    await expect.poll(async () => isDeleted || (await waiting(2)), { timeout: 30_000 }).toBe(true);
+    await expect.poll(async () => isDeleted || (await waiting(2))).toBe(true);
     await client.query(`select pg_advisory_unlock(${lock})`);
     await Promise.all([saved, deleted]);
     expect(await sessions.list({})).toEqual([]);

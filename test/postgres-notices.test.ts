@@ -47,13 +47,13 @@ describe.skipIf(!hasPostgres)("stores that tell each other of events", NEEDS_POS
       await new Promise((resolve) => setTimeout(resolve, 100));
       return told.watched > before;
     };
-    await expect.poll(isTold, { timeout: 20_000 }).toBe(true);
+    await expect.poll(isTold).toBe(true);
     const pool = await postgresPool();
     const ended = await pool.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen rkat_%'",
     );
     expect(ended.rows.length).toBeGreaterThan(0);
-    await expect.poll(isTold, { timeout: 20_000 }).toBe(true);
+    await expect.poll(isTold).toBe(true);
     expect(told).toMatchObject({ other: 0, left: 0 });
   });
 

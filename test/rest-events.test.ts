@@ -213,9 +213,7 @@ describe("a turn that is streamed", () => {
       headers: { "content-type": "application/json", accept: "text/event-stream" },
       body: JSON.stringify({ prompt: "talk" }),
     });
-    await expect
-      .poll(async () => (await service.read({ sessionId })).isActive, { timeout: 30_000 })
-      .toBe(false);
+    await expect.poll(async () => (await service.read({ sessionId })).isActive).toBe(false);
     const frames = framesOf(await reader.readUntil(/event: result\n.*\n\n$/));
     const { seq } = await service.read({ sessionId });
     const ids = idsOf(frames);

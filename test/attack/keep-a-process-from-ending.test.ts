@@ -85,7 +85,7 @@ test("SIGTERM ends `rkat serve` although 20 readers stall and their turns run, a
     });
     await stalledReader(`${url}/sessions/${session_id}/events`, { headers });
     const length = async () => (await readSession(url, session_id)).history.length;
-    await expect.poll(length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(length).toBeGreaterThan(0);
     return session_id;
   });
   // The readers would keep it for longer than it may take to end.
@@ -107,7 +107,7 @@ test("SIGTERM ends `rkat mcp` over HTTP in the same way", async () => {
         const read = await call("session_read", { session_id: sessionId });
         return (await read.readUntil(/\}\s*$/)).includes(prompt);
       };
-      await expect.poll(isThere, { timeout: 10_000 }).toBe(true);
+      await expect.poll(isThere).toBe(true);
       return sessionId;
     },
   );

@@ -267,10 +267,7 @@ test.runIf(ON_POSIX)(
     while (!begun("begun")) await sleep(10);
     turn.abort();
     await call_;
-    for (const one of [left, slow, stopped]) {
-      for (let tries = 0; runs(one) && tries < 100; tries += 1) await sleep(20);
-      expect(runs(one)).toBe(false);
-    }
+    for (const one of [left, slow, stopped]) await expect.poll(() => runs(one)).toBe(false);
   },
 );
 
