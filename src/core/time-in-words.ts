@@ -1,13 +1,19 @@
 import { type Clock, type Day, dayOf, startOfDay, weekdayOf } from "./instant.ts";
 import {
   DAY_WORDS,
+  FRENCH,
+  FRENCH_YESTERDAY,
   HALVES,
   MONTHS,
   NUMBERS,
   ORDINALS,
   OTHER_NUMBERS,
+  PHRASES,
   SEASONS,
   UNITS,
+  UNSPACED_DAYS,
+  UNSPACED_DIGITS,
+  UNSPACED_PIECES,
   WEEKDAYS,
   WORDS,
 } from "./time-words.ts";
@@ -29,8 +35,9 @@ export interface SaidTime {
 }
 
 /**
- * The first time that a text names, in English or German: "last Tuesday", "two weeks ago", "in spring", "Q3", "on the 14th",
- * "since Monday", "between May and July", "vorgestern", "im März 2025". Memory looks back: a month or a day without a year is
+ * The first time that a text names: "last Tuesday", "two weeks ago", "in spring", "Q3", "on the 14th",
+ * "since Monday", "between May and July", "vorgestern", "im März 2025", "上周二". There is one grammar: what other languages say in
+ * other ways becomes English words first. Memory looks back: a month or a day without a year is
  * the last one that began. A bare number, a version or a time of day is none.
  */
 export function timeInWords(text: string, clock: Clock): SaidTime | undefined {
@@ -67,7 +74,83 @@ function tokensOf(text: string): Token[] {
     const hasPoint = /^\d+$/.test(word) && text[end] === ".";
     found.push({ word: word.toLowerCase(), start: index, end, hasPoint });
   }
-  return found;
+  return inEnglish(found, text);
+}
+
+const PHRASE_WORDS = 3;
+const UNSPACED_LETTER = /[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]/;
+
+/** The tokens with English words in place of phrases of other languages. */
+function inEnglish(tokens: readonly Token[], text: string): Token[] {
+  const found: Token[] = [];
+  for (let at = 0; at < tokens.length; ) {
+    let taken = 0;
+    for (
+      let count = Math.min(PHRASE_WORDS, tokens.length - at);
+      count > 0 && taken === 0;
+      count -= 1
+    ) {
+      const some = tokens.slice(at, at + count);
+      const english = englishOf(some, tokens);
+      const [first, last] = [some[0], some[count - 1]];
+      if (!english || !first || !last) continue;
+      taken = count;
+      const place = { start: first.start, end: last.end, hasPoint: false };
+      for (const word of english) found.push({ word, ...place });
+    }
+    if (taken === 0) found.push(tokens[at] as Token);
+    at += Math.max(1, taken);
+  }
+  return UNSPACED_LETTER.test(text) ? [...unspacedTokens(text), ...found] : found;
+}
+
+function englishOf(some: readonly Token[], all: readonly Token[]): readonly string[] | undefined {
+  const phrase = some.map(({ word }) => word).join(" ");
+  if (phrase !== FRENCH_YESTERDAY) return PHRASES.get(phrase);
+  const isFrench = all.length === 1 || all.some(({ word }) => FRENCH.has(word));
+  return isFrench ? ["yesterday"] : undefined;
+}
+
+/** The English words of the first time in a script without spaces. */
+function unspacedTokens(text: string): Token[] {
+  const head = text.slice(0, UNSPACED_MAX);
+  let first: { readonly found: RegExpExecArray; readonly english: string } | undefined;
+  for (const [pattern, english] of UNSPACED_PIECES) {
+    const found = new RegExp(pattern, "u").exec(head);
+    if (found && (!first || found.index < first.found.index)) first = { found, english };
+  }
+  if (!first) return [];
+  const { found, english } = first;
+  const [piece, part = ""] = found;
+  const place = { start: found.index, end: found.index + piece.length, hasPoint: false };
+  const words = english.replace(
+    "$1",
+    english === "last $1" ? dayName(part) : numberName(part, english),
+  );
+  return words.split(" ").map((word) => ({ word, ...place }));
+}
+
+const UNSPACED_MAX = 2000;
+const ENGLISH_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split(" ");
+const ENGLISH_MONTHS =
+  "january february march april may june july august september october november december".split(
+    " ",
+  );
+
+function dayName(letter: string): string {
+  return ENGLISH_DAYS[UNSPACED_DAYS.findIndex((letters) => letters.includes(letter))] ?? "";
+}
+
+function numberName(written: string, english: string): string {
+  const digits = [...written].map((one) => UNSPACED_DIGITS.indexOf(one === "两" ? "二" : one) + 1);
+  const [tens = 0, ones = 0] = digits.length > 1 ? digits : [0, digits[0]];
+  const isTens = digits.length > 1;
+  const number = /^\d+$/.test(written)
+    ? Number(written)
+    : isTens
+      ? (tens === 10 ? 10 : 10 * tens) + (ones === 10 ? 0 : ones)
+      : ones;
+  return english === "in $1" ? (ENGLISH_MONTHS[number - 1] ?? "") : `${number}`;
 }
 
 interface Found {
@@ -175,11 +258,16 @@ class TimeReader {
     const isFrench = [0, 1, 2].every((at) => this.#word(start + at) === "il y a".split(" ")[at]);
     const isBefore = isFrench || WORDS.beforeAgo.has(this.#word(start));
     const at = isFrench ? start + 3 : isBefore ? start + 1 : start;
-    const { number, next } = this.#number(at) ?? { number: 0, next: 0 };
+    const isFew = WORDS.few.has(this.#word(at));
+    const { number, next } = isFew
+      ? { number: FEW, next: at + 1 }
+      : (this.#number(at) ?? NO_NUMBER);
     const unit = UNITS.get(this.#word(next));
     if (number === 0 || unit === undefined) return undefined;
     if (!isBefore && !WORDS.ago.has(this.#word(next + 1))) return undefined;
-    return this.#relative(this.#unitBack(unit, number), next + (isBefore ? 1 : 2));
+    const span = this.#unitBack(unit, number);
+    const to = isFew ? this.#unitBack(unit, 1).to : span.to;
+    return this.#relative({ from: span.from, to }, next + (isBefore ? 1 : 2));
   }
 
   /** "last week", "this month", "last Tuesday", "in den letzten drei Tagen". */
@@ -200,12 +288,7 @@ class TimeReader {
     const weekday = WEEKDAYS.get(next);
     if (weekday !== undefined) return this.#weekdayBack(weekday, isLast, at + 2);
     const back = isLast ? 1 : 0;
-    if (WORDS.weekend.has(next)) {
-      const monday = this.#today.day - weekdayOf(this.#today) - 7 * back;
-      const saturday = { ...this.#today, day: monday + 5 };
-      const span = this.#between(saturday, { ...saturday, day: saturday.day + 2 });
-      return this.#relative(span, at + 2);
-    }
+    if (WORDS.weekend.has(next)) return this.#weekend(back, at + 2);
     const named = this.#month(at + 1, true) ?? this.#season(at + 1, true);
     return named && { ...named, isRelative: true };
   }
@@ -215,7 +298,15 @@ class TimeReader {
     const unit = UNITS.get(word);
     const weekday = WEEKDAYS.get(word);
     if (unit !== undefined) return this.#relative(this.#unitBack(unit, 1), next);
+    if (WORDS.weekend.has(word)) return this.#weekend(1, next);
     return weekday === undefined ? undefined : this.#weekdayBack(weekday, true, next);
+  }
+
+  #weekend(back: number, next: number): Found {
+    const monday = this.#today.day - weekdayOf(this.#today) - 7 * back;
+    const saturday = { ...this.#today, day: monday + 5 };
+    const span = this.#between(saturday, { ...saturday, day: saturday.day + 2 });
+    return this.#relative(span, next);
   }
 
   #weekdayBack(weekday: number, isLast: boolean, next: number): Found {
@@ -254,13 +345,20 @@ class TimeReader {
       if (day === undefined) return undefined;
       return this.#date(day, month, at + 2);
     }
+    if (WORDS.dayNames.has(this.#word(at))) return this.#dayOfThisMonth(at + 1);
     const day = this.#dayNumber(at, false);
     if (day === undefined) return undefined;
     const of = WORDS.of.has(this.#word(at + 1)) ? at + 2 : at + 1;
     const behind = MONTHS.get(this.#word(of));
     if (behind !== undefined) return this.#date(day, behind, of + 1);
     const isOrdinal = /\D/.test(this.#word(at)) || (this.#tokens[at]?.hasPoint ?? false);
-    if (!isTold || !isOrdinal) return undefined;
+    return isTold && isOrdinal ? this.#dayOfThisMonth(at) : undefined;
+  }
+
+  /** The day with this number in this month, or the last month that had it. */
+  #dayOfThisMonth(at: number): Found | undefined {
+    const day = this.#dayNumber(at, false);
+    if (day === undefined) return undefined;
     const { year, month: now, day: today } = this.#today;
     for (let back = day <= today ? 0 : 1; back < 12; back += 1) {
       const first = { year, month: now - back, day };
@@ -271,7 +369,7 @@ class TimeReader {
   }
 
   #dayNumber(at: number, isBehindMonth: boolean): number | undefined {
-    const [, digits] = /^(\d{1,2})(?:st|nd|rd|th|ter|ten)?$/.exec(this.#word(at)) ?? [];
+    const [, digits] = /^(\d{1,2})(?:st|nd|rd|th|ter|ten|e|de|º)?$/.exec(this.#word(at)) ?? [];
     const day = Number(digits ?? 0);
     if (isBehindMonth && MONTHS.has(this.#word(at + 1))) return undefined;
     return day >= 1 && day <= 31 ? day : undefined;
@@ -390,6 +488,9 @@ class TimeReader {
 }
 
 const HOUR = 3_600_000;
+/** "A few days ago" is any of the six before today. */
+const FEW = 6;
+const NO_NUMBER = { number: 0, next: 0 };
 const YEAR = 365 * 24 * HOUR;
 
 /** From one time to another. Where the first one is the later, it was meant a year before. */

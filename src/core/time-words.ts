@@ -1,11 +1,13 @@
 /**
- * The words of times, in English and German, and the commonest in French, Spanish, Italian, Portuguese, Dutch, Swedish,
- * Danish, Norwegian and Russian. A name with two meanings is in `alsoWords`, and counts behind a preposition only. */
+ * The words of times, in English and German, and the commonest of the other languages that memory knows. A name with two meanings
+ * is in `alsoWords`, and counts behind a preposition only. `PHRASES` has what other languages say in several words, or in one
+ * that stands for several of English.
+ */
 
 function numbered(lists: string, from = 0): Map<string, number> {
   const found = new Map<string, number>();
   lists.split(",").forEach((words, at) => {
-    for (const word of words.trim().split(/\s+/)) found.set(word, at + from);
+    for (const word of words.split(/\s+/).filter(Boolean)) found.set(word, at + from);
   });
   return found;
 }
@@ -18,9 +20,20 @@ function named(table: Readonly<Record<string, string>>): Map<string, string> {
   );
 }
 
+/** Words with each of the endings: "maaliskuu" and "maaliskuussa". */
+function inflected(lists: string, endings: string): string {
+  const all = endings.split(" ");
+  return lists.replace(/[^\s,]+/g, (word) => `${word} ${all.map((end) => word + end).join(" ")}`);
+}
+
+/** Words by the place of their list, in each of the texts. */
+function numberedInAll(...texts: readonly string[]): Map<string, number> {
+  return new Map(texts.flatMap((text) => [...numbered(text)]));
+}
+
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-export const MONTHS: ReadonlyMap<string, number> = numbered(
+export const MONTHS: ReadonlyMap<string, number> = numberedInAll(
   `january januar jänner janvier enero gennaio janeiro januari январь января январе,
   february februar février febrero febbraio fevereiro februari февраль февраля феврале,
   march märz maerz mars marzo março maart март марта марте, april avril abril aprile апрель апреля апреле,
@@ -30,10 +43,23 @@ export const MONTHS: ReadonlyMap<string, number> = numbered(
   october oktober octobre octubre ottobre outubro октябрь октября октябре,
   november novembre noviembre novembro ноябрь ноября ноябре,
   december dezember décembre diciembre dicembre dezembro декабрь декабря декабре`,
+  "jan,feb,mar,apr,maj,jun czerwca czerwcu,jul lipca lipcu,aug sierpnia sierpniu,sep sept września wrześniu,oct okt października październiku,nov listopada listopadzie,dec dez grudnia grudniu",
+  "stycznia styczniu ianuarie січня січні,lutego lutym februarie лютого лютому,marca marcu martie березня березні,kwietnia kwietniu aprilie квітня квітні,maja maju травня травні,iunie червня червні,iulie липня липні,серпня серпні,septembrie вересня вересні,octombrie жовтня жовтні,noiembrie листопада листопаді,decembrie грудня грудні",
+  inflected(
+    "tammikuu,helmikuu,maaliskuu,huhtikuu,toukokuu,kesäkuu,heinäkuu,elokuu,syyskuu,lokakuu,marraskuu,joulukuu",
+    "n ssa",
+  ),
+  inflected("január,február,március,április,május,június,július,augusztus", "ban i"),
+  inflected(",,,,,,,,szeptember,október,november,december", "ben i"),
+  inflected(
+    "ocak,şubat,mart,nisan,mayıs,haziran,temmuz,ağustos,eylül,ekim,kasım,aralık",
+    "ta da te de",
+  ),
+  "январем,февралем,мартом,апрелем,маем,июнем,июлем,августом,сентябрем,октябрем,ноябрем,декабрем",
 );
 
 /** From Monday. */
-export const WEEKDAYS: ReadonlyMap<string, number> = numbered(
+export const WEEKDAYS: ReadonlyMap<string, number> = numberedInAll(
   `monday montag montags lundi lunes lunedì maandag måndag måndagen mandag mandagen понедельник,
   tuesday dienstag mardi martes martedì dinsdag tisdag tisdagen tirsdag tirsdagen вторник,
   wednesday mittwoch mercredi miércoles mercoledì woensdag onsdag onsdagen среду,
@@ -41,6 +67,11 @@ export const WEEKDAYS: ReadonlyMap<string, number> = numbered(
   friday freitag vendredi viernes venerdì vrijdag fredag fredagen пятница пятницу,
   saturday samstag sonnabend samedi sábado sabato zaterdag lördag lördagen lørdag lørdagen суббота субботу,
   sunday sonntag dimanche domingo domenica zondag söndag söndagen søndag søndagen воскресенье`,
+  "måndags mandags понедельника понеділок понеділка luni,tisdags tirsdags вторника вівторок вівторка marți marțea,onsdags среда среды середа середу miercuri,torsdags четверга четвер joi,fredags пятницы vineri,lördags lørdags субботы субота суботу sâmbătă,söndags søndags воскресенья неділя неділю duminică",
+  "poniedziałek,wtorek,środa środę,czwartek,piątek,sobota sobotę,niedziela niedzielę",
+  "hétfő hétfőn,kedd kedden,szerda szerdán,csütörtök csütörtökön,péntek pénteken,szombat szombaton,vasárnap",
+  "pazartesi,salı,çarşamba,perşembe,cuma,cumartesi,pazar",
+  inflected("maanantai,tiistai,keskiviikko,torstai,perjantai,lauantai,sunnuntai", "na"),
 );
 
 /** The months in which they begin. */
@@ -55,30 +86,31 @@ export const SEASONS: ReadonlyMap<string, number> = new Map([
 ]);
 
 export const UNITS: ReadonlyMap<string, string> = named({
-  hour: "hour hours stunde stunden",
-  day: "day days tag tage tagen jour jours día días dia dias giorno giorni dagen dagar dage dager день дня дней",
-  week: "week weeks woche wochen semaine semaines semana semanas settimana settimane weken vecka veckan veckor uge uger uke uka uker неделя неделю неделе недели недель",
+  hour: "hour hours stunde stunden heure heures hora horas uur uren timmar часа часов",
+  day: "day days tag tage tagen jour jours día días dia dias giorno giorni dagen dagar dagarna dage dager день дня дней дні днів dni päivä päivää nap nappal gün zi zile",
+  week: "week weeks woche wochen semaine semaines semana semanas settimana settimane weken vecka veckan veckor uge uger uke uka uken uker неделя неделю неделе недели недель тиждень тижні тижнів тижня tydzień tygodnie tygodni tygodniu viikko viikkoa viikolla hét héten héttel hafta săptămână săptămâni săptămâna الأسبوع בשבוע",
   month:
-    "month months monat monate monaten monats mois mes meses mese mesi mês maand maanden månad månaden månader måned måneder месяц месяца месяце месяцев",
-  quarter: "quarter quarters quartal quartale quartalen quartals",
-  year: "year years jahr jahre jahren jahres année années ans año años anno anni ano anos jaar år året год года году лет",
+    "month months monat monate monaten monats mois mes meses mese mesi mês maand maanden månad månaden månader måned måneden måneder месяц месяца месяце месяцев місяць місяці місяців місяця miesiąc miesiące miesięcy miesiącu kuukausi kuukautta kuussa hónap hónapban hónappal ay lună luni luna الشهر בחודש",
+  quarter:
+    "quarter quarters quartal quartale quartalen quartals trimestre kwartaal kvartal квартале",
+  year: "year years jahr jahre jahren jahres année années ans año años anno anni ano anos jaar år året год года году лет jaren рік роки років року rok roku lata lat vuosi vuotta vuonna év évben évvel yıl ani anul السنة בשנה",
 });
 
 export const NUMBERS: ReadonlyMap<string, number> = numbered(
   `a an one ein eine einer einem einen, two zwei zwo, three drei, four vier, five fünf fuenf, six sechs, seven sieben,
-  eight acht, nine neun, ten zehn, eleven elf, twelve zwölf zwoelf`,
+  eight acht, nine neun, ten zehn, eleven elf, twelve zwölf zwoelf, thirteen dreizehn, fourteen vierzehn`,
   1,
 );
 
 /** In languages where they are other words as well: the Italian `due`. They count before a unit of time only. */
 export const OTHER_NUMBERS: ReadonlyMap<string, number> = numbered(
-  `un une una uno um uma één en ett et один одну, deux dos due dois duas twee två to два две, trois tres tre três drie три,
-  quatre cuatro quattro quatro fyra fire четыре, cinq cinco cinque vijf fem пять`,
+  `un une una uno um uma één en ett et один одну yksi egy bir jeden o, deux dos due dois duas twee två to два две дві kaksi két kettő iki dwa dwie două, trois tres tre três drie три kolme három üç trzy trei,
+  quatre cuatro quattro quatro fyra fire четыре чотири neljä négy dört cztery patru, cinq cinco cinque vijf fem пять viisi öt beş pięć cinci`,
   1,
 );
 
 export const ORDINALS: ReadonlyMap<string, number> = numbered(
-  "first erstes ersten erste, second zweites zweiten zweite, third drittes dritten dritte, fourth viertes vierten vierte",
+  "first erstes ersten erste premier primer primo primeiro eerste första første первом, second zweites zweiten zweite deuxième segundo secondo tweede andra andet втором, third drittes dritten dritte troisième tercer terzo terceiro derde tredje третьем, fourth viertes vierten vierte quatrième cuarto quarto vierde fjärde fjerde четвертом",
   1,
 );
 
@@ -95,6 +127,16 @@ export const DAY_WORDS: ReadonlyMap<string, number> = new Map([
     "hoje",
     "vandaag",
     "idag",
+    "tänään",
+    "astăzi",
+    "azi",
+    "dzisiaj",
+    "dziś",
+    "bugün",
+    "היום",
+    "اليوم",
+    "stamattina",
+    "vanmorgen",
   ].map((word): [string, number] => [word, 0]),
   ...[
     "yesterday",
@@ -107,39 +149,136 @@ export const DAY_WORDS: ReadonlyMap<string, number> = new Map([
     "gisteren",
     "igår",
     "wczoraj",
+    "eilen",
+    "tegnap",
+    "dün",
+    "אתמול",
+    "أمس",
   ].map((word): [string, number] => [word, 1]),
-  ...["vorgestern", "позавчера", "anteayer", "eergisteren"].map((word): [string, number] => [
-    word,
-    2,
-  ]),
+  ...[
+    "vorgestern",
+    "позавчера",
+    "позавчора",
+    "anteayer",
+    "anteontem",
+    "eergisteren",
+    "przedwczoraj",
+    "toissapäivänä",
+    "tegnapelőtt",
+    "alaltăieri",
+    "שלשום",
+  ].map((word): [string, number] => [word, 2]),
 ]);
 
 /** Which third of a month. */
 export const HALVES: ReadonlyMap<string, number> = numbered(
-  "early anfang beginning start, mid mitte middle, late ende end",
+  "early anfang beginning start début principios inicio início inizio begin början начале, mid mitte middle mediados metà meados середине, late ende end fin fine finales final eind slutet конце",
 );
 
 export const WORDS = {
   last: set(
-    "last past previous afgelopen förra forrige прошлый прошлую прошлая прошлой прошлом прошлое última último letzte letzten letzter letztes letztem vorige vorigen voriger voriges vergangene vergangenen vergangener vergangenes",
+    "last past previous afgelopen laatste vorig senaste sidste scorso scorsa ultimi ultimo ultima últimos últimas последние viime múlt geçen zeszły zeszłym zeszłego ostatnie минулого минулий förra forrige прошлый прошлую прошлая прошлой прошлом прошлое última último letzte letzten letzter letztes letztem vorige vorigen voriger voriges vergangene vergangenen vergangener vergangenes",
   ),
   /** Behind the name of a time. */
-  lastBehind: set("dernier dernière pasado pasada scorso scorsa passado passada"),
-  of: set("of de"),
-  beforeAgo: set("vor hace há"),
-  ago: set("ago fa geleden sedan siden назад atrás"),
-  this: set("this diese diesen dieser dieses diesem"),
-  weekend: set("weekend wochenende"),
-  quarter: set("quarter quartal quartals"),
+  lastBehind: set(
+    "dernier dernière pasado pasada scorso scorsa passado passada trecut trecută الماضي שעבר שעברה",
+  ),
+  of: set("of de av di van"),
+  beforeAgo: set("vor hace há acum"),
+  ago: set("ago fa geleden sedan siden назад atrás sitten ezelőtt önce temu тому"),
+  few: set(
+    "few einige quelques unos algunos qualche alcuni alguns några nogle noen несколько кілька kilka muutama néhány birkaç câteva",
+  ),
+  this: set(
+    "this diese diesen dieser dieses diesem cette ce cet esta este questa questo deze denna denne dette этой этом tällä ezen bu tym цього",
+  ),
+  weekend: set("weekend wochenende helg helgen viikonloppuna hétvégén выходных"),
+  quarter: set("quarter quartal quartals trimestre kwartaal kvartal квартале"),
   year: set("jahr year"),
+  /** Before the number of a day. */
+  dayNames: set("día dia"),
   dayParts: set("morning afternoon evening morgen früh vormittag mittag nachmittag abend"),
-  since: set("since seit ab"),
-  after: set("after nach"),
-  until: set("until till by bis"),
-  before: set("before vor"),
-  between: set("between zwischen from von"),
-  and: set("and und to bis until till"),
-  beforeTimes: set("in on at during of the im am an der dem den das des die zum"),
+  since: set("since seit ab depuis desde sinds sedan siden с od"),
+  after: set("after nach après después"),
+  until: set("until till by bis hasta até tot до"),
+  before: set("before vor avant antes före før перед"),
+  between: set("between zwischen from von entre tra mellan mellem mellom tussen между między"),
+  and: set("and und to bis until till et y e en och og и"),
+  beforeTimes: set(
+    "in on at during of the im am an der dem den das des die zum en nel nella nell em op på om в",
+  ),
   articles: set("the der dem den das des die"),
-  alsoWords: set("may march august mars mei maj julio"),
+  alsoWords: set(
+    "may march august mars mei maj maja mart julio jan feb mar apr jun jul aug sep sept oct okt nov dec dez ekim ocak",
+  ),
 } as const;
+
+/** What is said in English words: `i går` is "yesterday". */
+export const PHRASES: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    today: "aujourd hui,ce matin,i dag,i morse,i morges,esta mañana,hoje de manhã",
+    yesterday: "i går",
+    "day before yesterday": "avant hier,l altro ieri,antes de ayer,i förrgår,i forgårs,evvelsi gün",
+    few: "a few,ein paar,een paar",
+    "two weeks": "a fortnight,quinze jours",
+    weekend: "week end,fin de semana,fim de semana,fine settimana",
+    this: "den här",
+    "this year": "heuer,dit jaar,i år",
+    "last year": "i fjol,i fjor,tavaly",
+    "last spring": "i våras",
+    "last summer": "i somras,l été dernier",
+    "last autumn": "i höstas",
+    "last winter": "i vintras",
+    "in spring":
+      "au printemps,en primavera,in primavera,na primavera,in de lente,in het voorjaar,på våren,om våren,i vår,i foråret,om foråret,весной,навесні,wiosną,keväällä,tavasszal,ilkbaharda",
+    "in summer":
+      "en été,en verano,in estate,d estate,nell estate,no verão,in de zomer,på sommaren,sommaren,om sommeren,sommeren,i sommer,летом,влітку,latem,kesällä,nyáron,yazın",
+    "in autumn":
+      "en automne,en otoño,in autunno,no outono,in de herfst,på hösten,i høst,om høsten,i efteråret,осенью,восени,jesienią,syksyllä,ősszel,sonbaharda",
+    "in winter":
+      "en hiver,en invierno,in inverno,no inverno,på vintern,i vinter,om vinteren,зимой,взимку,zimą,talvella,télen,kışın",
+    "in march": "i mars,i marts",
+    "in may": "i maj",
+    monday: "segunda feira,ביום שני",
+    tuesday: "terça feira,ביום שלישי",
+    wednesday: "quarta feira,ביום רביעי",
+    thursday: "quinta feira,ביום חמישי",
+    friday: "sexta feira,п ятницю,ביום שישי",
+    sunday: "ביום ראשון",
+  }).flatMap(([english, phrases]) =>
+    phrases.split(",").map((phrase): [string, readonly string[]] => [phrase, english.split(" ")]),
+  ),
+);
+
+/** Yesterday in French, and "here" in German and Dutch: it counts beside a word of the first, or alone. */
+export const FRENCH_YESTERDAY = "hier";
+export const FRENCH: ReadonlySet<string> = set(
+  "je j ai que qu nous avons dit quoi quel quelle est elle",
+);
+
+const COUNT = "([\\d一二两三四五六七八九十]+)\\s?";
+const AGO = "\\s?(?:之?前|전)";
+
+/** Pieces of scripts without spaces, and what they are in English words. `$1` is a number, or a day of the week. */
+export const UNSPACED_PIECES: readonly (readonly [pattern: string, english: string])[] = [
+  [
+    "(?:上个?(?:周|星期|礼拜)|先週の?|지난\\s?주\\s?)([一二三四五六日天月火水木金土월화수목금토일])(?:曜日?|요일)?",
+    "last $1",
+  ],
+  ["上个?(?:周|星期|礼拜)|先週|지난\\s?주", "last week"],
+  ["这个?(?:周|星期)|本周|今週|이번\\s?주", "this week"],
+  ["上个?月|先月|지난\\s?달", "last month"],
+  ["这个月|本月|今月|이번\\s?달", "this month"],
+  ["去年|昨年|작년", "last year"],
+  ["今年|올해", "this year"],
+  ["今天|今日|오늘|วันนี้", "today"],
+  ["昨天|昨日|きのう|어제|เมื่อวาน", "yesterday"],
+  ["前天|一昨日|おととい|그저께|그제", "day before yesterday"],
+  [`${COUNT}(?:天|日|일)${AGO}`, "$1 days ago"],
+  [`${COUNT}(?:个?周|个星期|週間|주)${AGO}`, "$1 weeks ago"],
+  [`${COUNT}(?:个月|か月|ヶ月|개월)${AGO}`, "$1 months ago"],
+  [`${COUNT}(?:月|월)(?![前日\\d一二三四五六七八九十])`, "in $1"],
+];
+/** From Monday, as Chinese, Japanese and Korean write them. */
+export const UNSPACED_DAYS = ["一月월", "二火화", "三水수", "四木목", "五金금", "六土토", "日天일"];
+export const UNSPACED_DIGITS = "一二三四五六七八九十";

@@ -95,6 +95,11 @@ test("a word with a capital inside a sentence is a name", () => {
   expect([...names]).toEqual(["jo", "new", "york"]);
 });
 
+test("hyphens for the end of a line, which are not seen, part no word", () => {
+  const copied = readQuestion("Which po\u00adrt does sta\u00adging\u2060 use?");
+  expect(copied).toEqual(readQuestion("Which port does staging use?"));
+});
+
 test("the names are those that one pattern finds", () => {
   const pattern = /\p{Lu}(?<=[^\s.!?。！？]\s+["'“‘(]?\p{Lu})[\p{L}\p{N}\p{M}'’._-]*/gu;
   const telling = fc.constantFrom(

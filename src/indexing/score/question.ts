@@ -67,7 +67,11 @@ export function readQuestion(query: string, at?: string): Question {
   return last.question;
 }
 
-function read(query: string, at: string | undefined): Question {
+/** Characters that are not seen, and that a copied text may have inside its words: hyphens for the end of a line, joiners. */
+const UNSEEN = /[\u00ad\u2060\ufeff]/g;
+
+function read(asked: string, at: string | undefined): Question {
+  const query = asked.replace(UNSEEN, "");
   const clock = at === undefined ? undefined : readClock(at);
   const said = clock && timeInWords(query, clock);
   const timeWords = new Set(said ? askedWords(query, [said.start, said.end]) : []);
