@@ -92,7 +92,7 @@ test("any life comes back as the same bytes", async () => {
     }),
     { numRuns: trials(2, 60) },
   );
-}, 60_000);
+});
 
 test("an export has no text that was forgotten or deleted, and an import does not bring one back", async () => {
   const place = await newProject();

@@ -64,7 +64,7 @@ test("an address that cannot be reached is named, with what to check and where i
     // What is tried again says so meanwhile; a port that is never allowed is not tried again.
     expect(stderr.includes("Retrying (1 of 3)")).toBe(why !== "bad port");
   }
-}, 60_000);
+});
 
 test("`doctor` asks a server of this machine, and no other before --online", async () => {
   const project = await Project.open();
@@ -236,7 +236,7 @@ test("whatever a command says to type next has every flag that stood before it",
     }
   }
   expect(told.length).toBeGreaterThan(10);
-}, 60_000);
+});
 
 test("the system prompt has the folder and the day, and two sessions of a day begin alike", async () => {
   const provider = await providerForTest();

@@ -191,5 +191,4 @@ test.each([
     await again.close();
     expect(await filesWithTraces(place.data, TRACES)).toEqual([]);
   },
-  60_000,
 );

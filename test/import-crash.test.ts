@@ -39,7 +39,7 @@ test(
     expect((await stores.memory.verify()).problems).toEqual([]);
     await stores.close();
   },
-  30_000 + TRIALS * 5000,
+  60_000 + TRIALS * 5000,
 );
 
 function writeSession(folder: string, number: number): void {

@@ -40,7 +40,7 @@ beforeAll(async () => {
     serve(project, ["inspect", "--no-open", "--write"]),
     serve(project, ["serve", "--port", "0", "--inspect"]),
   ]);
-}, 60_000);
+});
 
 afterAll(() => {
   for (const child of children) child.kill("SIGKILL");

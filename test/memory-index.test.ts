@@ -328,7 +328,7 @@ describe.each(STORES)("the index on $name", ({ runs, open }) => {
         { numRuns: runs },
       );
     },
-    30_000 + 3000 * runs,
+    60_000 + 3000 * runs,
   );
 
   test("where a session goes on is what the last writer said, not what an earlier one did", async () => {

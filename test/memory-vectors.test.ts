@@ -497,7 +497,7 @@ test(
     expect(embedder.embedded.length).toBe(count - before);
     expect((await store.verify()).problems).toEqual([]);
   },
-  20_000 + TRIALS * 5000,
+  60_000 + TRIALS * 5000,
 );
 
 // Without an embedder the store keeps all of them, in test/memory-laws.test.ts.

@@ -71,7 +71,7 @@ describe.each(KINDS)("moving to and from %s stores", (_, open) => {
       ),
       { numRuns: trials(2, 100) },
     );
-  }, 60_000);
+  });
 
   test("moving again brings what was said, forgotten and deleted since", async () => {
     const from = await sqlite();

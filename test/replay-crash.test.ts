@@ -38,7 +38,7 @@ for (const [replays, count] of [
         await assertComplete(path, told);
       }
     },
-    30_000 + count * 10_000,
+    60_000 + count * 10_000,
   );
 }
 

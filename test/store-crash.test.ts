@@ -36,7 +36,7 @@ test(
       await assertComplete(path, acknowledged);
     }
   },
-  20_000 + TRIALS * 4000,
+  60_000 + TRIALS * 4000,
 );
 
 interface Writer {

@@ -209,7 +209,7 @@ test('with redact = "log" no file has one; the running session works with it, a 
   const asked = JSON.stringify(second.model.requests.at(-1));
   expect(asked).not.toContain(trace);
   expect(asked).toContain("[redacted ");
-}, 60_000);
+});
 
 // Short and frequent words would be found anywhere.
 const UNTRACEABLE = new Set([
@@ -264,7 +264,7 @@ test('no form of a credential reaches memory, knowledge, what is exported, or wi
       TRACES.map(({ trace }) => trace),
     ),
   ).toEqual([]);
-}, 60_000);
+});
 
 test("texts that look like credentials stay in memory as they are", async () => {
   const stores = sqliteStores({ path: ":memory:" });

@@ -117,5 +117,4 @@ test.each(Object.entries(ARCHIVES))(
       "export.zip",
     ]);
   },
-  60_000,
 );

@@ -20,7 +20,7 @@ describe.skipIf(skipped)(`the page of a server with users${skipped ? ` (${skippe
 
   beforeAll(async () => {
     browser = await launch();
-  }, 60_000);
+  });
 
   afterAll(() => browser?.close());
 
