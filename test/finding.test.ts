@@ -15,6 +15,7 @@ const FLOORS: Readonly<Record<Kind, number>> = {
   identifier: 97,
   time: 60,
   changed: 92,
+  defined: 60,
   nothing: 88,
 };
 

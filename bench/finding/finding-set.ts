@@ -12,6 +12,7 @@ export const KINDS = [
   "identifier",
   "time",
   "changed",
+  "defined",
   "nothing",
 ] as const;
 

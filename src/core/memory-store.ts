@@ -198,7 +198,7 @@ export interface ScoreExplanation {
 }
 
 export interface ScorePart {
-  /** Such as `word`, `speaker`, `date`, `neighbour`, `session`, `role`, `vector`, `same text`. */
+  /** Such as `word`, `speaker`, `date`, `neighbour`, `session`, `role`, `vector`, `same text`, `defined`. */
   readonly name: string;
   /** The word, the speaker or the field. */
   readonly of?: string;

@@ -21,6 +21,7 @@ import {
   findByMeaning,
   type SlotRow,
 } from "./vectors/search-vectors.ts";
+import { otherWays, withOtherWay } from "./words/definitions.ts";
 import { foldText } from "./words/fold-text.ts";
 import { editsAllowed, nearWords } from "./words/near-words.ts";
 import { stem, textKey } from "./words/words.ts";
@@ -46,7 +47,31 @@ export function* searchEntries(
   const asked = [query.query].flat().map((text) => text.toWellFormed());
   const texts = asked.filter((text) => text.trim() !== "");
   if (query.limit <= 0 || texts.length === 0) return [];
-  return yield* transaction("search", () => search(index, query, texts, embedded));
+  return yield* transaction("search", function* () {
+    // What has to be sure enough is no guess.
+    if (query.bestMatch !== undefined) return yield* search(index, query, texts, embedded);
+    const wider = { ...query, limit: Math.max(query.limit, TEACHERS_MIN) };
+    const hits = yield* search(index, wider, texts, embedded);
+    const found = yield* withDefinitions(index, wider, texts, hits);
+    return found.slice(0, query.limit);
+  });
+}
+
+/** Results that may define something, also when fewer are asked for. */
+const TEACHERS_MIN = 5;
+
+/** Asks again in the words that people defined in what was found. */
+function* withDefinitions(
+  index: OpenIndex,
+  query: MemoryQuery,
+  texts: readonly string[],
+  hits: readonly MemoryHit[],
+): Asking<readonly MemoryHit[]> {
+  let found = hits;
+  for (const { text, means } of otherWays(texts, hits)) {
+    found = withOtherWay(found, yield* search(index, query, [text], undefined), means);
+  }
+  return found.filter(({ score }) => score >= (query.minScore ?? 0));
 }
 
 function* search(

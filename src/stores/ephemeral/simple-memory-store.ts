@@ -15,6 +15,7 @@ import { utf8Bytes } from "../../core/tokens.ts";
 import { hasOnlyStopWords, readQuestion } from "../../indexing/score/question.ts";
 import { ODDS, reportedMatch, scoresOf } from "../../indexing/score/score.ts";
 import { isCommonWord } from "../../indexing/words/common-words.ts";
+import { otherWays, withOtherWay } from "../../indexing/words/definitions.ts";
 import { textKey } from "../../indexing/words/words.ts";
 import { redactEntries } from "../../secrets/redact-secrets.ts";
 
@@ -53,20 +54,32 @@ export class SimpleMemoryStore implements MemoryStore {
   }
 
   async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
-    const { limit, minScore = 0, neighbours = 0, explain = false } = query;
+    const { limit, neighbours = 0 } = query;
+    const texts = [query.query].flat().filter((one) => one.trim() !== "");
+    let hits = this.#find(query, texts);
+    // What has to be sure enough is no guess.
+    if (query.bestMatch === undefined) {
+      for (const { text, means } of otherWays(texts, hits)) {
+        hits = withOtherWay(hits, this.#find(query, [text]), means);
+      }
+    }
+    const first = hits
+      .filter(({ score }) => score >= (query.minScore ?? 0))
+      .slice(0, Math.max(0, limit));
+    return ifSureEnough(first, query).map((hit) => ({ ...hit, ...this.#around(hit, neighbours) }));
+  }
+
+  #find(query: MemoryQuery, texts: readonly string[]): readonly MemoryHit[] {
     const wanted = this.#all().filter(memoryFilter(query));
+    const asked = { passages: this.#entries.size, explain: query.explain ?? false };
     const best = new Map<string, MemoryHit>();
-    for (const text of [query.query].flat().filter((one) => one.trim() !== "")) {
-      for (const hit of found(wanted, text, { passages: this.#entries.size, explain })) {
+    for (const text of texts) {
+      for (const hit of found(wanted, text, asked)) {
         const { score } = best.get(hit.id) ?? hit;
         if (hit.score >= score) best.set(hit.id, hit);
       }
     }
-    const hits = [...best.values()]
-      .filter(({ score }) => score >= minScore)
-      .sort((one, other) => other.score - one.score)
-      .slice(0, Math.max(0, limit));
-    return ifSureEnough(hits, query).map((hit) => ({ ...hit, ...this.#around(hit, neighbours) }));
+    return [...best.values()].sort((one, other) => other.score - one.score);
   }
 
   async read(ids: readonly string[]): Promise<readonly MemoryEntry[]> {
