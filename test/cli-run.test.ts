@@ -373,6 +373,21 @@ test("a typo of a command is not sent to a model", async () => {
   expect(provider.requests).toHaveLength(0);
 });
 
+test("the name of a session behind `continue` is not sent to a model", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  await project.rkat(["run", "hi"]);
+  const listed = await project.json(["sessions", "list", "--json"]);
+  const [{ session_id }] = listed as [{ readonly session_id: string }];
+  for (const name of [session_id, "~1"]) {
+    const { code, stderr } = await project.rkat(["continue", name, "go on"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`hint: To go on in that session: \`rkat resume ${name} "…"\`.`);
+  }
+  expect(provider.requests).toHaveLength(1);
+  expect(await project.rkat(["continue", "last", "words"])).toMatchObject({ code: 0 });
+});
+
 test("a prompt that looks a bit like a command is a prompt", async () => {
   const provider = await providerForTest();
   const project = await Project.open({ provider });

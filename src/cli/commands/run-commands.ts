@@ -83,9 +83,10 @@ export function resumeCommands(program: Command, context: CliContext): void {
     .alias("c")
     .description("run a turn in the last session")
     .argument("[prompt...]", "the prompt (default: Continue.)");
-  addTurnFlags(next).action((words: string[], flags: TurnFlags) =>
-    resumeSession(context, next, "last", words, flags, "Continue."),
-  );
+  addTurnFlags(next).action((words: string[], flags: TurnFlags) => {
+    refuseSession(words);
+    return resumeSession(context, next, "last", words, flags, "Continue.");
+  });
 }
 
 function resumeSession(
@@ -120,6 +121,17 @@ function resumeSession(
     },
     { asking: ({ config }) => askingOf(terminal, flags, config) },
   );
+}
+
+const SESSION_NAME = /^(?:~\d{1,6}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/;
+
+/** `rkat continue` goes on in the last session. The name of another one must not be sent to a model as the prompt. */
+function refuseSession([first = ""]: readonly string[]): void {
+  if (!SESSION_NAME.test(first)) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `"${first}" names a session, and \`rkat continue\` goes on in the last one.`,
+    hint: `To go on in that session: \`rkat resume ${first} "…"\`.`,
+  });
 }
 
 /**
