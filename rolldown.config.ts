@@ -8,6 +8,7 @@ import { minifySync } from "rolldown/utils";
 
 const about = JSON.parse(readFileSync("package.json", "utf8")) as {
   readonly exports: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
 };
 
 /** Pure and small: bundled, so that they cost no installation. All else stays a dependency. */
@@ -102,6 +103,25 @@ const builtins: Plugin = {
     }),
 };
 
+/**
+ * What bundlers of programs that use rkat would stumble over. webpack leaves imports of optional packages to Node, and takes
+ * the address of a thread only as a text.
+ */
+const forBundlers: Plugin = {
+  name: "for-bundlers",
+  renderChunk: (code) =>
+    Object.keys(about.peerDependencies)
+      .reduce(
+        (text, name) =>
+          text.replaceAll(`import("${name}")`, `import(/* webpackIgnore: true */ "${name}")`),
+        code,
+      )
+      .replace(
+        /import\.meta\.url\.endsWith\("\.ts"\) \? "[^"]+-worker\.ts" : ("[^"]+-worker\.js")/g,
+        "$1",
+      ),
+};
+
 /** commander starts programs that are subcommands. We have none, and loading what starts them takes 3 ms. */
 const noSubprograms: Plugin = {
   name: "no-subprograms",
@@ -138,7 +158,7 @@ export default defineConfig({
   transform: { target: "node22" },
   experimental: { attachDebugInfo: "none" },
   external: (id) => /^[@a-z]/.test(id) && !INSIDE.includes(id),
-  plugins: [noSubprograms, smallPackages, builtins, licences],
+  plugins: [noSubprograms, smallPackages, builtins, forBundlers, licences],
   output: {
     dir: "dist",
     chunkFileNames: "[name]-[hash].js",

@@ -35,7 +35,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     baseUrl: "https://api.anthropic.com/v1",
     headers: (key) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
     load: async ({ name: _, ...settings }) =>
-      (await import("@ai-sdk/anthropic")).createAnthropic(settings),
+      (await import("@ai-sdk/anthropic").catch(missing)).createAnthropic(settings),
   },
   openai: {
     package: "@ai-sdk/openai",
@@ -43,7 +43,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     baseUrlVariable: "OPENAI_BASE_URL",
     baseUrl: "https://api.openai.com/v1",
     load: async ({ name: _, ...settings }) =>
-      (await import("@ai-sdk/openai")).createOpenAI(settings),
+      (await import("@ai-sdk/openai").catch(missing)).createOpenAI(settings),
   },
   google: {
     package: "@ai-sdk/google",
@@ -52,7 +52,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta",
     headers: (key) => ({ "x-goog-api-key": key }),
     load: async ({ name: _, ...settings }) =>
-      (await import("@ai-sdk/google")).createGoogleGenerativeAI(settings),
+      (await import("@ai-sdk/google").catch(missing)).createGoogleGenerativeAI(settings),
   },
   ollama: {
     ...openAiCompatible("OLLAMA_API_KEY"),
@@ -65,6 +65,11 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
   },
 };
 
+/** An import whose failure is handled is no error of esbuild and Bun, which look for each package of a program. */
+function missing(error: unknown): never {
+  throw error;
+}
+
 /** Any server with OpenAI's chat completions API. */
 export function openAiCompatible(keyVariable: string): Provider {
   return {
@@ -72,7 +77,7 @@ export function openAiCompatible(keyVariable: string): Provider {
     keyVariables: [keyVariable],
     keyOptional: true,
     load: async (settings) =>
-      (await import("@ai-sdk/openai-compatible")).createOpenAICompatible({
+      (await import("@ai-sdk/openai-compatible").catch(missing)).createOpenAICompatible({
         ...settings,
         // Without it streams have no token counts, and compaction would have to estimate.
         includeUsage: true,

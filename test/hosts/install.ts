@@ -12,6 +12,7 @@ const MODULES = join(LAB, "node_modules");
 
 install(LAB);
 install(join(LAB, "opencode"));
+install("test/hosts/bundlers");
 for (const folder of ["test/hosts", "bench/hosts"]) {
   const link = join(folder, "node_modules");
   if (!existsSync(link)) symlinkSync(join("..", "..", MODULES), link, "junction");

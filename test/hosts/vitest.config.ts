@@ -23,7 +23,7 @@ export default defineConfig(({ mode }) => ({
     ],
   },
   test: {
-    include: ["test/hosts/*.test.ts"],
+    include: ["test/hosts/*.test.ts", "test/hosts/bundlers/*.test.ts"],
     globalSetup: "./test/support/own-environment.ts",
     setupFiles: ["./test/support/clean-environment.ts", "./test/support/same-inputs.ts"],
     reporters: ["./test/support/run-reporter.ts", "./test/support/closing-line.ts"],

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { regexes, z } from "zod";
 import { TOOL_POLICIES } from "../approval.ts";
 import { AUTHORS } from "../event.ts";
 import { PARENT_RELATIONS, type SourceView } from "../session-source.ts";
@@ -11,7 +11,7 @@ export const labels = z.record(z.string().min(1).max(100), z.string().max(500));
 
 export const positive = z.int().positive();
 
-const DAY = z.regexes.date.source.replace(/^\^|\$$/g, "");
+const DAY = regexes.date.source.replace(/^\^|\$$/g, "");
 
 const HOUR = "(?:[01]\\d|2[0-3])";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { iso, z } from "zod";
 import type { Origin } from "../event.ts";
 import type { HeldInstruction } from "../kept-state.ts";
 import type { Message } from "../message.ts";
@@ -175,14 +175,14 @@ export type SessionCreated = Result<typeof sessionCreated>;
 
 const summaryFields = {
   sessionId: z.string(),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
+  createdAt: iso.datetime(),
+  updatedAt: iso.datetime(),
   model: z.string(),
   turns: count,
   messageCount: count,
   totalTokens: count,
   archived: z.boolean(),
-  deletedAt: z.iso.datetime().optional(),
+  deletedAt: iso.datetime().optional(),
   labels: z.record(z.string(), z.string()),
   user: z.string().optional(),
   source: sourceView,

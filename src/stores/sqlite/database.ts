@@ -178,9 +178,17 @@ export class DatabaseThread {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
     const detail = `The database thread of ${this.#path} failed (${cause.message}).`;
+    const hint = isGone(cause) ? { hint: NOT_BUNDLED } : {};
     for (const { reject } of this.#waiting.values()) {
-      reject(new SessionError("SESSION_STORE_ERROR", { detail, cause }));
+      reject(new SessionError("SESSION_STORE_ERROR", { detail, cause, ...hint }));
     }
     this.#waiting.clear();
   }
+}
+
+const NOT_BUNDLED =
+  "A bundler parted rkat from the file of its thread. Leave the package rkat out of your bundle: it is `external` there.";
+
+function isGone(cause: Error): boolean {
+  return "code" in cause && /MODULE_NOT_FOUND$/.test(String(cause.code));
 }
