@@ -11,8 +11,6 @@ import {
   PHRASES,
   SEASONS,
   UNITS,
-  UNSPACED_DAYS,
-  UNSPACED_DIGITS,
   UNSPACED_PIECES,
   WEEKDAYS,
   WORDS,
@@ -123,35 +121,13 @@ function unspacedTokens(text: string): Token[] {
   const { found, english } = first;
   const [piece, part = ""] = found;
   const place = { start: found.index, end: found.index + piece.length, hasPoint: false };
-  const words = english.replace(
-    "$1",
-    english === "last $1" ? dayName(part) : numberName(part, english),
-  );
-  return words.split(" ").map((word) => ({ word, ...place }));
+  return english
+    .replace("$1", part)
+    .split(" ")
+    .map((word) => ({ word, ...place }));
 }
 
 const UNSPACED_MAX = 2000;
-const ENGLISH_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split(" ");
-const ENGLISH_MONTHS =
-  "january february march april may june july august september october november december".split(
-    " ",
-  );
-
-function dayName(letter: string): string {
-  return ENGLISH_DAYS[UNSPACED_DAYS.findIndex((letters) => letters.includes(letter))] ?? "";
-}
-
-function numberName(written: string, english: string): string {
-  const digits = [...written].map((one) => UNSPACED_DIGITS.indexOf(one === "两" ? "二" : one) + 1);
-  const [tens = 0, ones = 0] = digits.length > 1 ? digits : [0, digits[0]];
-  const isTens = digits.length > 1;
-  const number = /^\d+$/.test(written)
-    ? Number(written)
-    : isTens
-      ? (tens === 10 ? 10 : 10 * tens) + (ones === 10 ? 0 : ones)
-      : ones;
-  return english === "in $1" ? (ENGLISH_MONTHS[number - 1] ?? "") : `${number}`;
-}
 
 interface Found {
   readonly spans: readonly Span[];

@@ -55,6 +55,7 @@ export const MONTHS: ReadonlyMap<string, number> = numberedInAll(
     "ocak,şubat,mart,nisan,mayıs,haziran,temmuz,ağustos,eylül,ekim,kasım,aralık",
     "ta da te de",
   ),
+  "1月 一月,2月 二月,3月 三月,4月 四月,5月 五月,6月 六月,7月 七月,8月 八月,9月 九月,10月 十月,11月 十一月,12月 十二月",
   "январем,февралем,мартом,апрелем,маем,июнем,июлем,августом,сентябрем,октябрем,ноябрем,декабрем",
 );
 
@@ -72,6 +73,7 @@ export const WEEKDAYS: ReadonlyMap<string, number> = numberedInAll(
   "hétfő hétfőn,kedd kedden,szerda szerdán,csütörtök csütörtökön,péntek pénteken,szombat szombaton,vasárnap",
   "pazartesi,salı,çarşamba,perşembe,cuma,cumartesi,pazar",
   inflected("maanantai,tiistai,keskiviikko,torstai,perjantai,lauantai,sunnuntai", "na"),
+  "一 月 월,二 火 화,三 水 수,四 木 목,五 金 금,六 土 토,日 天 일",
 );
 
 /** The months in which they begin. */
@@ -104,8 +106,8 @@ export const NUMBERS: ReadonlyMap<string, number> = numbered(
 
 /** In languages where they are other words as well: the Italian `due`. They count before a unit of time only. */
 export const OTHER_NUMBERS: ReadonlyMap<string, number> = numbered(
-  `un une una uno um uma één en ett et один одну yksi egy bir jeden o, deux dos due dois duas twee två to два две дві kaksi két kettő iki dwa dwie două, trois tres tre três drie три kolme három üç trzy trei,
-  quatre cuatro quattro quatro fyra fire четыре чотири neljä négy dört cztery patru, cinq cinco cinque vijf fem пять viisi öt beş pięć cinci`,
+  `un une una uno um uma één en ett et один одну yksi egy bir jeden o 一, deux dos due dois duas twee två to два две дві 二 两 kaksi két kettő iki dwa dwie două, trois tres tre três drie три 三 kolme három üç trzy trei,
+  quatre cuatro quattro quatro fyra fire четыре чотири 四 neljä négy dört cztery patru, cinq cinco cinque vijf fem пять 五 viisi öt beş pięć cinci,六,七,八,九,十`,
   1,
 );
 
@@ -115,60 +117,11 @@ export const ORDINALS: ReadonlyMap<string, number> = numbered(
 );
 
 /** Days before today. */
-export const DAY_WORDS: ReadonlyMap<string, number> = new Map([
-  ...[
-    "today",
-    "tonight",
-    "heute",
-    "сегодня",
-    "сьогодні",
-    "oggi",
-    "hoy",
-    "hoje",
-    "vandaag",
-    "idag",
-    "tänään",
-    "astăzi",
-    "azi",
-    "dzisiaj",
-    "dziś",
-    "bugün",
-    "היום",
-    "اليوم",
-    "stamattina",
-    "vanmorgen",
-  ].map((word): [string, number] => [word, 0]),
-  ...[
-    "yesterday",
-    "gestern",
-    "вчера",
-    "вчора",
-    "ieri",
-    "ayer",
-    "ontem",
-    "gisteren",
-    "igår",
-    "wczoraj",
-    "eilen",
-    "tegnap",
-    "dün",
-    "אתמול",
-    "أمس",
-  ].map((word): [string, number] => [word, 1]),
-  ...[
-    "vorgestern",
-    "позавчера",
-    "позавчора",
-    "anteayer",
-    "anteontem",
-    "eergisteren",
-    "przedwczoraj",
-    "toissapäivänä",
-    "tegnapelőtt",
-    "alaltăieri",
-    "שלשום",
-  ].map((word): [string, number] => [word, 2]),
-]);
+export const DAY_WORDS: ReadonlyMap<string, number> = numbered(
+  `today tonight heute сегодня сьогодні oggi hoy hoje vandaag idag tänään astăzi azi dzisiaj dziś bugün היום اليوم stamattina vanmorgen,
+  yesterday gestern вчера вчора ieri ayer ontem gisteren igår wczoraj eilen tegnap dün אתמול أمس,
+  vorgestern позавчера позавчора anteayer anteontem eergisteren przedwczoraj toissapäivänä tegnapelőtt alaltăieri שלשום`,
+);
 
 /** Which third of a month. */
 export const HALVES: ReadonlyMap<string, number> = numbered(
@@ -262,10 +215,10 @@ const AGO = "\\s?(?:之?前|전)";
 /** Pieces of scripts without spaces, and what they are in English words. `$1` is a number, or a day of the week. */
 export const UNSPACED_PIECES: readonly (readonly [pattern: string, english: string])[] = [
   [
-    "(?:上个?(?:周|星期|礼拜)|先週の?|지난\\s?주\\s?)([一二三四五六日天月火水木金土월화수목금토일])(?:曜日?|요일)?",
+    "(?:上个?(?:周|星期)|先週の?|지난\\s?주\\s?)([一二三四五六日天月火水木金土월화수목금토일])(?:曜日?|요일)?",
     "last $1",
   ],
-  ["上个?(?:周|星期|礼拜)|先週|지난\\s?주", "last week"],
+  ["上个?(?:周|星期)|先週|지난\\s?주", "last week"],
   ["这个?(?:周|星期)|本周|今週|이번\\s?주", "this week"],
   ["上个?月|先月|지난\\s?달", "last month"],
   ["这个月|本月|今月|이번\\s?달", "this month"],
@@ -277,8 +230,5 @@ export const UNSPACED_PIECES: readonly (readonly [pattern: string, english: stri
   [`${COUNT}(?:天|日|일)${AGO}`, "$1 days ago"],
   [`${COUNT}(?:个?周|个星期|週間|주)${AGO}`, "$1 weeks ago"],
   [`${COUNT}(?:个月|か月|ヶ月|개월)${AGO}`, "$1 months ago"],
-  [`${COUNT}(?:月|월)(?![前日\\d一二三四五六七八九十])`, "in $1"],
+  [`${COUNT}(?:月|월)(?![前日\\d一二三四五六七八九十])`, "in $1月"],
 ];
-/** From Monday, as Chinese, Japanese and Korean write them. */
-export const UNSPACED_DAYS = ["一月월", "二火화", "三水수", "四木목", "五金금", "六土토", "日天일"];
-export const UNSPACED_DIGITS = "一二三四五六七八九十";
