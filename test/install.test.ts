@@ -56,7 +56,7 @@ test("installing for Claude Code adds to its files, twice is once, and uninstall
   expect([read(".claude/settings.json"), read(".claude.json")]).toEqual(installed);
   await project.rkat(["uninstall", "claude-code"]);
   expect([read(".claude/settings.json"), read(".claude.json")]).toEqual([SETTINGS, OWN]);
-  expect(existsSync(at(".config/rkat/installed.json"))).toBe(false);
+  expect(existsSync(at(".config/rkat"))).toBe(false);
   const nothing = await project.rkat(["uninstall", "claude-code"]);
   expect(nothing.stdout).toBe("Nothing of rkat is installed for Claude Code.\n");
 });

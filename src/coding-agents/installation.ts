@@ -334,7 +334,9 @@ function readReceipts(env: Environment): Receipts {
 function writeReceipts(receipts: Receipts, env: Environment): void {
   const { folder, file } = receiptsFile(env);
   if (Object.keys(receipts).length === 0) {
-    if (lookAt(folder, file)) rmSync(file);
+    if (!lookAt(folder, file)) return;
+    rmSync(file);
+    removeEmptyFolders(folder, 1);
     return;
   }
   makeFolders(folder, 0o700);
