@@ -52,6 +52,7 @@ const QUESTIONS: readonly (readonly [row: string, operation: string, request: Re
   ],
 ];
 
+// Takes over two seconds: every operation is asked of every build.
 test("docs/capabilities.md says what each build answers; `npm run docs` writes it", async () => {
   const names = Object.keys(BUILDS);
   const answers = await Promise.all(

@@ -283,6 +283,7 @@ test.skipIf(!hasScript)("`rkat` alone prints the help", async () => {
   expect((await rkat.ends()).code).toBe(0);
 });
 
+// Takes over two seconds: an answer comes late enough to show that the chat waits for it.
 test.skipIf(!hasScript)(
   "with NO_COLOR there are no colours, and a dumb terminal is sent no control sequences at all",
   async () => {

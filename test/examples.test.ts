@@ -24,6 +24,7 @@ async function example(
   return stdout;
 }
 
+// Takes over two seconds: the example runs twice, each time as a process.
 test("an agent with one tool answers, and goes on with its session the next time", async () => {
   const call = { id: "c", name: "parcel_status", args: { number: 42 } };
   const server = await startProviderServer([

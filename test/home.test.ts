@@ -129,6 +129,7 @@ test.each(sampled(Object.entries(NO_HOMES), { of: 3, at: 0 }, "cases"))(
   },
 );
 
+// Takes over two seconds: it runs every command of the README.
 test.runIf(hasPostgres)("without a home they work on PostgreSQL", async () => {
   await everyCommandWorks(await projectOfReadme(await freshAddress()), without(""));
 });

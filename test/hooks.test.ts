@@ -206,6 +206,7 @@ test("no file outside of Claude Code's folder is read, and no link is followed",
   expect(found.stdout).toBe("");
 });
 
+// Takes over two seconds: hooks run beside each other, and the work that they leave behind has to end.
 test("the hook hands its work to another process and ends; many at once import once", async () => {
   const { project, home, input } = await claude(talk());
   const stop = claudeHooks(project.program).find(({ event }) => event === "Stop");

@@ -39,6 +39,7 @@ function counted(events: EventStore): { events: number } {
 }
 
 describe.each(KINDS)("a long session in %s", (kind) => {
+  // Takes over two seconds: it makes a session of 1 300 turns.
   test("is asked about what is in it without a read of its log", async () => {
     const stores = await storesOf(kind);
     const { sessionId, lastSeq } = await longSession(stores, TURNS);

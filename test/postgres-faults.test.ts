@@ -203,6 +203,7 @@ describe.skipIf(!hasPostgres)("sessions on PostgreSQL", NEEDS_POSTGRES, () => {
   });
 });
 
+// Takes over two seconds: that is how long a session waits for an answer here.
 test.skipIf(!hasPostgres)(
   "a network that swallows everything ends a turn with one sentence",
   NEEDS_POSTGRES,
@@ -212,12 +213,12 @@ test.skipIf(!hasPostgres)(
     const url = new URL(await postgresUrl());
     const proxy = await swallowingProxy(Number(url.port));
     url.port = String(proxy.port);
-    const pool = new pg.Pool({ connectionString: url.href, connectionTimeoutMillis: 500 });
+    const pool = new pg.Pool({ connectionString: url.href, connectionTimeoutMillis: 1500 });
     pool.on("error", () => {});
     const stores = postgresStores({
       pool,
       schema: await freshSchema(),
-      answerMs: 500,
+      answerMs: 1500,
       retryMs: 1000,
     });
     const service = createSessionService({ model: scriptedModel([]), stores });

@@ -72,6 +72,7 @@ describe.skipIf(!hasPostgres).each(Object.entries(SURFACES) as [keyof typeof PAR
         part: PARTS[name],
       }));
 
+    // Takes over two seconds: a surface is started beside the SDK, and both have the whole conversation.
     test("a conversation gives the same events as over the SDK on SQLite", () =>
       expectSameEvents(open, name === "cli" ? sdkWithProvider : undefined));
   },

@@ -52,6 +52,7 @@ test("every type in a public declaration is exported from its door, or from rkat
   expect([...new Set(missing)]).toEqual([]);
 });
 
+// Takes over two seconds: the compiler reads the declarations of rkat and of all that it depends on.
 test("every program of the docs fits the public types, which lack nothing that they name", async () => {
   const files = DOCS_PAGES.flatMap((page) =>
     blocksOf(page)

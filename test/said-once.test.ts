@@ -220,6 +220,7 @@ const PLAN = Object.entries(COMMANDS).flatMap(([name, more], at) =>
   ),
 );
 
+// Takes over two seconds: every command is run in front of a store that refuses.
 test.each(ORDERS)("each command says once why its store refuses: %s", async (order) => {
   const wrong: string[] = [];
   const work = [...PLAN];

@@ -35,6 +35,7 @@ test("the start of a session of Claude Code loads no schemas, no agent and no mo
   );
 });
 
+// Takes over two seconds: two processes start from the sources.
 test("what draws a chat is loaded for a chat on a terminal only", () => {
   for (const loaded of [rkat("chat"), rkat("--help")]) {
     expect(loaded).toContain("chat/chat-command.ts");

@@ -43,6 +43,7 @@ test("entries are the same ones, however many are made at a time and wherever on
   expect([...madeUpBatches(299, size, 100)].flat()).toEqual(all.slice(299));
 });
 
+// Takes over two seconds: it makes thousands of entries, and their questions.
 test("questions are about entries that are there, as many as are wanted", () => {
   for (const [size, count] of [
     [300, 20],

@@ -145,6 +145,7 @@ test("an export has none that a store kept", async () => {
   }
 });
 
+// Takes over two seconds: a turn for each kind of credential.
 test("a denied call with credentials teaches without them", async () => {
   const kinds = KINDS.filter(({ secret }) => !secret.includes("\n"));
   const { service, close } = open(
@@ -235,6 +236,7 @@ function traceIn(text: string, secret: string): string {
   return JSON.stringify(text.slice(Math.max(0, at - 5), at) + secret).slice(1, -1);
 }
 
+// Takes over two seconds: a turn for each form of each kind, and then every byte is looked at.
 test('no form of a credential reaches memory, knowledge, what is exported, or with redact = "log" any file', async () => {
   const folder = await temporaryFolder();
   let result = "";

@@ -210,6 +210,7 @@ async function requireWell(stores: Stores, ids: readonly string[], what: string)
   }
 }
 
+// Both take over two seconds: after each damage of a random row, every command reads the store.
 test("a row that rkat did not write ends nothing but the request, with a sentence (SQLite)", async () => {
   const folder = await temporaryFolder();
   const [good, bad] = ["good.db", "bad.db"].map((name) => join(folder, name)) as [string, string];

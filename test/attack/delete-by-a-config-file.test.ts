@@ -161,6 +161,7 @@ test.each(["sessions.keep_deleted_days = 0", "knowledge.max_corrections = 1"])(
 );
 
 describe.skipIf(!hasPostgres)("a store that projects share", NEEDS_POSTGRES, () => {
+  // Takes over two seconds: each setting that deletes is tried with a command.
   test("another project's file, trusted or not, removes nothing of what others keep there", async () => {
     const url = new URL(await postgresUrl());
     url.searchParams.set("schema", await freshSchema());

@@ -92,6 +92,7 @@ test("SIGTERM ends `rkat serve` although 20 readers stall and their turns run, a
   expect([0, null]).toContain(code);
 }, 120_000);
 
+// Takes over two seconds: a process is started, with readers that hold it back.
 test("SIGTERM ends `rkat mcp` over HTTP in the same way", async () => {
   const code = await isEndedBy(
     "SIGTERM",

@@ -22,6 +22,7 @@ import { temporaryFolder } from "../support/obey.ts";
 import { fork } from "../support/start-process.ts";
 import { trials } from "../support/trials.ts";
 
+// Takes over two seconds: four processes write the same files.
 test("whatever processes work at once, each file has each line once, whole and in order", async () => {
   const folder = await temporaryFolder();
   const children = Array.from({ length: trials(4, 8) }, () =>

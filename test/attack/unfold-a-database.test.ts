@@ -211,6 +211,7 @@ test.each(["project", "session", "message", "part"])(
   },
 );
 
+// Takes over two seconds: each database is made, and large when it is unfolded.
 test("a database in the body of POST /import is read within the same limits", async () => {
   const folder = await temporaryFolder();
   // Before there is a server: making one blocks this process for seconds, in which a server gives up idle connections.

@@ -43,7 +43,7 @@ describe.skipIf(skipped)(`the page of a server with users${skipped ? ` (${skippe
     await page.getByRole("heading", { level: 1, name }).waitFor();
   };
 
-  // It starts a server and PostgreSQL.
+  // Takes over two seconds: it starts a server and PostgreSQL, and a browser shows several users' pages.
   test("on PostgreSQL, a user sees what is theirs and nothing else, the owner what each user does, and a session grows while it is shown", async () => {
     const { service, ofAda, ofBob, url } = await served();
 

@@ -12,6 +12,7 @@ import { EVENTS, fill, HOSTILE, type Inspected, inspect, SECRET } from "./inspec
 const PRICES = `[prices."scripted"]\ninput = 3\noutput = 15\n`;
 
 /** Everything is asked of one page for people; a browser and a server are started once. */
+// Most take over two seconds: after each step a browser asks, and draws the page again.
 describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}`, () => {
   let browser: Browser;
   let reading: { readonly link: string; end(): void };

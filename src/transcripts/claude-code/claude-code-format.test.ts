@@ -367,6 +367,7 @@ test("a file that is cut anywhere is its complete lines", async () => {
   );
 });
 
+// Takes over two seconds: random transcripts of many lines.
 test("no bytes make it throw", async () => {
   const odd = fc.oneof(
     fc.json(),
