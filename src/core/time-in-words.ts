@@ -220,7 +220,8 @@ class TimeReader {
   }
 
   #isoDay(at: number): Found | undefined {
-    const [, year, month, day] = /^(\d{4})-(\d\d)(?:-(\d\d))?$/.exec(this.#word(at)) ?? [];
+    const iso = isoOf(this.#word(at));
+    const [, year, month, day] = /^(\d{4})-(\d\d)(?:-(\d\d))?$/.exec(iso) ?? [];
     if (year === undefined || Number(month) < 1 || Number(month) > 12) return undefined;
     const first = { year: Number(year), month: Number(month) - 1, day: Number(day ?? 1) };
     if (first.day < 1 || first.day > daysIn(first)) return undefined;
@@ -473,6 +474,15 @@ const YEAR = 365 * 24 * HOUR;
 function spanBetween(one: Span, other: Span): Span {
   const from = one.from >= other.to ? one.from - YEAR : one.from;
   return { from, to: other.to };
+}
+
+/** "14.11.2026" and "14/11/2026" as ISO 8601 has them. "03/04/2026" is two days, so it is none. */
+function isoOf(word: string): string {
+  const [, one = "", sign, other = "", year] = /^(\d\d)([./])(\d\d)\2(\d{4})$/.exec(word) ?? [];
+  if (sign === undefined) return word;
+  const isDayFirst = sign === "." || Number(one) > 12;
+  if (!isDayFirst && Number(other) <= 12) return word;
+  return isDayFirst ? `${year}-${other}-${one}` : `${year}-${one}-${other}`;
 }
 
 function daysIn({ year, month }: Day): number {
