@@ -25,6 +25,10 @@ const NOTES = {
   parser: "The function parseInvoiceTotals lives in billing/invoice_parser.ts.",
   kubernetes: "The Kubernetes cluster has three nodes in Frankfurt.",
   checksum: "The image has the checksum deadbeef41 and the version 2.14.3.",
+  release: "The gateway runs v7.31.4 since Monday.",
+  bey: "Anahtarı Yıldırım Bey'e verdim.",
+  plumber: "De loodgieter heet Kuijpers.",
+  key: "المفتاح الاحتياطي في المكتب.",
 } as const;
 
 /** Other entries, so that words have a rarity. */
@@ -96,6 +100,11 @@ const MISSPELLED: readonly (readonly [...Asked, meant: string | undefined])[] = 
   ["the checksum deadbee", "checksum", undefined],
   ["deadbeef4", "checksum", undefined],
   ["version 2.14", "checksum", undefined],
+  ["7.31", "release", undefined],
+  ["7.31.4", "release", undefined],
+  ["YILDIRIM", "bey", undefined],
+  ["Kuypers", "plumber", undefined],
+  ["مفتاح", "key", undefined],
   ["deadbeef42", undefined, undefined],
   ["HAZLENUT", undefined, undefined],
   ["4311", undefined, undefined],

@@ -12,6 +12,10 @@ test.each([
   ["cancelled", "canceled"],
   ["soehne", "sohne"],
   ["strasse", "straße"],
+  ["yildirim", "yıldırım"],
+  ["kuypers", "kuijpers"],
+  ["dijk", "dyk"],
+  ["2.14", "v2.14*"],
 ])("%s may be written %s", (word, other) => {
   expect(possibleSpellings(word)).toContain(other);
 });
@@ -24,4 +28,9 @@ test("a Hebrew word is looked up with other beginnings, and keeps three letters"
   expect(otherSpellings("למחסן").get("למחסן")).toContain("המחסן");
   expect(otherSpellings("המפתח").get("המפתח")).toContain("מפתח");
   expect(otherSpellings("שלי").get("שלי") ?? []).not.toContain("י");
+});
+
+test("an Arabic word is looked up with the article and without it", () => {
+  expect(otherSpellings("مفتاح").get("مفتاح")).toContain("المفتاح");
+  expect(otherSpellings("المفتاح").get("المفتاح")).toContain("مفتاح");
 });

@@ -17,7 +17,7 @@ export function otherSpellings(query: string): ReadonlyMap<string, readonly stri
     if (!SPECIAL.test(word)) continue;
     const own = foldText(word);
     const others = ARABIC.test(word)
-      ? withArabicForms(own)
+      ? [...new Set(withBeginnings(own, ARABIC_BEGINNINGS))].flatMap(withArabicForms)
       : HEBREW.test(word)
         ? withBeginnings(own, HEBREW_BEGINNINGS)
         : WAYS.map((letters) => foldText(replaced(word, letters)));
@@ -36,6 +36,9 @@ const SPECIAL = /[äöüßåøæœłđı\u0621-\u064a\u05d0-\u05ea]/u;
 
 /** Words that are written together with the next one: the, and, in, to, from, that, like. */
 const HEBREW_BEGINNINGS = ["", ..."הובלמשכ", "וה", "שה", "מה"];
+
+/** The article, alone and behind and, by, for. */
+const ARABIC_BEGINNINGS = ["", "ال", "وال", "بال", "لل"];
 
 /** A word with other beginnings in place of its own. At least three letters are left. */
 function withBeginnings(word: string, beginnings: readonly string[]): string[] {
@@ -102,11 +105,22 @@ const ATLANTIC: readonly (readonly [RegExp, string])[] = [
   [/(?<=e)ll(?=(?:ed|ing|er|ers)$)/, "l"],
 ];
 
-/** How a word that the store does not know may be written there: `soehne` as `sohne`, `strasse` as `straße`. */
+/**
+ * How a word that the store does not know may be written there: `soehne` as `sohne`, `strasse` as `straße`, `yildirim` as
+ * `yıldırım`, `kuypers` as `kuijpers`, `2.14` as `v2.14.3`.
+ */
 export function possibleSpellings(word: string): readonly string[] {
+  if (VERSION.test(word)) return [`v${word}*`];
   if (word.length < 4 || word.length > 40 || !/^[a-z]+$/.test(word)) return [];
   const umlauts = word.replace(/([aou])e/g, "$1");
   const others = [umlauts, word.replace(/ss/g, "ß"), umlauts.replace(/ss/g, "ß")];
   for (const [here, there] of ATLANTIC) others.push(word.replace(here, there));
-  return [...new Set([...others, word.replace(/aa/g, "a")])].filter((other) => other !== word);
+  const more = [/aa/g, /i(?!j)/g, /y/g, /ij/g].map((here, at) =>
+    word.replace(here, MORE[at] ?? ""),
+  );
+  return [...new Set([...others, ...more])].filter((other) => other !== word);
 }
+
+/** For two a, an i of Turkish without its dot, and the two ways of Dutch. */
+const MORE = ["a", "ı", "ij", "y"];
+const VERSION = /^\d+\.\d[\d.]*$/;
