@@ -6,7 +6,7 @@ import { contextWindowOf, familyOf } from "../models/model-family.ts";
 import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
 import { toPrompt } from "../models/to-prompt.ts";
 import type { ApplyOptions, HistoryWindow } from "../window/history-window.ts";
-import { AI_SDK_ROLES, isOnlySent } from "./ai-sdk-view.ts";
+import { AI_SDK_ROLES, isOnlySent, readableBy } from "./ai-sdk-view.ts";
 import { ANSWERS_TOKENS, alternating } from "./host-messages.ts";
 
 export interface WindowOptions extends HistoryCompaction {
@@ -25,11 +25,14 @@ export interface WindowOptions extends HistoryCompaction {
 export async function sentOf(
   window: HistoryWindow<AiSdkMessage>,
   prompt: readonly AiSdkMessage[],
-  { otherTokens = 0, ...options }: ApplyOptions,
+  { otherTokens = 0, provider, ...options }: ApplyOptions & { readonly provider?: string },
 ): Promise<readonly AiSdkMessage[]> {
   const start = prompt.findIndex(({ role }) => role !== "system");
   const system = start < 0 ? prompt : prompt.slice(0, start);
-  const history = prompt.slice(system.length).filter((message) => !isOnlySent(message));
+  const history = prompt.slice(system.length).flatMap((message) => {
+    const own = isOnlySent(message) ? undefined : readableBy(provider, message);
+    return own ?? [];
+  });
   const { messages } = await window.apply(history, {
     ...options,
     otherTokens: otherTokens + estimateTokens(fromModelMessages(system)) + ANSWERS_TOKENS,
@@ -57,6 +60,7 @@ export function modelOptions(
   },
 ) {
   const own = isModel(model) ? model : undefined;
+  const provider = own?.provider;
   const id = own ? `${own.provider.split(".")[0]}/${own.modelId}` : String(model);
   const size = contextWindow ?? contextWindowOf(id);
   if (summarize === undefined && !own) {
@@ -67,6 +71,7 @@ export function modelOptions(
   }
   return {
     ...(size === undefined ? {} : { contextWindow: size }),
+    ...(provider === undefined ? {} : { provider }),
     summarize: summarize ?? summaryOf(own as Model),
   };
 }

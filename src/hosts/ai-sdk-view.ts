@@ -1,3 +1,4 @@
+import { familyOf } from "../models/model-family.ts";
 import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
 import type { MessageView, ViewedMessage } from "../window/message-view.ts";
 import { ANSWER, type HostRoles, isProviderCompaction, opaqueTokensOf } from "./host-messages.ts";
@@ -5,6 +6,7 @@ import { ANSWER, type HostRoles, isProviderCompaction, opaqueTokensOf } from "./
 /** The fields of a part that are looked at here. */
 interface Part {
   readonly type: string;
+  readonly kind?: string;
   readonly toolCallId?: string;
   readonly providerExecuted?: boolean;
   readonly output?: {
@@ -52,6 +54,36 @@ export const AI_SDK_ROLES: HostRoles<AiSdkMessage> = {
 export function isOnlySent(message: AiSdkMessage): boolean {
   const { providerOptions } = message as Partial<typeof SENT_ANSWER>;
   return providerOptions?.rkat?.onlySent === true;
+}
+
+/** Providers whose own items no other of them reads. */
+const APART: ReadonlySet<string> = new Set(["anthropic", "gemini", "open_ai"]);
+
+/** Messages without what another provider put in the place of earlier ones; `undefined`: nothing is left of it. */
+const withoutOthers = new WeakMap<AiSdkMessage, AiSdkMessage | undefined>();
+
+/**
+ * A message as a provider reads it. After a change of provider, an item of the former one stands for nothing any more:
+ * the history is compacted from what the host offers, as if the item had never come.
+ */
+export function readableBy(
+  provider: string | undefined,
+  message: AiSdkMessage,
+): AiSdkMessage | undefined {
+  if (message.role !== "assistant" || provider === undefined) return message;
+  const family = familyOf(provider).metaProvider;
+  const parts = partsOf(message);
+  const isOthers = ({ type, kind = "" }: Part) =>
+    type === "custom" &&
+    isProviderCompaction({ kind }) &&
+    APART.has(familyOf(kind).metaProvider) &&
+    familyOf(kind).metaProvider !== family;
+  if (!APART.has(family) || !parts.some(isOthers)) return message;
+  if (!withoutOthers.has(message)) {
+    const content = parts.filter((part) => !isOthers(part));
+    withoutOthers.set(message, content.length > 0 ? { ...message, content } : undefined);
+  }
+  return withoutOthers.get(message);
 }
 
 function textOf(content: AiSdkMessage["content"]): string {

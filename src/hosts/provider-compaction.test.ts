@@ -1,6 +1,10 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
+import { trials } from "../../test/support/trials.ts";
+import { SUMMARY_PREFIX } from "../core/message.ts";
 import { createHistoryWindow } from "../window/create-history-window.ts";
 import type { MessageView } from "../window/message-view.ts";
+import { prepareStepWith } from "./ai-sdk-prepare-step.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
 import { langChainView } from "./langchain-messages.ts";
 import { itemView } from "./openai-items.ts";
@@ -45,6 +49,39 @@ test("AI SDK: what OpenAI or Anthropic put in the place of earlier messages neve
   }
 });
 
+test("AI SDK: another provider is sent the history that the item of the former one stood for", async () => {
+  const item = {
+    role: "assistant",
+    content: [
+      { type: "custom", kind: "openai.compaction", providerOptions: { openai: { itemId: "cmp" } } },
+    ],
+  } as never;
+  const [first = [], ...others] = Array.from({ length: 40 }, (_, index) => aiSdkTurn(index));
+  const messages = [...first, item, ...others.flat()] as never;
+  const asked: string[] = [];
+  const prepareStep = prepareStepWith({
+    contextWindow: 8_000,
+    chatId: () => "chat",
+    summarize: async (request) => {
+      asked.push(JSON.stringify(request.messages));
+      return "They talked about words.";
+    },
+  });
+  const modelOf = (provider: string) => ({
+    provider,
+    modelId: "m",
+    doGenerate: async () => ({ content: [] }),
+  });
+  const send = async (provider: string) =>
+    (await prepareStep({ messages, steps: [], model: modelOf(provider) })).messages;
+  expect(await send("openai.responses")).toContain(item);
+  expect(await send("azure.responses")).toContain(item);
+  expect(await send("anthropic.messages")).not.toContain(item);
+  expect(asked.at(-1)).toContain("Question 0:");
+  expect(await send("openai.responses")).toContain(item);
+  expect(asked).toHaveLength(2);
+});
+
 test("OpenAI Agents: an item of the type compaction never leaves", async () => {
   const item = { type: "compaction", encrypted_content: "opaque" } as never;
   const turn = (index: number) =>
@@ -71,4 +108,98 @@ test("LangChain: a block of the type compaction never leaves", async () => {
       { type: "ai", content: `Answer ${index}: ${WORDS}` },
     ] as never;
   expect(await stays(langChainView, item, turn)).toBe(true);
+});
+
+type Step = "talk" | "reason" | "search" | "compact";
+
+const steps = fc.array(
+  fc.constantFrom<Step>("talk", "talk", "talk", "reason", "search", "compact"),
+  {
+    minLength: 20,
+    maxLength: 60,
+  },
+);
+
+/** The items of a turn of the OpenAI Agents SDK. Only OpenAI reads the encrypted ones, and the results of its own search. */
+function itemsOf(step: Step, index: number): readonly Readonly<Record<string, unknown>>[] {
+  const callId = `call-${index}`;
+  const user = { type: "message", role: "user", content: `Question ${index}: ${WORDS}` };
+  const text = { type: "output_text", text: `Answer ${index}: ${WORDS}` };
+  const answer = { type: "message", role: "assistant", status: "completed", content: [text] };
+  const reasoning = {
+    type: "reasoning",
+    id: `rs-${index}`,
+    content: [],
+    encrypted_content: `opaque ${index}`,
+  };
+  switch (step) {
+    case "talk":
+      return [user, answer];
+    case "reason":
+      return [
+        user,
+        reasoning,
+        { type: "function_call", callId, name: "read", arguments: "{}" },
+        {
+          type: "function_call_result",
+          callId,
+          name: "read",
+          output: { type: "text", text: WORDS.repeat(3) },
+        },
+        answer,
+      ];
+    case "search":
+      return [
+        user,
+        reasoning,
+        { type: "hosted_tool_call", id: `ws-${index}`, name: "web_search", output: WORDS },
+        answer,
+      ];
+    case "compact":
+      return [
+        { type: "compaction", id: `cmp-${index}`, encrypted_content: `opaque ${index}` },
+        user,
+        answer,
+      ];
+  }
+}
+
+test("in random histories nothing that only a provider reads is dropped alone, changed, or parted from what it needs", async () => {
+  let summaries = 0;
+  const scenario = fc.record({ steps, copies: fc.boolean(), adopts: fc.boolean() });
+  const property = fc.asyncProperty(scenario, async ({ steps, copies, adopts }) => {
+    const window = createHistoryWindow<object>({
+      view: itemView as MessageView<object>,
+      contextWindow: 6_000,
+      summarize: async () => {
+        summaries += 1;
+        return "They talked about words.";
+      },
+    });
+    const whole = steps.map(itemsOf);
+    const all = whole.flat();
+    const next = new Map(
+      all.map((item, at) => [JSON.stringify(item), JSON.stringify(all[at + 1])]),
+    );
+    const compacted: string[] = [];
+    let history: readonly object[] = [];
+    for (const items of whole) {
+      history = [...history, ...items];
+      compacted.push(
+        ...items.filter(({ type }) => type === "compaction").map((item) => JSON.stringify(item)),
+      );
+      const { messages } = await window.apply(copies ? structuredClone(history) : history);
+      const sent = messages.map((item) => JSON.stringify(item));
+      expect(sent.filter((item) => compacted.includes(item))).toEqual(compacted);
+      for (const [at, item] of sent.entries()) {
+        if (item.includes(JSON.stringify(SUMMARY_PREFIX).slice(1, -1))) continue;
+        if (item.includes("function_call_result")) expect(sent[at - 1]).toContain("function_call");
+        else expect(next.has(item)).toBe(true);
+        if (item.includes('"reasoning"')) expect(sent[at + 1]).toBe(next.get(item));
+      }
+      if (adopts) history = messages;
+    }
+  });
+  await fc.assert(property, { numRuns: trials(10, 2_000) });
+  expect(summaries).toBeGreaterThan(10);
 });
