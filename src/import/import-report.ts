@@ -40,7 +40,7 @@ export class ImportTally {
   isNoTranscript(file: string, looks: string): void {
     this.#noTranscripts += 1;
     if (this.#noTranscripts <= NAMED_MAX)
-      this.#unnamed.push({ file, reason: `its format is not known. ${looks.replace(/\.$/, "")}` });
+      this.#unnamed.push({ file, reason: `its format is not known. ${looks}` });
   }
 
   /** Names the files of a folder that are of no format that is known. */
