@@ -35,7 +35,7 @@ const SENTENCE_MAX = 300;
  * What a file, a tool or a model says defines nothing. Nothing is kept: a text that is forgotten is no longer found.
  */
 export function otherWays(texts: readonly string[], found: readonly Said[]): readonly OtherWay[] {
-  const teachers = found.filter((said) => MAY_DEFINE.test(said.content) && isOwnWords(said));
+  const teachers = found.filter((said) => isOwnWords(said) && MAY_DEFINE.test(said.content));
   if (teachers.length === 0) return [];
   const ways = new Map<string, OtherWay>();
   for (const { short, long } of teachers.flatMap(({ content }) => definitionsIn(content))) {
@@ -87,6 +87,7 @@ function isOwnWords({ role, speaker, kind }: Said): boolean {
 function definitionsIn(content: string): readonly Definition[] {
   const sentences = content.slice(0, READ_MAX).split(/(?<=[.!?;])(?=\s)|\n/);
   return sentences.flatMap((sentence) => {
+    if (!MAY_DEFINE.test(sentence)) return [];
     const plain = sentence.trim();
     if (plain.length > SENTENCE_MAX || plain.endsWith("?") || CODE.test(plain)) return [];
     const said = plain.replace(/[.!;]$/, "");
@@ -199,7 +200,7 @@ function byName(said: string): Definition | undefined {
 const IS_WORDS = ["is", "ist", "est", "es", "è", "é", "är", "er"];
 const IS: ReadonlySet<string> = new Set(IS_WORDS);
 
-/** What most texts lack, which are then not read further. */
+/** What most sentences lack, which are then not read further. */
 const MAY_DEFINE = new RegExp(
   ` \\(|${CUES.join("|")}| (?:${IS_WORDS.join("|")}) [^\\s.-]{1,30}[.-][^\\s]`,
   "u",
