@@ -20,7 +20,7 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
   "A failed summary leaves the history as it is while it fits the window.": [
     "a failing summariser leaves the history as it is while it fits, and is not asked at each step",
   ],
-  "`read` depends on nothing but the message, and changes nothing. It is called once per object.": [
+  "`read` depends on nothing but the message, and changes nothing.": [
     "a host that offers its whole history again pays for one summary",
     "the messages that stay are the host's own objects",
   ],

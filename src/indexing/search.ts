@@ -47,32 +47,22 @@ export function* searchEntries(
   const asked = [query.query].flat().map((text) => text.toWellFormed());
   const texts = asked.filter((text) => text.trim() !== "");
   if (query.limit <= 0 || texts.length === 0) return [];
-  return yield* transaction("search", function* () {
-    // What has to be sure enough is no guess.
-    if (query.bestMatch !== undefined) return yield* search(index, query, texts, embedded);
-    const wider = { ...query, limit: Math.max(query.limit, TEACHERS_MIN) };
-    const hits = yield* search(index, wider, texts, embedded);
-    const found = yield* withDefinitions(index, wider, texts, hits);
-    return found.slice(0, query.limit);
-  });
+  // What has to be sure enough is no guess.
+  const limit = query.bestMatch === undefined ? Math.max(query.limit, TEACHERS_MIN) : query.limit;
+  const wider = { ...query, limit };
+  const hits = yield* transaction("search", () => search(index, wider, texts, embedded));
+  if (query.bestMatch !== undefined) return hits;
+  let found = hits;
+  for (const { text, means } of otherWays(texts, hits)) {
+    const others = yield* transaction("search", () => search(index, wider, [text], undefined));
+    found = withOtherWay(found, others, means);
+  }
+  if (found !== hits) found = found.filter(({ score }) => score >= (query.minScore ?? 0));
+  return found.length > query.limit ? found.slice(0, query.limit) : found;
 }
 
 /** Results that may define something, also when fewer are asked for. */
 const TEACHERS_MIN = 5;
-
-/** Asks again in the words that people defined in what was found. */
-function* withDefinitions(
-  index: OpenIndex,
-  query: MemoryQuery,
-  texts: readonly string[],
-  hits: readonly MemoryHit[],
-): Asking<readonly MemoryHit[]> {
-  let found = hits;
-  for (const { text, means } of otherWays(texts, hits)) {
-    found = withOtherWay(found, yield* search(index, query, [text], undefined), means);
-  }
-  return found.filter(({ score }) => score >= (query.minScore ?? 0));
-}
 
 function* search(
   index: OpenIndex,

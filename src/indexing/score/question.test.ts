@@ -61,7 +61,7 @@ describe("a question", () => {
     ["Söhne", ["soehn"]],
     ["die Straße", ["strass"]],
     ["København", ["kobenhavn", "koebenhavn"]],
-    ["فواتير أحمد", ["احمد", "إحمد", "آحمد"]],
+    ["أحمد", "احمد إحمد آحمد الاحمد الأحمد الإحمد الآحمد والأحمد بالأحمد للأحمد".split(" ")],
     ["Zoë at the café", []],
   ])("is asked in the other spellings of its letters too: %s", (query, expected) => {
     expect([...readQuestion(query).otherForms.values()].flat()).toEqual(expected);
