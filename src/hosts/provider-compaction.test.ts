@@ -164,7 +164,12 @@ function itemsOf(step: Step, index: number): readonly Readonly<Record<string, un
   }
 }
 
-test("in random histories nothing that only a provider reads is dropped alone, changed, or parted from what it needs", async () => {
+/** In the long form, two thousand histories take minutes. */
+const CAMPAIGN_MS = 900_000;
+
+test("in random histories nothing that only a provider reads is dropped alone, changed, or parted from what it needs", {
+  timeout: CAMPAIGN_MS,
+}, async () => {
   let summaries = 0;
   const scenario = fc.record({ steps, copies: fc.boolean(), adopts: fc.boolean() });
   const property = fc.asyncProperty(scenario, async ({ steps, copies, adopts }) => {
