@@ -141,6 +141,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "mcp remove": ["rkat mcp remove tickets"],
   "mcp list": ["rkat mcp list", "rkat mcp list --json"],
   "mcp allow": ["rkat mcp allow tickets"],
+  embeddings: ["rkat embeddings install ~/models/potion-base-8M"],
   "embeddings install": [
     "rkat embeddings install ~/models/potion-base-8M",
     "rkat embeddings install minishlab/potion-base-8M",

@@ -198,7 +198,9 @@ function candidatesFor(
         : [],
     root: isUnknown && isWord && isForeign ? sameRoot(form, others, languages.length > 0) : [],
     near: isUnknown && !inCapitals ? nearIn(store, form) : [],
-    spellings: isUnknown ? [...possibleSpellings(word).map(formOf), ...joined(store, form)] : [],
+    spellings: isUnknown
+      ? [...possibleSpellings(word).map(formOf), ...joined(store, form)].filter(store.mayHave)
+      : [],
     beginning: isUnknown && BEGINNING.test(word) ? `${word}*` : undefined,
     isEnglish: question.isEnglish,
   };
@@ -289,6 +291,10 @@ class StoreWords {
   listsOf(letter: string): readonly string[] {
     return this.#lists.get(letter) ?? [];
   }
+
+  /** Whether the store may have a word: words of letters that were not read are not known. */
+  readonly mayHave = (word: string): boolean =>
+    !this.#lists.has(word.slice(0, 1)) || this.beginningWith(word).has(word);
 
   /** Words that begin so, each once, at most `BEGINNING_MAX` of a segment. */
   beginningWith(beginning: string): Set<string> {

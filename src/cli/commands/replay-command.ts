@@ -168,7 +168,9 @@ async function storedRecording(
     const { id: name, messages } = await sourceOfStored(id, context, command);
     const recorded = messages.map(({ message, origin }) => ({ message, ...given({ origin }) }));
     return { name, messages: recorded };
-  } catch {
+  } catch (error) {
+    // Several sessions begin with it.
+    if (SessionError.is(error) && error.code === "INVALID_PARAMS") throw error;
     // Then it is the name of a file, and the error about that file is the one to show.
     return undefined;
   }
