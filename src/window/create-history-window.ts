@@ -391,7 +391,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
 }
 
 /** The part of the usual threshold that the history has beside instructions and tools, however large these are. */
-const HISTORY_SHARE = 1 / 4;
+const HISTORY_SHARE = 1 / 8;
 
 /** The threshold when none is configured: above the usual one where instructions and tools take most of that. */
 function thresholdBeside(otherTokens: number, contextWindow: number | undefined): number {
