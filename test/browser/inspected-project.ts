@@ -93,6 +93,8 @@ export async function fill(project: Project): Promise<Inspected> {
       { role: "assistant", content: "x".repeat(5_000_000) },
     ],
   });
+  // No other session has it, so one forgets it alone.
+  await say(service, ["The kiosk sells stamps."]);
   for (const content of ["Always use npm.", "Never use npm.", "Write short commits."]) {
     await service.addKnowledge({ content });
   }
