@@ -84,7 +84,10 @@ describe.skipIf(!hasPostgres).each(PREPARED_STATEMENTS)(
       return stores;
     }, PARTS.pooler);
 
-    test("processes that share a session lose nothing, and write nothing twice", async () => {
+    // On one core, the processes take a minute to start and to say what they have to.
+    test("processes that share a session lose nothing, and write nothing twice", {
+      timeout: 180_000,
+    }, async () => {
       const crowd = await ConversingCrowd.start({
         url: await postgresUrl(),
         writersUrl: await pooler(),
