@@ -176,7 +176,7 @@ export async function examineEmbedder(
   }
 }
 
-/** What the embedder brings: its size, what a search does with it, and how many entries it still lacks. */
+/** The embedder as doctor shows it: its size, what a search does with it, and how many entries it still lacks. */
 async function meaningOf(embedder: Embedder, workspace: Workspace): Promise<string> {
   const { dimensions, trained } = embedder;
   const about = "about" in embedder ? `${embedder.about}, ` : "";

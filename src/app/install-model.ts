@@ -113,7 +113,7 @@ async function tryModel(found: FoundModel): Promise<void> {
 
 const TRIAL_MS = 120_000;
 
-/** What is copied beside the model and its tokenizer, where it is there. */
+/** Files that are copied beside the model and its tokenizer, where they are there. */
 const SMALL_FILES = [
   "config.json",
   "tokenizer_config.json",

@@ -166,7 +166,7 @@ export const WORDS = {
   ),
 } as const;
 
-/** What is said in English words: `i går` is "yesterday". */
+/** Phrases of other languages in English words: `i går` is "yesterday". */
 export const PHRASES: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     today: "aujourd hui,ce matin,i dag,i morse,i morges,esta mañana,hoje de manhã",

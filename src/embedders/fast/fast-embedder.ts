@@ -61,7 +61,7 @@ export class FastEmbedder implements Embedder {
     this.id = `fast/${installedName(this.#model.folder) ?? model}/${this.dimensions}`;
   }
 
-  /** What the model is, for people. */
+  /** The kind of the model, for people. */
   get about(): string {
     const model = this.#model;
     const { size } = statSync("tableFile" in model ? model.tableFile : model.onnxFile);

@@ -148,7 +148,7 @@ function upperHalfOf(bits: number): number {
 /** A text is cut at so many tokens, as model2vec does. */
 const TOKENS_MAX = 512;
 
-/** What a `tokenizer.json` says beyond the list of tokens. */
+/** The fields of a `tokenizer.json` that are read beside the list of tokens. */
 export interface TokenizerFile {
   readonly model?: { readonly unk_token?: unknown } | null;
   readonly truncation?: { readonly max_length?: unknown } | null;

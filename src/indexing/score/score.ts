@@ -115,7 +115,7 @@ interface Odds {
   readonly match: number;
   /** With how far it is behind the best one. */
   readonly behind: number;
-  /** Of the best one, and with how far it leads. */
+  /** The best one has `best` more, and `lead` with how far it leads. */
   readonly best: number;
   readonly lead: number;
   readonly words: number;
