@@ -1,8 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { z } from "zod";
+import type { ModelRequest } from "../src/core/language-model.ts";
+import { createSessionService, defineTool, type Tool } from "../src/index.ts";
 import { openServerTools, toolName } from "../src/surfaces/mcp/server-tools.ts";
-import type { ScriptedReply } from "../src/testing.ts";
+import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
 import { mcpServerProgram } from "./support/mcp-server-program.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { Project } from "./support/rkat-process.ts";
@@ -22,7 +25,8 @@ async function opened(args: readonly string[] = [], more: object = {}) {
 }
 
 test("a server's tools have names of their own, ask before each call, and are known to the model", async () => {
-  const { tools, problems, close } = await opened();
+  const { tools: now, problems, close } = await opened();
+  const tools = now();
   try {
     const names = tools.map(({ definition }) => definition.name);
     expect(names).toHaveLength(new Set(names).size);
@@ -56,7 +60,7 @@ test("two tools of one server never get one name, also when they differ in what 
 test("a long result keeps both ends, and a server that dies in a call is started again by the next one", async () => {
   const { tools, close } = await opened();
   const call = (name: string, signal = new AbortController().signal) =>
-    tools
+    tools()
       .find(({ definition }) => definition.name === `mcp__it__${name}`)
       ?.execute({ text: "again" }, { ...context(), signal });
   try {
@@ -78,6 +82,84 @@ test("a long result keeps both ends, and a server that dies in a call is started
   }
 });
 
+test("a server is refused by a sentence what only its client could do", async () => {
+  const { tools, close } = await opened();
+  const ask = tools().find(({ definition }) => definition.name === "mcp__it__ask");
+  const told = async (text: string) => {
+    const output = await ask?.execute({ text }, context());
+    return typeof output === "object" ? JSON.parse(output.content) : output;
+  };
+  try {
+    expect(await told("sampling/createMessage")).toEqual({
+      code: -32601,
+      message: "rkat lets no MCP server use its model.",
+    });
+    expect((await told("elicitation/create")).message).toMatch(/asks its user nothing/);
+    expect((await told("roots/list")).message).toMatch(/tells MCP servers of no folders/);
+    expect((await told("made/up")).message).toBe("rkat does not know made/up.");
+  } finally {
+    await close();
+  }
+});
+
+test("a tool that a server gets or loses is there, or gone, in the next request of a running turn, asks before each call, and takes no other's name", async () => {
+  const { tools, close } = await opened();
+  const grow = (text: string) => use("mcp__it__grow", { text });
+  const shrink = (text: string) => use("mcp__it__shrink", { text });
+  const replies = [
+    grow("later"),
+    use("mcp__it__later", {}),
+    shrink("later"),
+    use("mcp__it__later", {}),
+    grow("a.b"),
+    "done",
+  ];
+  const requests: ModelRequest[] = [];
+  const model = scriptedModel((request, call) => {
+    requests.push(request);
+    return replies[call] ?? "ok";
+  });
+  const shadow = defineTool({
+    name: "datetime",
+    description: "Takes its place.",
+    input: z.object({}),
+    execute: () => "never",
+  });
+  let seen: readonly Tool[] | undefined;
+  let more: readonly Tool[] = [];
+  const moreTools = () => {
+    if (tools() !== seen) more = [shadow, ...tools()];
+    seen = tools();
+    return more;
+  };
+  const asked: string[] = [];
+  const service = createSessionService({
+    model,
+    moreTools,
+    approvals: {
+      approve({ tool }) {
+        asked.push(tool);
+        return { decision: "allow" };
+      },
+    },
+  });
+  try {
+    const { sessionId } = await service.createSession({});
+    await service.startTurn({ sessionId, prompt: "Go on." });
+    const named = requests.map((request) => request.tools.map(({ name }) => name));
+    const has = named.map((names) => names.includes("mcp__it__later"));
+    expect(has).toEqual([false, true, true, false, false, false]);
+    for (const names of named) expect(names).toHaveLength(new Set(names).size);
+    expect(asked).toEqual(["grow", "later", "shrink", "grow"].map((name) => `mcp__it__${name}`));
+    const described = requests[0]?.tools.find(({ name }) => name === "datetime");
+    expect(described).toBeDefined();
+    expect(described?.description).not.toBe("Takes its place.");
+  } finally {
+    await service.close();
+    await close();
+  }
+});
+
 test("a server that cannot be started is a problem with its last line, and the others go on", async () => {
   const cwd = await temporaryFolder();
   const file = mcpServerProgram(cwd);
@@ -93,7 +175,7 @@ test("a server that cannot be started is a problem with its last line, and the o
     },
   ]);
   try {
-    expect(tools.map(({ definition }) => definition.name)).toEqual(["mcp__good__echo"]);
+    expect(tools().map(({ definition }) => definition.name)).toEqual(["mcp__good__echo"]);
     expect(problems.join("\n")).toMatch(
       /MCP server gone gives no tools: .*Its last line: no database/,
     );

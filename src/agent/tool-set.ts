@@ -13,30 +13,48 @@ import {
 } from "../core/tool.ts";
 import { textWeight } from "../text/text-weight.ts";
 
-/** The tools of an agent, by name. */
-export class ToolSet {
+interface Listed {
   readonly definitions: readonly ToolDefinition[];
-  /** Estimated tokens of the definitions, which are a part of every model call. */
   readonly tokens: number;
-  readonly #byName: ReadonlyMap<string, Tool>;
+  readonly byName: ReadonlyMap<string, Tool>;
+}
 
+/** The tools of an agent, by name. Some may come and go while it runs. */
+export class ToolSet {
+  readonly #fixed: readonly Tool[];
   readonly #builtin: ReadonlySet<string>;
+  readonly #more: () => readonly Tool[];
+  #seen: readonly Tool[] | undefined;
+  #listed: Listed;
 
-  /** `builtin` are rkat's own tools. */
-  constructor(tools: readonly Tool[], builtin: readonly Tool[] = []) {
+  /** `builtin` are rkat's own tools. `more` returns the same array until they change; it takes no name of the others. */
+  constructor(
+    tools: readonly Tool[],
+    builtin: readonly Tool[] = [],
+    more: () => readonly Tool[] = () => NONE,
+  ) {
+    this.#fixed = tools;
     this.#builtin = new Set(builtin.map((tool) => tool.definition.name));
-    this.#byName = new Map(tools.map((tool) => [tool.definition.name, tool]));
-    if (this.#byName.size < tools.length) {
-      const names = tools.map((tool) => tool.definition.name);
-      const twice = names.find((name, index) => names.indexOf(name) !== index);
+    this.#more = more;
+    const names = tools.map((tool) => tool.definition.name);
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) {
       throw new SessionError("INVALID_PARAMS", { message: `Two tools are called "${twice}".` });
     }
-    this.definitions = tools.map((tool) => tool.definition);
-    this.tokens = Math.floor(textWeight(JSON.stringify(this.definitions)) / 4);
+    this.#listed = listed(tools);
+  }
+
+  get definitions(): readonly ToolDefinition[] {
+    return this.#now().definitions;
+  }
+
+  /** Estimated tokens of the definitions, which are a part of every model call. */
+  get tokens(): number {
+    return this.#now().tokens;
   }
 
   get(name: string): Tool | undefined {
-    return this.#byName.get(name);
+    return this.#now().byName.get(name);
   }
 
   isBuiltin(name: string): boolean {
@@ -44,8 +62,32 @@ export class ToolSet {
   }
 
   get names(): readonly string[] {
-    return [...this.#byName.keys()];
+    return [...this.#now().byName.keys()];
   }
+
+  #now(): Listed {
+    const more = this.#more();
+    if (more !== this.#seen) {
+      this.#seen = more;
+      if (more.length > 0 || this.#listed.byName.size > this.#fixed.length) {
+        this.#listed = listed([...this.#fixed, ...more]);
+      }
+    }
+    return this.#listed;
+  }
+}
+
+const NONE: readonly Tool[] = [];
+
+/** Of two tools with one name, the first. */
+function listed(tools: readonly Tool[]): Listed {
+  const byName = new Map<string, Tool>();
+  for (const tool of tools) {
+    const { name } = tool.definition;
+    if (!byName.has(name)) byName.set(name, tool);
+  }
+  const definitions = Array.from(byName.values(), ({ definition }) => definition);
+  return { definitions, tokens: Math.floor(textWeight(JSON.stringify(definitions)) / 4), byName };
 }
 
 export interface ToolRun extends ToolOutput {

@@ -5,7 +5,7 @@ import { warn } from "../core/warn.ts";
 
 /** The tools of the MCP servers that the settings describe, and a line about them. */
 export interface McpTools {
-  readonly tools: readonly Tool[];
+  tools(): readonly Tool[];
   /** Undefined where no server is described. */
   readonly note: string | undefined;
   close(): Promise<void>;
@@ -28,10 +28,13 @@ export async function openMcpTools(workspace: Workspace): Promise<McpTools> {
       : ` Not started, because you have not allowed it: ${waiting.join(", ")}. \`rkat mcp list\` shows what .mcp.json would start.`;
   if (usable.length === 0) {
     const note = asked === "" ? undefined : `MCP servers: none.${asked}`;
-    return { tools: [], note, close: async () => {} };
+    return { tools: () => [], note, close: async () => {} };
   }
   const { openServerTools } = await import("../surfaces/mcp/server-tools.ts");
-  const opened = await openServerTools(usable.map(({ server }) => server));
+  const opened = await openServerTools(
+    usable.map(({ server }) => server),
+    warn,
+  );
   for (const problem of opened.problems) warn(problem);
   const { tools, servers, tokens, close } = opened;
   if (tokens > TOKENS_WORTH_A_WARNING) {

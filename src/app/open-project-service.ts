@@ -70,7 +70,8 @@ export async function openProjectService(
   const tools = which === undefined ? [] : await toolsOf(workspace, which);
   const servers = mcp ? await (await import("./mcp-tools.ts")).openMcpTools(workspace) : undefined;
   const options: ServiceOptions = {
-    tools: [...tools, ...(servers?.tools ?? [])],
+    tools,
+    ...given({ moreTools: servers?.tools }),
     model: config.get("model") ?? noModel(config),
     models: modelsOf(config),
     compaction: compactionSettings(config),

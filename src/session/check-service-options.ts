@@ -74,6 +74,7 @@ const SERVICE: Readonly<Record<keyof ServiceOptions, Check>> = {
   knowledge: unless(false, group(knowledge)),
   approvals: group(approvals),
   tools,
+  moreTools: callback,
   builtinTools: flag,
   systemPrompt: someText,
   surroundings: callback,

@@ -100,7 +100,7 @@ function compose(options: SessionOptions, user?: ServedUser) {
  * `search_project_history` needs logs that are kept.
  */
 function sessionTools(core: ServiceCore, memory: Pick<OpenMemory, "searchMemory">): ToolsOf {
-  const { tools = [], builtinTools = true, memoryScope } = core.options;
+  const { tools = [], moreTools, builtinTools = true, memoryScope } = core.options;
   const history = core.capabilities.includes("session-store")
     ? [
         searchProjectHistoryTool((request) =>
@@ -116,8 +116,8 @@ function sessionTools(core: ServiceCore, memory: Pick<OpenMemory, "searchMemory"
       : [];
   const withMemory = [...search, ...builtin];
   const sets = {
-    withMemory: new ToolSet([...tools, ...withMemory], withMemory),
-    withoutMemory: new ToolSet([...tools, ...builtin], builtin),
+    withMemory: new ToolSet([...tools, ...withMemory], withMemory, moreTools),
+    withoutMemory: new ToolSet([...tools, ...builtin], builtin, moreTools),
   };
   return ({ memory }) => (memory ? sets.withMemory : sets.withoutMemory);
 }

@@ -90,6 +90,11 @@ export interface ServiceOptions {
   /** Which tool calls need approval, and who is asked. Without it, each tool's own policy counts. */
   readonly approvals?: ApprovalOptions;
   readonly tools?: readonly Tool[];
+  /**
+   * Tools that may change while sessions run, such as those of MCP servers. It is asked before each model call, and
+   * returns the same array until they change. A tool with a name of another is left out.
+   */
+  readonly moreTools?: () => readonly Tool[];
   /** `memory_search` (with a memory), `search_project_history`, `update_task` and `datetime`. Default true. */
   readonly builtinTools?: boolean;
   /** For sessions created without one. */

@@ -4,7 +4,9 @@ import { join } from "node:path";
 /**
  * Writes an MCP server as a program of one file that needs no package, and returns its path. Its tools: `echo` says its
  * argument and `TOKEN` of the environment, `long` answers with many letters, `die` ends the program, `hang` never
- * answers, `fail` fails. `argument` decides more: `silent` answers nothing, `gone` ends at once with a line of stderr.
+ * answers, `fail` fails, `grow` adds the tool that its argument names, `shrink` takes it away, `ask` asks its client what the
+ * argument says, and answers what it was told. `argument` decides more: `silent` answers nothing, `gone` ends at once with
+ * a line of stderr.
  */
 export function mcpServerProgram(folder: string): string {
   const file = join(folder, "server.mjs");
@@ -26,11 +28,12 @@ const tool = (name, description = name) => ({
 });
 const tools = [
   tool("echo", "Says it again."), tool("long"), tool("die"), tool("hang"), tool("fail"),
-  tool("memory_search", "Takes the place of another."), tool("a.b"), tool("a/b"), tool("n".repeat(90)),
+  tool("memory_search", "Takes the place of another."), tool("a.b"), tool("a/b"), tool("n".repeat(90)), tool("grow"), tool("shrink"), tool("ask"),
 ];
-const answer = ({ method, params }) => {
+let asked;
+const answer = ({ id, method, params }) => {
   if (method === "initialize") {
-    return { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "test", version: "1" } };
+    return { protocolVersion: params.protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo: { name: "test", version: "1" } };
   }
   if (method === "tools/list") return { tools };
   if (method !== "tools/call") return {};
@@ -39,6 +42,18 @@ const answer = ({ method, params }) => {
     case "long": return text("begin " + "x".repeat(200_000) + " end");
     case "die": process.exit(1);
     case "hang": return undefined;
+    case "grow":
+    case "shrink": {
+      const at = tools.findIndex(({ name }) => name === params.arguments.text);
+      if (params.name === "grow") tools.push(tool(params.arguments.text));
+      else tools.splice(at, 1);
+      console.log(JSON.stringify({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }));
+      return text("done");
+    }
+    case "ask":
+      asked = id;
+      console.log(JSON.stringify({ jsonrpc: "2.0", id: "asked", method: params.arguments.text, params: {} }));
+      return undefined;
     case "fail": return text("no such thing", true);
     default: return text(params.name + " says " + params.arguments?.text + " " + (process.env.TOKEN ?? "none"));
   }
@@ -46,6 +61,10 @@ const answer = ({ method, params }) => {
 createInterface({ input: process.stdin }).on("line", (line) => {
   const message = JSON.parse(line);
   if (how === "silent" || message.id === undefined) return;
+  if (message.id === "asked") {
+    const result = { content: [{ type: "text", text: JSON.stringify(message.error) }] };
+    return console.log(JSON.stringify({ jsonrpc: "2.0", id: asked, result }));
+  }
   const result = answer(message);
   if (result) console.log(JSON.stringify({ jsonrpc: "2.0", id: message.id, result }));
 });

@@ -25,21 +25,33 @@ export interface ServerLink {
   close(): Promise<void>;
 }
 
-export function openMcpServer(server: McpServer): ServerLink {
+/** `onToolsChanged` is called when the server says that it has other tools than before. */
+export function openMcpServer(server: McpServer, onToolsChanged: () => void): ServerLink {
   let connecting: Promise<Client> | undefined;
   let isClosed = false;
+  let hasConnected = false;
   const stderr = { text: "" };
 
   const connected = (): Promise<Client> => {
     if (isClosed) throw new Error("it was closed");
     if (connecting) return connecting;
-    const started = connect(server, stderr, () => {
-      if (connecting === started) connecting = undefined;
+    const started = connect(server, stderr, {
+      onToolsChanged,
+      onClose: () => {
+        if (connecting === started) connecting = undefined;
+      },
     });
     connecting = started;
-    started.catch(() => {
-      if (connecting === started) connecting = undefined;
-    });
+    // A server that was started again may have other tools.
+    started.then(
+      () => {
+        if (hasConnected) onToolsChanged();
+        hasConnected = true;
+      },
+      () => {
+        if (connecting === started) connecting = undefined;
+      },
+    );
     return started;
   };
 
@@ -47,8 +59,13 @@ export function openMcpServer(server: McpServer): ServerLink {
     async listTools() {
       try {
         const client = await connected();
-        return (await client.listTools(undefined, { timeout: START_MS, maxTotalTimeout: START_MS }))
-          .tools;
+        return (
+          await client.listTools(undefined, {
+            timeout: START_MS,
+            maxTotalTimeout: START_MS,
+            cacheMode: "refresh",
+          })
+        ).tools;
       } catch (error) {
         const last = visibleText(stderr.text.trim().split("\n").at(-1) ?? "").slice(
           0,
@@ -93,19 +110,38 @@ function reasonOf(error: unknown): string {
     .replace(/[.\s]{1,9}$/, "");
 }
 
+/** What a server is told that asks for more than to give tools. */
+function refusal(method: string): string {
+  const what: Readonly<Record<string, string>> = {
+    "sampling/createMessage": "lets no MCP server use its model",
+    "elicitation/create": "asks its user nothing for an MCP server",
+    "roots/list": "tells MCP servers of no folders",
+  };
+  return `rkat ${what[method] ?? `does not know ${method.slice(0, 100)}`}.`;
+}
+
 /** @throws when the server has not answered in time. Nothing of it is left then. */
 async function connect(
   server: McpServer,
   stderr: { text: string },
-  onClose: () => void,
+  { onClose, onToolsChanged }: { onClose(): void; onToolsChanged(): void },
 ): Promise<Client> {
-  const { Client } = await import("@modelcontextprotocol/client");
+  const { Client, ProtocolError, ProtocolErrorCode } = await import("@modelcontextprotocol/client");
   const mode = server.address && !server.address.isSse ? "auto" : "legacy";
   const client = new Client(
     { name: "rkat", version: "1" },
-    { listMaxPages: PAGES_MAX, versionNegotiation: { mode } },
+    {
+      listMaxPages: PAGES_MAX,
+      versionNegotiation: { mode },
+      listChanged: {
+        tools: { autoRefresh: false, debounceMs: 0, onChanged: () => onToolsChanged() },
+      },
+    },
   );
   client.onclose = onClose;
+  client.fallbackRequestHandler = async ({ method }) => {
+    throw new ProtocolError(ProtocolErrorCode.MethodNotFound, refusal(method));
+  };
   const transport = await transportTo(server, stderr);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -11,8 +11,9 @@ import { openMcpServer, type ServerLink } from "./server-link.ts";
 
 /** The tools of MCP servers, for an agent of rkat. */
 export interface ServerTools {
-  readonly tools: readonly Tool[];
-  /** Estimated tokens of the definitions, which are a part of every request. */
+  /** The tools of now: the same array until a server has others. */
+  tools(): readonly Tool[];
+  /** Estimated tokens of the definitions at the start, which are a part of every request. */
   readonly tokens: number;
   /** Each server that answered, with its number of tools. */
   readonly servers: readonly { readonly name: string; readonly tools: number }[];
@@ -24,51 +25,113 @@ export interface ServerTools {
 /**
  * Starts servers side by side, and asks each for its tools. A server that does not answer in time is a problem, and the
  * others go on. Each call needs approval, unless the user's settings say otherwise: what a server says of its own tools
- * is no reason to trust them.
+ * is no reason to trust them. A server may get and lose tools later; `onProblem` is told what is wrong with these.
  */
-export async function openServerTools(servers: readonly McpServer[]): Promise<ServerTools> {
-  const opened = await Promise.all(
-    servers.map(async (server) => {
-      const link = openMcpServer(server);
-      try {
-        return { server, link, listed: await link.listTools() };
-      } catch (error) {
-        await link.close();
-        return {
-          server,
-          link,
-          problem: `The MCP server ${server.name} gives no tools: ${error instanceof Error ? error.message : errorText(error)}`,
-        };
-      }
-    }),
-  );
+export async function openServerTools(
+  servers: readonly McpServer[],
+  onProblem: (problem: string) => void = () => {},
+): Promise<ServerTools> {
   const problems: string[] = [];
-  const tools = new Map<string, Tool>();
-  const counts: { name: string; tools: number }[] = [];
-  for (const { server, link, listed, problem } of opened) {
-    if (problem !== undefined) problems.push(problem);
-    if (listed === undefined) continue;
-    const before = tools.size;
-    for (const described of offered(server, listed, problems)) {
-      const name = toolName(server.name, described.name);
-      if (tools.has(name)) {
-        problems.push(
-          `${server.name} has two tools that would be called ${name}; the second is left out.`,
-        );
-      } else tools.set(name, serverTool(name, described, server, link));
-    }
-    counts.push({ name: server.name, tools: tools.size - before });
-  }
-  const definitions = [...tools.values()].map(({ definition }) => definition);
+  let tools: readonly Tool[] = [];
+  let hasStarted = false;
+  const opened = servers.map((server) => openServer(server, () => hasStarted && gather(true)));
+  const gather = (tells: boolean) => {
+    const all = opened.flatMap((each) => each.tools);
+    // What a server lists again as it was does not change the requests.
+    if (JSON.stringify(tools.map(wordsOf)) !== JSON.stringify(all.map(wordsOf))) tools = all;
+    const now = opened.flatMap((each) => each.problems).map(visibleText);
+    const added = now.filter((problem) => !problems.includes(problem));
+    problems.push(...added);
+    if (tells) added.forEach(onProblem);
+  };
+  await Promise.all(opened.map(({ ready }) => ready));
+  gather(false);
+  hasStarted = true;
   return {
-    tools: [...tools.values()],
-    tokens: Math.round(textWeight(JSON.stringify(definitions)) / 4),
-    servers: counts,
-    problems: problems.map(visibleText),
+    tools: () => tools,
+    tokens: Math.round(textWeight(JSON.stringify(tools.map(({ definition }) => definition))) / 4),
+    servers: opened
+      .filter(({ hasAnswered }) => hasAnswered)
+      .map((each) => ({ name: each.name, tools: each.tools.length })),
+    problems: [...problems],
     close: async () => {
-      await Promise.all(opened.map(({ link }) => link.close()));
+      await Promise.all(opened.map(({ close }) => close()));
     },
   };
+}
+
+const wordsOf = ({ definition }: Tool) => definition;
+
+/** A server, its tools of now, and what is wrong with them. */
+interface OpenedServer {
+  readonly name: string;
+  tools: readonly Tool[];
+  problems: readonly string[];
+  hasAnswered: boolean;
+  /** Resolves after the server has answered, or failed to. */
+  readonly ready: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The shortest time between two lists that a server asks to be asked for. */
+const REST_MS = 250;
+
+function openServer(server: McpServer, onChange: () => void): OpenedServer {
+  const { name } = server;
+  let listing: Promise<void> | undefined;
+  let isStale = false;
+  const relist = (): void => {
+    isStale = listing !== undefined;
+    if (isStale) return;
+    // A list that fails takes no tool away: the next call says what is wrong.
+    listing = list()
+      .catch(() => {})
+      .finally(() => {
+        listing = undefined;
+        onChange();
+        if (isStale) setTimeout(relist, REST_MS).unref();
+      });
+  };
+  const link = openMcpServer(server, relist);
+  const listed: Pick<ServerLink, "callTool"> = {
+    async callTool(...call) {
+      const result = await link.callTool(...call);
+      // The next request has the tools that this call gave or took.
+      await listing;
+      return result;
+    },
+  };
+  const list = async (): Promise<void> => {
+    const problems: string[] = [];
+    const tools = new Map<string, Tool>();
+    for (const described of offered(server, await link.listTools(), problems)) {
+      const tool = toolName(name, described.name);
+      if (tools.has(tool)) {
+        problems.push(
+          `${name} has two tools that would be called ${tool}; the second is left out.`,
+        );
+      } else tools.set(tool, serverTool(tool, described, server, listed));
+    }
+    Object.assign(opened, { tools: [...tools.values()], problems, hasAnswered: true });
+  };
+  const start = async (): Promise<void> => {
+    try {
+      await list();
+    } catch (error) {
+      await link.close();
+      const why = error instanceof Error ? error.message : errorText(error);
+      opened.problems = [`The MCP server ${name} gives no tools: ${why}`];
+    }
+  };
+  const opened: OpenedServer = {
+    name,
+    tools: [],
+    problems: [],
+    hasAnswered: false,
+    ready: Promise.resolve().then(start),
+    close: () => link.close(),
+  };
+  return opened;
 }
 
 type Listed = Awaited<ReturnType<Client["listTools"]>>["tools"][number];
@@ -119,7 +182,12 @@ export function toolName(server: string, tool: string): string {
   return `${name.slice(0, NAME_MAX - mark.length - 1)}_${mark}`;
 }
 
-function serverTool(name: string, listed: Listed, server: McpServer, link: ServerLink): Tool {
+function serverTool(
+  name: string,
+  listed: Listed,
+  server: McpServer,
+  link: Pick<ServerLink, "callTool">,
+): Tool {
   const definition: ToolDefinition = {
     name,
     description: shownDescription(listed, server),
