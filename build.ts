@@ -2,9 +2,10 @@ import { execFileSync } from "node:child_process";
 import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, normalize } from "node:path";
 import { type BuildOptions, build } from "rolldown";
-import { minifySync, parseSync, Visitor } from "rolldown/utils";
+import { minifySync } from "rolldown/utils";
 import config, { DRAWING, pageConfig } from "./rolldown.config.ts";
 import { keepReachableTypes } from "./scripts/reachable-types.ts";
+import { smallerCode } from "./scripts/smaller-code.ts";
 
 // Builds what users install into `dist`. It prints nothing: each `npm ci` runs it.
 
@@ -20,19 +21,13 @@ execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconf
 keepReachableTypes("dist", doors());
 
 /**
- * Code that takes less room. What draws `rkat chat` is other packages' code, and is minified. Ours stays as it was
- * written, because errors show it: only the spaces before each line go, and lines of texts keep theirs.
+ * Code that takes less room. What draws `rkat chat` is other packages' code, and is minified. Ours keeps its names and its
+ * lines, because errors show them.
  */
 function small(name: string, code: string): string {
-  if (name.startsWith(`${DRAWING}-`)) return minifySync(name, code, { module: true }).code;
-  const inText = new Set<number>();
-  const visitor = new Visitor({
-    TemplateElement({ start, end }) {
-      for (let at = start; at < end; at += 1) if (code[at] === "\n") inText.add(at);
-    },
-  });
-  visitor.visit(parseSync(name, code).program);
-  return code.replaceAll(/\n[\t ]+/g, (space, at: number) => (inText.has(at) ? space : "\n"));
+  return name.startsWith(`${DRAWING}-`)
+    ? minifySync(name, code, { module: true }).code
+    : smallerCode(name, code);
 }
 
 /** The declarations of what users import. */

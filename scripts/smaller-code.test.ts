@@ -1,0 +1,49 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseSync } from "rolldown/utils";
+import { expect, inject, test } from "vitest";
+import { smallerCode } from "./smaller-code.ts";
+
+const TRICKY = String.raw`
+import * as all from "x = y";
+export { all as "a , b" };
+const texts = [" a , b ", ' { } ', ~  @{ all ? { a : 1 }[ ~ = ~ ] : 2 }  (
+   kept ) ~];
+const pattern = / [ ,] = ( a | b ) \/ /u, half = texts.length / 2 / 3;
+/* a , comment */ const /* = */ few = all ? .5 : - - 1 + + 2;
+class Strange extends (class { }) {
+  static #of = 1 < ! --texts.length;
+  async * each ( { a = [ ], ...rest } ) { for await ( const [ x ] of a ) yield * x ?? rest; }
+  get [ "a = b" ] ( ) { return typeof ( void 0 ) === "a" in { } || ! / , /.test ( "" ); }
+}
+label : for ( ; ; ) { if ( half ) { break label } else throw [ ]; }
+`
+  .replaceAll("~", "`")
+  .replaceAll("@{", "${");
+
+/** The program of a code, without where each part stands. */
+function programOf(code: string): string {
+  const places = new Set(["start", "end", "range", "loc", "parent"]);
+  const { program, errors } = parseSync("code.js", code);
+  expect(errors).toEqual([]);
+  return JSON.stringify(program, (name, value) => {
+    if (places.has(name)) return undefined;
+    return typeof value === "bigint" ? `${value}n` : value;
+  });
+}
+
+test("all that spaces may mean stays", () => {
+  const smaller = smallerCode("code.js", TRICKY);
+  expect(programOf(smaller)).toBe(programOf(TRICKY));
+  expect(smaller).toContain("{all?{a:1}[` = `]:2}  (\n   kept ) `");
+  expect(smaller).toContain("/ [ ,] = ( a | b ) \\/ /u,half=texts.length / 2 / 3;");
+  expect(smaller.split("\n").length).toBe(TRICKY.split("\n").length);
+});
+
+test("the command is the same program", () => {
+  const [command = ""] = globSync(join(inject("packageFolder"), "dist/command-*.js"));
+  const code = readFileSync(command, "utf8");
+  const smaller = smallerCode("command.js", code);
+  expect(programOf(smaller)).toBe(programOf(code));
+  expect(smaller.length).toBeLessThan(0.95 * code.length);
+});
