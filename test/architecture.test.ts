@@ -72,6 +72,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "projections",
     "recall",
     "secrets",
+    // Memory as it was at a time, for one question.
+    "stores/ephemeral",
     "text",
     "tools",
   ],

@@ -1,4 +1,5 @@
 import type { KnowledgeEntry, KnowledgeKind, Likeness, NewKnowledge } from "./knowledge.ts";
+import type { EarlierText } from "./memory-store.ts";
 
 /**
  * What a project has learned: facts, corrections, preferences and rules.
@@ -109,6 +110,7 @@ export interface KnowledgeChange {
   readonly content?: string;
   /** Of a correction: what the content says that the user wanted done. */
   readonly goal?: string;
+  readonly earlier?: readonly EarlierText[];
   /** Hashes of the new content. */
   readonly keys?: readonly string[];
   readonly tags?: readonly string[];

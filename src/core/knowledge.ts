@@ -1,3 +1,5 @@
+import type { EarlierText } from "./memory-store.ts";
+
 /** Kinds of what a project has learned. */
 export const KNOWLEDGE_KINDS = ["fact", "correction", "preference", "rule"] as const;
 
@@ -39,6 +41,8 @@ export interface KnowledgeEntry {
   readonly pinned: boolean;
   /** Whether its text was edited by hand. */
   readonly edited: boolean;
+  /** Its texts before it was edited, oldest first. */
+  readonly earlier?: readonly EarlierText[];
   /** Last time that a search found it or a session was told it, ISO 8601. */
   readonly usedAt?: string;
   /** The tool of the result, or of the denied call. */
@@ -76,7 +80,7 @@ export interface Ground {
 export interface NewKnowledge
   extends Omit<
     KnowledgeEntry,
-    "lastTime" | "count" | "edited" | "usedAt" | "pinned" | "restsOn" | "replacedBy"
+    "lastTime" | "count" | "edited" | "earlier" | "usedAt" | "pinned" | "restsOn" | "replacedBy"
   > {
   readonly pinned?: boolean;
   /** How often it was said. Default 1. */

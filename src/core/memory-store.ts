@@ -81,8 +81,21 @@ export interface EarlierText {
   /** The id that it had. */
   readonly id: string;
   readonly content: string;
+  /** When it was said, ISO 8601. Without it, when the text before it was replaced. */
+  readonly time?: string;
   /** When it was replaced, ISO 8601. */
   readonly until: string;
+}
+
+/** Texts that an entry remembers, so that one that is edited each day stays small. */
+export const EARLIER_MAX = 20;
+
+/** The texts that held at a time, in Unix milliseconds, of those that were replaced since. */
+export function textsAt(earlier: readonly EarlierText[], ms: number): readonly EarlierText[] {
+  return earlier.filter(({ time, until }, at) => {
+    const since = time ?? earlier[at - 1]?.until;
+    return ms < instant(until) && (since === undefined || instant(since) <= ms);
+  });
 }
 
 export interface MemoryEntry extends EntryMarks {

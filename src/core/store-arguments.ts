@@ -143,7 +143,7 @@ const memoryFilter = {
 const questions: Check = (value) => (Array.isArray(value) ? texts(value) : someText(value));
 const watch = group({ signal, onProgress: callback });
 const pinned = oneOf(true);
-const earlier = listOf(object({ id: text, content: someText, until: someText }));
+const earlier = listOf(object({ id: text, content: someText, "time?": someText, until: someText }));
 const MEMORY: StoreMethods = {
   add: {
     entries: listOf(
@@ -238,6 +238,7 @@ const newKnowledge = listOf(
 const entry = object({
   ...learned,
   pinned: flag,
+  "earlier?": earlier,
   count: whole(0),
   lastTime: someText,
   edited: flag,
@@ -258,7 +259,14 @@ const KNOWLEDGE: StoreMethods = {
   read: { ids: texts },
   edit: {
     id: someText,
-    change: group({ content: someText, goal: someText, keys: texts, tags: texts, pinned: flag }),
+    change: group({
+      content: someText,
+      goal: someText,
+      earlier,
+      keys: texts,
+      tags: texts,
+      pinned: flag,
+    }),
   },
   forget: { ids: texts },
   deleteSession: { sessionId: someText },

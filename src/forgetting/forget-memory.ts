@@ -116,7 +116,7 @@ export async function forgetMemory(
   const goes = { phrases: new ForgottenPhrases(texts, lone), rules };
   await knowledge?.forget(alike.map(({ id }) => id));
   await cutGoals(others, goes.phrases, knowledge);
-  await cutEarlier(goes.phrases, memory);
+  await cutEarlier(goes.phrases, others, deps);
   const elsewhere = [...copies.sessions, ...sessions].filter((id) => !sources.has(id));
   const cleaned: Cleaned[] = [];
   const unreadable: string[] = [];
@@ -258,8 +258,13 @@ async function cutGoals(
 /** An entry that was edited says what it said before. When that is forgotten, the entry stays without it. */
 async function cutEarlier(
   phrases: ForgottenPhrases,
-  memory: MemoryStore | undefined,
+  learned: readonly KnowledgeEntry[],
+  { memory, knowledge }: Pick<ForgettingDeps, "memory" | "knowledge">,
 ): Promise<void> {
+  for (const { id, earlier = [] } of learned) {
+    const kept = earlier.filter(({ content }) => !phrases.isIn(content));
+    if (kept.length < earlier.length) await knowledge?.store.edit(id, { earlier: kept });
+  }
   for (let after: string | undefined; memory?.mark; ) {
     const page = await memory.list({ marked: true, limit: BATCH, ...given({ after }) });
     for (const { id, pinned, earlier = [] } of page) {
@@ -361,12 +366,11 @@ function rulesMadeOf(
 }
 
 /** The words of an entry, without the goal that it quotes. */
-function saidBy({ kind, content, reason, goal }: KnowledgeEntry): readonly string[] {
-  if (kind === "fact") return [content.replace(/^Tool '[^']*' result: /, "")];
-  return [
-    goal === undefined ? content : content.replace(`\nGoal: ${goal}`, ""),
-    ...(reason ? [reason] : []),
-  ];
+function saidBy({ kind, content, earlier = [], reason, goal }: KnowledgeEntry): readonly string[] {
+  const texts = [content, ...earlier.map(earlierText)];
+  if (kind === "fact") return texts.map((text) => text.replace(/^Tool '[^']*' result: /, ""));
+  const own = goal === undefined ? texts : texts.map((text) => text.replace(`\nGoal: ${goal}`, ""));
+  return [...own, ...(reason ? [reason] : [])];
 }
 
 /** Whether an entry has one of the phrases, in its words, its arguments or its tags. */

@@ -3,9 +3,15 @@ import { isUsersWord } from "../core/event.ts";
 import { newId } from "../core/ids.ts";
 import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "../core/knowledge.ts";
 import type { KnowledgeLimits, KnowledgePage, KnowledgeStore } from "../core/knowledge-store.ts";
-import { type MemoryEntry, type MemoryStore, NO_SESSION } from "../core/memory-store.ts";
+import {
+  EARLIER_MAX,
+  type MemoryEntry,
+  type MemoryStore,
+  NO_SESSION,
+} from "../core/memory-store.ts";
 import type { AddKnowledge, Distillation, EditKnowledge } from "../core/operations/knowledge.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
+import { asItWas } from "./as-it-was.ts";
 import { type AskModel, distillWithModel } from "./distill-with-model.ts";
 import { hashOf } from "./hash-of.ts";
 import {
@@ -45,6 +51,7 @@ export class ProjectKnowledge {
   readonly store: KnowledgeStore;
   readonly limits: KnowledgeLimits;
   readonly #memory: MemoryStore | undefined;
+  readonly #settings: KnowledgeSettings;
   readonly #rules: { readonly maxRules: number; readonly minEntries: number };
   readonly #distiller: KnowledgeDistiller;
   readonly #ask: AskModel | undefined;
@@ -57,6 +64,7 @@ export class ProjectKnowledge {
   ) {
     const { maxFacts = 10_000, maxCorrections = 1_000, maxRules = 20, minEntries = 1 } = settings;
     this.store = store;
+    this.#settings = settings;
     this.#memory = memory;
     this.#ask = ask;
     this.#shared = shared;
@@ -76,6 +84,25 @@ export class ProjectKnowledge {
 
   async list(page: KnowledgePage): Promise<readonly KnowledgeEntry[]> {
     return await this.#shown(await this.store.list(page));
+  }
+
+  /**
+   * What was known at a time, in Unix milliseconds: in these stores, which are empty. Rules are made again, without a
+   * model, of what was known then.
+   */
+  async asOf(
+    ms: number,
+    into: { readonly store: KnowledgeStore; readonly memory: MemoryStore },
+  ): Promise<ProjectKnowledge> {
+    const copy = await this.store.copy();
+    const entries = copy.entries.flatMap(({ entry, keys }) => {
+      const then = asItWas(entry, ms);
+      return then ? [{ entry: then, keys }] : [];
+    });
+    await into.store.restore({ ...copy, entries });
+    const known = new ProjectKnowledge(into.store, this.#settings, { memory: into.memory });
+    await known.settle();
+    return known;
   }
 
   all(): Promise<readonly KnowledgeEntry[]> {
@@ -146,9 +173,12 @@ export class ProjectKnowledge {
     const isChanged = content !== undefined || tags !== undefined;
     if (isChanged && !isUsersWord(origin) && before.origin !== "model") throw notYours(before);
     const text = content === undefined ? undefined : redactSecrets(content).trim();
-    const { kind } = before;
+    const { kind, earlier = [] } = before;
+    const said = { id: before.id, content: before.content, until: new Date().toISOString() };
+    const isText = text !== undefined && text !== before.content;
     const edited = await this.store.edit(knowledgeId, {
       ...(text === undefined ? {} : { content: text }),
+      ...(isText ? { earlier: [...earlier, said].slice(-EARLIER_MAX) } : {}),
       ...(text === undefined || kind === "correction" ? {} : { keys: [statementKey(kind, text)] }),
       ...(tags === undefined ? {} : { tags }),
       ...(pinned === undefined ? {} : { pinned }),

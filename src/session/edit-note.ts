@@ -2,6 +2,7 @@ import { SessionError } from "../core/errors.ts";
 import { isUsersWord, speakerOf } from "../core/event.ts";
 import { given } from "../core/fields.ts";
 import {
+  EARLIER_MAX,
   type EarlierText,
   type EntryMarks,
   type MemoryEntry,
@@ -11,9 +12,6 @@ import {
 import type { AddMemory, EditMemory } from "../core/operations/memory.ts";
 import type { Given } from "../core/operations/parse-request.ts";
 import { hashOf } from "../knowledge/hash-of.ts";
-
-/** Texts that an entry remembers, so that one that is edited each day stays small. */
-const EARLIER_MAX = 20;
 
 /**
  * Changes an entry that was added by hand.
@@ -44,12 +42,16 @@ export async function editNote(
     return withMarks(before, marks);
   }
   const after = addedEntry({ content, ...given({ origin: origin && { ...origin, time: now } }) });
-  const earlier = [...(before.earlier ?? []), { id, content: before.content, until: now }];
+  const earlier = [...(before.earlier ?? []), { ...textOf(before), until: now }];
   const changed = withMarks(after, marksOf(earlier, marks.pinned));
   if ((await memory.add([changed])) === 0) await joinInto(changed, memory);
   await memory.delete({ ids: [id] });
   const [stored = changed] = await memory.read([changed.id]);
   return stored;
+}
+
+function textOf({ id, content, time }: MemoryEntry) {
+  return { id, content, ...given({ time }) };
 }
 
 /** The text is there already: it also says what it replaced. */

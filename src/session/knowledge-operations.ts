@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { timeSpan } from "../core/instant.ts";
 import type { KnowledgeOperations } from "../core/operations/knowledge.ts";
 import type { KnowledgeAddendum } from "../knowledge/knowledge-addendum.ts";
 import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
@@ -40,8 +41,13 @@ export function knowledgeOperations({
   }
 
   return {
-    listKnowledge: async ({ limit = LIST_LIMIT_DEFAULT, ...page }) =>
-      await (await current()).list({ limit, ...page }),
+    listKnowledge: async ({ limit = LIST_LIMIT_DEFAULT, asOf, ...page }) => {
+      const now = await current();
+      if (asOf === undefined) return await now.list({ limit, ...page });
+      const { knowledgeAsOf } = await import("./memory-as-of.ts");
+      const then = await knowledgeAsOf(timeSpan({ until: asOf }).until, now);
+      return await then.list({ limit, ...page });
+    },
     readKnowledge: async ({ knowledgeId }) => await (await current()).read(knowledgeId),
     addKnowledge: async (request) => await (await current()).add(request),
     editKnowledge: async (request) => await (await current()).edit(request),

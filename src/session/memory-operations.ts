@@ -1,7 +1,7 @@
 import { SessionError } from "../core/errors.ts";
 import type { SessionChoice } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
-import { nowHere } from "../core/instant.ts";
+import { nowHere, timeSpan } from "../core/instant.ts";
 import {
   type MemoryEntry,
   type MemoryHit,
@@ -60,6 +60,8 @@ export type MemoryOptions = Pick<
 > &
   Pick<SessionOptions, "tracer">;
 
+type MemoryRead = Pick<MemoryStore, "search" | "list" | "read">;
+
 interface Filled {
   /** Resolves when memory has everything that the log has for it. */
   projected(): Promise<void>;
@@ -75,6 +77,21 @@ export function memoryOperations(
   const { tracer = NO_TRACES } = options;
   const store = memoryOf(options);
   const knowledge = learningOf(options)?.store;
+
+  /** Memory as it is, or as it was at a time. */
+  async function asOf<Memory extends MemoryRead>(
+    time: string | undefined,
+    memory: Memory,
+  ): Promise<Memory | MemoryRead> {
+    if (time === undefined) return memory;
+    const [{ memoryAsOf }, { ProjectKnowledge }] = await Promise.all([
+      import("./memory-as-of.ts"),
+      import("../knowledge/project-knowledge.ts"),
+    ]);
+    const learning = learningOf(options);
+    const project = learning && new ProjectKnowledge(learning.store, learning, {});
+    return await memoryAsOf(timeSpan({ until: time }).until, opened(), project);
+  }
 
   /** On a full disk, for example, memory answers with what it has. */
   const projectedIfPossible = () => outages.attempt(projected, projected);
@@ -95,13 +112,18 @@ export function memoryOperations(
 
   async function search({
     maxTokens,
+    asOf: then,
     ...request
   }: Parameters<OpenMemory["searchMemory"]>[0]): Promise<MemoryHits> {
-    const memory = requireSearchableMemory(options);
+    const now = requireSearchableMemory(options);
     const behind = await wait.lag();
+    const memory = await asOf(then, now);
     const query = await ofSource(request, sessions, options);
     const { limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT } = query;
-    const at = request.at ?? nowHere();
+    // "Yesterday" is the day before it.
+    const at =
+      request.at ??
+      nowHere(then === undefined ? undefined : new Date(timeSpan({ until: then }).until));
     const inOrder = (found: readonly MemoryHit[]) => newestFirst(withoutCopies(found));
     const hits = await searchFor(limit, inOrder, (wider) =>
       memory.search({ ...query, at, limit: Math.min(wider + NEWER_AMONG, SEARCH_LIMIT_MAX) }),
@@ -130,8 +152,8 @@ export function memoryOperations(
         },
       );
     },
-    async listMemory({ id, ...request }) {
-      const memory = await upToDate();
+    async listMemory({ id, asOf: then, ...request }) {
+      const memory = await asOf(then, await upToDate());
       const page = await ofSource(request, sessions, options);
       const entries =
         id === undefined
@@ -248,7 +270,7 @@ async function statsOf(choice: SessionChoice, memory: MemoryStore): Promise<Memo
 
 /** A page of entries. Those of one session come with what it inherited; of all sessions, nothing comes twice. */
 async function listOnce(
-  memory: MemoryStore,
+  memory: MemoryRead,
   page: MemoryPage,
   { stores }: Pick<MemoryOptions, "stores">,
 ): Promise<readonly MemoryEntry[]> {

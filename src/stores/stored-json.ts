@@ -127,6 +127,7 @@ const isEntry = fields({
   count: isNumber,
   pinned: isFlag,
   edited: isFlag,
+  earlier: maybe(listOf(fields({ content: isText, until: isText }))),
   usedAt: maybe(isText),
   tool: maybe(isText),
   args: maybe(isText),

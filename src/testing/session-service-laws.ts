@@ -1,4 +1,5 @@
 import { inWords, type Law } from "./law.ts";
+import { asOfLaws } from "./service/as-of-laws.ts";
 import { compactionLaws } from "./service/compaction-laws.ts";
 import { bringBackLaws, forkLaws } from "./service/fork-laws.ts";
 import { historyLaws, sourceLaws } from "./service/history-laws.ts";
@@ -18,5 +19,6 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
   ...bringBackLaws,
   ...sourceLaws,
   ...memoryLaws,
+  ...asOfLaws,
   ...learningLaws,
 ]);

@@ -66,6 +66,7 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
     { query: words, minScore: 0, limit: 1000, neighbours: 5, explain: true },
     { query: [words, "code"], sessionId, minScore: 0 },
     { query: words, kind: "preference", minScore: 0 },
+    { query: words, asOf: "2999-01-01", minScore: 0 },
   ],
   addMemory: () => [{ content: "A note of mine." }],
   editMemory: ({ memoryId }) => [
@@ -77,6 +78,7 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
     { sessionId },
     { after: memoryId },
     { kind: "rule" },
+    { asOf: "2999-01-01" },
   ],
   memoryStats: ({ sessionId }) => [{}, { sessionId }],
   forgetMemory: ({ memoryId, knowledgeId, sessionId }) => [
@@ -95,6 +97,7 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
     { limit: 1000 },
     { query: words.split(" ")[0] },
     { after: knowledgeId },
+    { asOf: "2999-01-01" },
   ],
   readKnowledge: ({ knowledgeId }) => [{ knowledgeId }],
   addKnowledge: () => [{ content: "Always answer in Dutch." }],

@@ -58,6 +58,7 @@ export interface FilterFlags {
   readonly kind?: MemoryKind;
   readonly since?: string;
   readonly until?: string;
+  readonly asOf?: string;
   /** When and where the flags were typed. Default: now, here. */
   readonly at?: string;
   readonly agent?: string;
@@ -66,7 +67,8 @@ export interface FilterFlags {
 }
 
 /** The conditions of flags on entries of memory. */
-export type Filters = Omit<MemoryFilter, "sessions"> & SourceConditions;
+export type Filters = Omit<MemoryFilter, "sessions"> &
+  SourceConditions & { readonly asOf?: string };
 
 /** The flags that select by where a session came from. */
 export function addSourceFlags(command: Command): Command {
@@ -107,8 +109,12 @@ export function addFilterFlags(command: Command): Command {
     .option("--role <role>", "only this role: user, assistant …")
     .addOption(new Option("--kind <kind>", "only entries of this kind").choices(MEMORY_KINDS))
     .option("--since <time>", 'from this day or time on (ISO 8601, or "last Tuesday")')
-    .option("--until <time>", "up to this time; a day includes all of that day");
+    .option("--until <time>", "up to this time; a day includes all of that day")
+    .option("--as-of <time>", AS_OF);
 }
+
+/** The description of `--as-of`. */
+export const AS_OF = "as it was at this time (a day is its end), without what was forgotten since";
 
 function requireClock(at: string | undefined): void {
   if (at === undefined || readClock(at) !== undefined) return;
@@ -120,8 +126,8 @@ function requireClock(at: string | undefined): void {
 
 /** A time as a filter takes it: "last Tuesday" is its first or last millisecond. Other texts stay as they are. */
 export function timeOf(
-  flags: Pick<FilterFlags, "since" | "until" | "at">,
-  name: "since" | "until",
+  flags: Pick<FilterFlags, "since" | "until" | "asOf" | "at">,
+  name: "since" | "until" | "asOf",
 ): string | undefined {
   const text = flags[name];
   if (text === undefined || /^\d{4}-\d\d-\d\d/.test(text)) return text;
@@ -144,8 +150,9 @@ export async function filtersOf(
   const { session, role, kind } = flags;
   requireClock(flags.at);
   const [since, until] = [timeOf(flags, "since"), timeOf(flags, "until")];
+  const asOf = timeOf(flags, "asOf");
   const filters = {
-    ...given({ sessionId: session, role, kind, since, until }),
+    ...given({ sessionId: session, role, kind, since, until, asOf }),
     ...sourceOf(flags, terminal),
   };
   if (Object.keys(filters).length === 0) return filters;

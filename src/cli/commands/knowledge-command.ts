@@ -24,7 +24,7 @@ import { renderFacts, type Style, styleFor } from "../render/style.ts";
 import { printJson, printText } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { changedIn } from "./find-session.ts";
-import { countFlag, listFlag, storeFlag } from "./flags.ts";
+import { AS_OF, countFlag, listFlag, storeFlag, timeOf } from "./flags.ts";
 import { withService, workspaceOf } from "./with-service.ts";
 
 /** `rkat knowledge …`: what the project has learned. Only `distill` may need a model. */
@@ -51,6 +51,7 @@ interface ListFlags {
   readonly kind?: KnowledgeKind;
   readonly tag?: string;
   readonly pinned?: true;
+  readonly asOf?: string;
   readonly after?: string;
   readonly limit: number;
   readonly json?: true;
@@ -88,13 +89,17 @@ function listCommand(knowledge: Command, context: CliContext): void {
     .option("--tag <tag>", "only this tag, such as the name of a tool")
     .option("--pinned", "only pinned entries")
     .addOption(storeRead())
+    .option("--as-of <time>", AS_OF)
     .option("--after <id>", "continue the list after this entry")
     .option("-n, --limit <n>", "limit of entries", countFlag(1000, 1), LIMIT_DEFAULT)
     .option("--json", "for scripts")
     .action((words: string[], { json, scope: _, ...flags }: ListFlags) =>
       readKnowledge(context, list, async (service) => {
         const query = words.length > 0 ? words.join(" ") : undefined;
-        const found = await service.listKnowledge({ ...flags, ...given({ query }) });
+        const found = await service.listKnowledge({
+          ...flags,
+          ...given({ query, asOf: timeOf(flags, "asOf") }),
+        });
         if (json) {
           const wire = found.map((entry) => toWire(knowledgeEntry, entry));
           return await printJson(terminal.stdout, wire);
@@ -311,6 +316,10 @@ function renderEntry(entry: KnowledgeEntry, style: Style): string {
       ["tags", shown(entry.tags.join(", "))],
       ["used", entry.usedAt],
       ["replaced by", entry.replacedBy],
+      ...(entry.earlier ?? []).map(
+        ({ until, content }) =>
+          [`until ${until.slice(0, 10)}`, oneLine(content, TEXT_SHOWN)] as const,
+      ),
     ],
     style,
   );

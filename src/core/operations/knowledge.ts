@@ -6,7 +6,7 @@ import {
   type KnowledgeEntry,
 } from "../knowledge.ts";
 import type { Operation } from "./operation.ts";
-import { count, nothing, origin, shape } from "./request-fields.ts";
+import { asOf, count, earlierText, nothing, origin, shape } from "./request-fields.ts";
 
 const knowledgeId = z.string().min(1).max(300);
 
@@ -23,6 +23,7 @@ export const listKnowledge = z.strictObject({
   limit: z.int().min(0).max(1000).optional(),
   /** The id of the last entry of the page before. */
   after: knowledgeId.optional(),
+  asOf,
 });
 
 export const knowledgeRequest = z.strictObject({ knowledgeId });
@@ -80,6 +81,7 @@ export const knowledgeEntry = shape<KnowledgeEntry>()({
   count,
   pinned: z.boolean(),
   edited: z.boolean(),
+  earlier: z.array(earlierText).optional(),
   usedAt: z.string().optional(),
   tool: z.string().optional(),
   args: z.string().optional(),

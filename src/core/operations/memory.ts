@@ -18,7 +18,9 @@ import type { Operation } from "./operation.ts";
 import type { Given } from "./parse-request.ts";
 import {
   askedAt,
+  asOf,
   count,
+  earlierText,
   eitherOf,
   origin,
   positive,
@@ -56,6 +58,7 @@ export const searchMemory = z.strictObject({
   at: askedAt
     .refine((at) => readClock(at) !== undefined, "names no zone that is known here")
     .optional(),
+  asOf,
   /** Token limit of all result texts together, neighbours included. */
   maxTokens: positive.optional(),
 });
@@ -84,6 +87,7 @@ export const listMemory = z.strictObject({
   id: z.union([memoryId, z.array(memoryId).min(1).max(1000)]).optional(),
   /** Only entries that are pinned or were edited. */
   marked: z.boolean().optional(),
+  asOf,
   ...memoryFilters,
 });
 
@@ -162,7 +166,7 @@ const neighbour = shape<Omit<MemoryEntry, "earlier">>()(memoryEntryFields);
 
 const memoryEntry = shape<ShownEntry>()({
   ...memoryEntryFields,
-  earlier: z.array(z.object({ id: z.string(), content: z.string(), until: z.string() })).optional(),
+  earlier: z.array(earlierText).optional(),
   store,
 });
 

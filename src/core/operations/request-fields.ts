@@ -47,6 +47,19 @@ export const timeFilters = {
     .optional(),
 };
 
+/** Not a filter: what was changed or replaced since is as it was. */
+export const asOf = isoTime
+  .describe("As it was at this time (ISO 8601). A day is its end. What was forgotten is not there.")
+  .optional();
+
+/** A text that an entry had before it was edited. */
+export const earlierText = z.object({
+  id: z.string(),
+  content: z.string(),
+  time: z.string().optional(),
+  until: z.string(),
+});
+
 export const page = {
   limit: z.int().min(0).max(1000).optional(),
   offset: z.int().min(0).optional(),

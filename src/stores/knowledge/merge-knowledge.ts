@@ -83,7 +83,7 @@ export function mergeKnowledge(
 export function editKnowledge(
   rows: KnowledgeRows,
   id: string,
-  { content, goal, keys, tags, pinned }: KnowledgeChange,
+  { content, goal, earlier, keys, tags, pinned }: KnowledgeChange,
 ): KnowledgeEntry | undefined {
   const row = rows.byId(id);
   if (!row) return undefined;
@@ -91,6 +91,7 @@ export function editKnowledge(
     ...row.entry,
     ...(content === undefined ? {} : { content, edited: true }),
     ...(goal === undefined ? {} : { goal }),
+    ...(earlier === undefined ? {} : { earlier }),
     ...(tags === undefined ? {} : { tags }),
     ...(pinned === undefined ? {} : { pinned }),
   };
@@ -178,6 +179,7 @@ function updateRule(rows: KnowledgeRows, row: KnowledgeRow, rule: NewKnowledge):
     lastTime: rule.time,
     pinned: before.pinned || fresh.pinned,
     edited: before.edited,
+    ...(before.earlier === undefined ? {} : { earlier: before.earlier }),
     ...(before.usedAt === undefined ? {} : { usedAt: before.usedAt }),
   };
   const version = row.version + (content === before.content ? 0 : 1);

@@ -95,6 +95,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   kind: "Only entries of this kind.",
   since: "Only from this day or time on, ISO 8601.",
   until: "Only up to this time, ISO 8601. A day includes all of it.",
+  as_of: "As it was at this time, ISO 8601, without what was forgotten since. A day is its end.",
   min_score: "Only results with at least this score.",
   neighbours: "Number of entries before and after each result to include.",
   explain: "Include how each score was computed.",

@@ -1,0 +1,27 @@
+import { instant } from "../core/instant.ts";
+import type { KnowledgeEntry } from "../core/knowledge.ts";
+import { textsAt } from "../core/memory-store.ts";
+
+/**
+ * An entry at a time, in Unix milliseconds; undefined if it was not known yet. Of one that was heard again since, the
+ * first time is known and no other.
+ *
+ *     heard    1 May, 3 June "npm"
+ *     edited   5 June "pnpm"
+ *     2 May    "npm", heard once, on 1 May
+ *     6 June   "pnpm", heard twice, on 3 June last
+ */
+export function asItWas(entry: KnowledgeEntry, ms: number): KnowledgeEntry | undefined {
+  if (instant(entry.time) > ms) return undefined;
+  const { earlier = [], usedAt, lastTime, ...rest } = entry;
+  const [said] = textsAt(earlier, ms);
+  const before = earlier.filter(({ until }) => instant(until) <= ms);
+  const isHeardSince = instant(lastTime) > ms;
+  return {
+    ...rest,
+    ...(said ? { content: said.content, edited: before.length > 0 } : {}),
+    ...(before.length > 0 ? { earlier: before } : {}),
+    ...(isHeardSince ? { lastTime: entry.time, count: 1 } : { lastTime }),
+    ...(usedAt !== undefined && instant(usedAt) <= ms ? { usedAt } : {}),
+  };
+}
