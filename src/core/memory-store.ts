@@ -143,6 +143,8 @@ export interface MemoryQuery extends MemoryFilter {
   readonly bestMatch?: number;
   /** Number of entries of the same session to show before and after each result. Default 0. */
   readonly neighbours?: number;
+  /** The match that a result needs for its neighbours to be shown, or its score without one. Default 0. */
+  readonly neighboursMatch?: number;
   /** Explains the score of each result. */
   readonly explain?: boolean;
 }

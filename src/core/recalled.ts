@@ -140,17 +140,13 @@ export function withRecords(
   shown: readonly ShownRecords[],
 ): readonly Message[] {
   if (shown.length === 0) return messages;
-  const byPrompt = Map.groupBy(shown, ({ before }) => before);
-  const texts = new Map(
-    history.flatMap(({ id, message }) => {
-      const found = byPrompt.get(id);
-      return found ? [[message, found] as const] : [];
-    }),
-  );
-  return messages.flatMap((message) => [
-    ...(texts.get(message) ?? []).map(({ text }) => messageOf(text)),
-    message,
-  ]);
+  const sent = [...messages];
+  for (const { before, text } of shown) {
+    const prompt = history.find(({ id }) => id === before)?.message;
+    const place = prompt ? sent.indexOf(prompt) : -1;
+    if (place >= 0) sent.splice(place, 0, messageOf(text));
+  }
+  return sent;
 }
 
 const HEADING =

@@ -20,6 +20,7 @@ import { messageWeight, tokensOfWeight, withShortenedOutput } from "./tokens.ts"
 export class SessionHistory {
   #entries: HistoryEntry[] = [];
   #messages: Message[] = [];
+  #ids = new Set<number>();
   #runs: OpenRun[] = [];
   /** Position of the last compaction's summary, or -1. */
   #summaryAt = -1;
@@ -36,6 +37,10 @@ export class SessionHistory {
     return this.#messages;
   }
 
+  holds(id: number): boolean {
+    return this.#ids.has(id);
+  }
+
   /** Estimated tokens, from a running sum. */
   get tokens(): number {
     return tokensOfWeight(this.#weight, this.#entries.length);
@@ -49,6 +54,7 @@ export class SessionHistory {
   append(entry: HistoryEntry): void {
     this.#entries.push(entry);
     this.#messages.push(entry.message);
+    this.#ids.add(entry.id);
     this.#weight += entry.weight;
     if (entry.message.role === "system") this.#systemWeight += entry.weight;
     extendRuns(this.#runs, entry);
@@ -129,8 +135,8 @@ export class SessionHistory {
     this.#summaryAt = entries.findIndex(isOwnSummary);
     this.#weight = weightOf(entries);
     this.#systemWeight = weightOf(entries.filter(({ message }) => message.role === "system"));
-    const held = new Set(entries.map((entry) => entry.id));
-    this.#pruned = this.#pruned.filter((item) => held.has(item.message));
+    this.#ids = new Set(entries.map((entry) => entry.id));
+    this.#pruned = this.#pruned.filter((item) => this.holds(item.message));
   }
 
   snapshot(): Pick<SessionSnapshot, "history_tokens" | "history" | "summary" | "pruned"> {

@@ -55,6 +55,11 @@ export class SessionState extends SessionFacts {
     return this.#history.messages;
   }
 
+  /** Whether the history has a message. */
+  holds(id: number): boolean {
+    return this.#history.holds(id);
+  }
+
   /** The messages of the next model call: the history, with the task record, what was recalled and what was brought back in their places. */
   get sentMessages(): readonly Message[] {
     const withTask = withShownTask(this.history, this.messages, this.working.shown);
@@ -106,7 +111,7 @@ export class SessionState extends SessionFacts {
       this.#history.change(stored, this.settings.model);
       this.working.note(stored, call, this.#lastMessage);
       this.recalled.note(stored, () => this.lastPrompt?.id);
-      const has = (message: number) => this.history.some(({ id }) => id === message);
+      const has = (message: number) => this.holds(message);
       this.broughtBack.note(stored, { last: this.#lastMessage, has });
     }
     this.cost?.note(stored);

@@ -173,6 +173,7 @@ const MEMORY: StoreMethods = {
         minScore: time,
         bestMatch: time,
         neighbours: whole(0),
+        neighboursMatch: time,
         explain: flag,
       },
       ["query", "limit"],

@@ -252,32 +252,29 @@ function* sameTexts(
 
 function* hitsOf(
   index: OpenIndex,
-  { neighbours = 0 }: MemoryQuery,
+  { neighbours = 0, neighboursMatch = 0 }: MemoryQuery,
   found: readonly FoundEntry[],
   known: Pick<Seen, "entries" | "sessions">,
 ): Asking<readonly MemoryHit[]> {
   if (found.length === 0) return [];
-  const around =
-    neighbours > 0 ? yield* neighboursOf(index, found, known.sessions, neighbours) : undefined;
+  const among = neighbours > 0 ? found.filter(({ match }) => match >= neighboursMatch) : [];
+  const around = yield* neighboursOf(index, among, known.sessions, neighbours);
   const slots = new Set(found.map(({ slot }) => slot));
-  for (const { before, after } of around?.values() ?? []) {
+  for (const { before, after } of around.values()) {
     for (const slot of [...before, ...after]) slots.add(slot);
   }
   const isRead = [...slots].every((slot) => known.entries.has(slot));
   const rows = isRead ? known.entries : bySlot(yield* ask("entries", { slots: [...slots] }));
-  const entriesAt = (some: readonly number[]) =>
-    some.flatMap((slot) => {
-      const row = rows.get(slot);
-      return row ? [entryOf(row)] : [];
-    });
+  const entries = new Map([...rows].map(([slot, row]) => [slot, entryOf(row)]));
+  const entriesAt = (some: readonly number[]) => some.flatMap((slot) => entries.get(slot) ?? []);
   return found.flatMap(({ slot, match, score, explanation }): MemoryHit[] => {
-    const row = rows.get(slot);
-    if (!row) return [];
-    const near = around?.get(slot);
+    const entry = entries.get(slot);
+    if (!entry) return [];
+    const near = around.get(slot);
     const told = near && { before: entriesAt(near.before), after: entriesAt(near.after) };
     return [
       {
-        ...entryOf(row),
+        ...entry,
         score,
         match,
         ...(told ? { neighbours: told } : {}),

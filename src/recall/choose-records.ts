@@ -9,6 +9,11 @@ import { saysSomething } from "./recall-query.ts";
 /** What memory is asked, so that the best records can be chosen from its answer. */
 export const RECALL_SEARCH = { limit: 60, neighbours: 1 } as const;
 
+/** The same where only results that may hold beside the best have their neighbours read. */
+export function recallSearch(bar: number) {
+  return { ...RECALL_SEARCH, bestMatch: bar, neighboursMatch: BESIDE_BEST * bar };
+}
+
 /** The best records come with what was said right before and after them: an answer has few words of its question. */
 const WITH_NEIGHBOURS = 8;
 

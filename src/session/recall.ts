@@ -10,8 +10,8 @@ import { startsTurn } from "../core/turn.ts";
 import {
   chooseRecords,
   pinnedRecords,
-  RECALL_SEARCH,
   type RecordChoice,
+  recallSearch,
 } from "../recall/choose-records.ts";
 import { pinnedNotes, withPinned } from "../recall/pinned-notes.ts";
 import { BAR_LEAST, isStillTrue, measureBar } from "../recall/recall-bar.ts";
@@ -113,7 +113,7 @@ async function recall(
 ): Promise<MemoryRecalled | undefined> {
   const { query } = asked;
   for (const { among, knownBar = BAR_LEAST, bar, isNew } of places) {
-    const hits = await memory.search({ ...RECALL_SEARCH, ...among, query, bestMatch: knownBar });
+    const hits = await memory.search({ ...recallSearch(knownBar), ...among, query });
     if (hits.length === 0) continue;
     const found = chooseRecords(hits, { ...asked, bar: await bar(), isNew });
     if (found) return found;
@@ -211,21 +211,16 @@ function promptBefore({ messages }: SessionState, prompt: string): string | unde
 }
 
 /** Tells whether neither the history nor a record shows an entry, nor a summary quotes it. */
-function unseenBy({ id: session, history, recalled, broughtBack }: SessionState) {
+function unseenBy(state: SessionState) {
+  const { recalled, broughtBack } = state;
+  const isShown = ({ id, sessionId }: MemoryEntry) => {
+    const message = sessionId === state.id ? Number(id.slice(sessionId.length + 1)) : Number.NaN;
+    return state.holds(message) || broughtBack.has(message);
+  };
   // Most prompts find nothing that is sure, and nothing has to be compared.
-  const isShown = once(() => {
-    const ids = [
-      ...history.map(({ id }) => id),
-      ...broughtBack.shown.map(({ message }) => message),
-    ];
-    const shown = new Set(ids.map((id) => `${session}:${id}`));
-    return (id: string) => shown.has(id);
-  });
-  const isQuoted = once(() =>
-    shownBy(history.flatMap(({ message }) => (isSummary(message) ? [message] : []))),
-  );
-  return (entry: Pick<MemoryEntry, "id" | "content">): boolean =>
-    !isShown()(entry.id) && !recalled.has(entry.id) && !isQuoted()(entry);
+  const isQuoted = once(() => shownBy(state.messages.filter(isSummary)));
+  return (entry: MemoryEntry): boolean =>
+    !isShown(entry) && !recalled.has(entry.id) && !isQuoted()(entry);
 }
 
 function once<Value>(make: () => Value): () => Value {

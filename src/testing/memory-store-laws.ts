@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import {
   bestMatchOf,
   type MemoryEntry,
+  type MemoryHit,
   type MemoryPage,
   type MemoryQuery,
   type MemoryStore,
+  matchOfHit,
 } from "../core/memory-store.ts";
 import { expects, inWords, type Law } from "./law.ts";
 
@@ -601,6 +603,36 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
       assert.equal(await around(50), "s0 s1 s2 s3 s4 s5 - s7 s8 s9 s10 s11");
       await store.delete({ ids: ["s5", "s7"] });
       assert.equal(await around(1), "s4 - s8");
+    },
+  },
+  {
+    name: "only results with enough of the question have neighbours, when they need it",
+    async holds(open) {
+      const store = await open();
+      for (const [index, text] of [
+        "a",
+        "The crane lifts the beam.",
+        "b",
+        "c",
+        "The crane sleeps.",
+        "d",
+      ].entries())
+        await store.add([entry(String(index), text)]);
+      const query = { query: "crane lifts beam", limit: 10, minScore: 0, neighbours: 1 };
+      const all = await store.search(query);
+      const neighboursMatch = bestMatchOf(all);
+      const [best, ...others] = await store.search({ ...query, neighboursMatch });
+      assert.deepEqual(best, all[0]);
+      expects(others.length > 0, "other results", others);
+      const isLess = (hit: MemoryHit) => matchOfHit(hit) < neighboursMatch;
+      assert.deepEqual(
+        others.filter(isLess).map(({ neighbours: _, ...hit }) => hit),
+        others.filter(isLess),
+      );
+      assert.deepEqual(
+        others.map(({ id }) => id),
+        all.slice(1).map(({ id }) => id),
+      );
     },
   },
   {

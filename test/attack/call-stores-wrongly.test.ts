@@ -134,6 +134,7 @@ const METHODS: Readonly<Record<string, Methods>> = {
         minScore: 0,
         bestMatch: 0,
         neighbours: 1,
+        neighboursMatch: 0,
         explain: true,
       },
     ],

@@ -54,7 +54,7 @@ export class SimpleMemoryStore implements MemoryStore {
   }
 
   async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
-    const { limit, neighbours = 0 } = query;
+    const { limit } = query;
     const texts = [query.query].flat().filter((one) => one.trim() !== "");
     let hits = this.#find(query, texts);
     // What has to be sure enough is no guess.
@@ -66,7 +66,7 @@ export class SimpleMemoryStore implements MemoryStore {
     const first = hits
       .filter(({ score }) => score >= (query.minScore ?? 0))
       .slice(0, Math.max(0, limit));
-    return ifSureEnough(first, query).map((hit) => ({ ...hit, ...this.#around(hit, neighbours) }));
+    return ifSureEnough(first, query).map((hit) => ({ ...hit, ...this.#around(hit, query) }));
   }
 
   #find(query: MemoryQuery, texts: readonly string[]): readonly MemoryHit[] {
@@ -138,8 +138,11 @@ export class SimpleMemoryStore implements MemoryStore {
     return [...this.#entries.values()];
   }
 
-  #around({ id, sessionId }: MemoryEntry, count: number): Pick<MemoryHit, "neighbours"> {
-    if (count <= 0) return {};
+  #around(
+    { id, sessionId, score }: MemoryHit,
+    { neighbours: count = 0, neighboursMatch = 0 }: MemoryQuery,
+  ): Pick<MemoryHit, "neighbours"> {
+    if (count <= 0 || score < neighboursMatch) return {};
     const session = this.#all().filter((entry) => entry.sessionId === sessionId);
     const place = session.findIndex((entry) => entry.id === id);
     const before = session.slice(Math.max(0, place - count), place);

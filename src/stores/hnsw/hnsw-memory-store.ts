@@ -150,7 +150,7 @@ export class HnswMemoryStore implements MemoryStore {
       : [];
     const waiting = isComplete ? [] : await this.#foundByWords(query, vectors && index);
     const best = [...found, ...waiting].sort(byScore).slice(0, query.limit);
-    return withNeighbours(best, this.#entries, query.neighbours ?? 0);
+    return withNeighbours(best, this.#entries, query);
   }
 
   read(ids: readonly string[]): Promise<readonly MemoryEntry[]> {

@@ -4,6 +4,7 @@ import {
   type MemoryHit,
   type MemoryQuery,
   type MemoryStore,
+  matchOfHit,
   memoryFilter,
 } from "../../core/memory-store.ts";
 import { readQuestion } from "../../indexing/score/question.ts";
@@ -121,15 +122,19 @@ async function entriesOf(
   });
 }
 
-/** The hits, each with `count` entries before and after it of the same session. */
+/** The hits, those that match enough with the entries before and after them of the same session. */
 export async function withNeighbours(
   hits: readonly MemoryHit[],
   store: MemoryStore,
-  count: number,
+  { neighbours: count = 0, neighboursMatch = 0 }: MemoryQuery,
 ): Promise<readonly MemoryHit[]> {
   if (count <= 0) return hits;
   const found: MemoryHit[] = [];
   for (const hit of hits) {
+    if (matchOfHit(hit) < neighboursMatch) {
+      found.push(hit);
+      continue;
+    }
     const before = await entriesBefore(hit, store, count);
     const { sessionId, id } = hit;
     const after = await store.list({ sessionId, limit: count, after: id });
