@@ -159,6 +159,8 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   "mcp add": null,
   "mcp allow": null,
   "mcp list": null,
+  "mcp login": null,
+  "mcp logout": null,
   "mcp remove": null,
   "embeddings install": null,
   "embeddings remove": null,

@@ -141,6 +141,8 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "mcp remove": ["rkat mcp remove tickets"],
   "mcp list": ["rkat mcp list", "rkat mcp list --json"],
   "mcp allow": ["rkat mcp allow tickets"],
+  "mcp login": ["rkat mcp login wiki", "rkat mcp login wiki --no-open --port 7777"],
+  "mcp logout": ["rkat mcp logout wiki"],
   embeddings: ["rkat embeddings install ~/models/potion-base-8M"],
   "embeddings install": [
     "rkat embeddings install ~/models/potion-base-8M",

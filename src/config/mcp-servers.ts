@@ -10,6 +10,7 @@ import { isPlain } from "../text/visible-text.ts";
 import type { McpServerSettings } from "./config.ts";
 import { SET_HOME } from "./config-places.ts";
 import type { Environment } from "./config-source.ts";
+import { mcpSignIn } from "./mcp-sign-ins.ts";
 import { parseDuration } from "./setting-kind.ts";
 import { trustFolder } from "./trust.ts";
 import type { Workspace } from "./workspace.ts";
@@ -89,13 +90,23 @@ function ownServers({ config, folder }: Places, env: Environment): readonly Foun
             command === undefined
               ? undefined
               : { command, args, env: Object.fromEntries(passed), cwd: folder },
-          address: url === undefined ? undefined : { url, headers, isSse: false },
+          address: url === undefined ? undefined : addressOf(url, headers, false, env),
         }),
       },
     };
     const problem = problemOf(name, settings, sendsKey && api_key_env !== undefined && !key);
     return problem === undefined ? found : wrong(found, problem);
   });
+}
+
+function addressOf(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  isSse: boolean,
+  env: Environment,
+): NonNullable<McpServer["address"]> {
+  const address = { url, headers, isSse };
+  return Object.keys(headers).length > 0 ? address : { ...address, signIn: mcpSignIn(url, env) };
 }
 
 function problemOf(
@@ -211,7 +222,7 @@ function projectServer(
           },
         }
       : {
-          address: { url: filled(url as string), headers: table(headers), isSse: type === "sse" },
+          address: addressOf(filled(url as string), table(headers), type === "sse", env),
         }),
   };
   const found: FoundServer = { ...base, state: allowed.has(hash) ? "on" : "not allowed", server };

@@ -1,3 +1,12 @@
+/** What signing in to a server gave, kept for its address. */
+export interface McpSignIn {
+  /** Undefined where nobody signed in. */
+  read(): Readonly<Record<string, unknown>> | undefined;
+  /** @throws SessionError `NOT_POSSIBLE` */
+  write(kept: Readonly<Record<string, unknown>>): void;
+  remove(): void;
+}
+
 /** An MCP server whose tools an agent gets: a program that is started, or an address. */
 export interface McpServer {
   readonly name: string;
@@ -13,6 +22,8 @@ export interface McpServer {
     readonly headers: Readonly<Record<string, string>>;
     /** The older transport over HTTP. */
     readonly isSse: boolean;
+    /** Missing where the headers say who you are: they would go to the server that signs you in, too. */
+    readonly signIn?: McpSignIn;
   };
   /** The time of one call. */
   readonly timeoutMs: number;

@@ -1,7 +1,5 @@
-import { spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { SearchScope } from "../../config/settings.ts";
 import { SessionError } from "../../core/errors.ts";
@@ -9,8 +7,8 @@ import { given } from "../../core/fields.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
+import { openInBrowser } from "../terminal/open-in-browser.ts";
 import { printFailure } from "../terminal/print.ts";
-import type { Terminal } from "../terminal/terminal.ts";
 import { findSession } from "./find-session.ts";
 import { countFlag, SESSION_ARGUMENT, scopeFlag } from "./flags.ts";
 import { COUNTS_TOOLS } from "./run-flags.ts";
@@ -112,37 +110,4 @@ function aborted(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => resolve(), { once: true });
     if (signal.aborted) resolve();
   });
-}
-
-/**
- * Opens a link in the browser, and returns what cleans up. The link has a token, and everybody on a machine can read
- * the arguments of a program. So the browser is given a file that only you can read, which leads to the link.
- */
-async function openInBrowser(
-  link: string,
-  { stderr, env }: Pick<Terminal, "stderr" | "env">,
-): Promise<() => Promise<void>> {
-  const folder = await mkdtemp(join(tmpdir(), "rkat-inspect-"));
-  const file = join(folder, "open.html");
-  await writeFile(file, pageTo(link), { mode: 0o600 });
-  const [program, ...args] = opener(file, env);
-  const child = spawn(program, args, { stdio: "ignore", detached: true });
-  child.once("error", () => void stderr.write("No browser was found. Open the link yourself.\n"));
-  child.unref();
-  return () => rm(folder, { recursive: true, force: true });
-}
-
-function pageTo(link: string): string {
-  const target = link.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
-  return `<!doctype html><meta charset="utf-8"><title>rkat</title><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${target}"><a href="${target}">Open rkat</a>\n`;
-}
-
-function opener(
-  file: string,
-  env: Readonly<Record<string, string | undefined>>,
-): readonly [string, ...string[]] {
-  if (env.BROWSER) return [env.BROWSER, file];
-  if (process.platform === "darwin") return ["open", file];
-  if (process.platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler", file];
-  return ["xdg-open", file];
 }

@@ -7,13 +7,16 @@ import {
   isServerName,
   SERVER_NAME,
 } from "../../config/mcp-servers.ts";
+import { mcpSignIn } from "../../config/mcp-sign-ins.ts";
 import { variableName, variableNames, webAddress } from "../../config/setting-kind.ts";
 import { SessionError } from "../../core/errors.ts";
+import { given } from "../../core/fields.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import { renderTable, styleFor } from "../render/style.ts";
+import { openInBrowser } from "../terminal/open-in-browser.ts";
 import { printJson } from "../terminal/print.ts";
-import { flagOf, listFlag } from "./flags.ts";
+import { countFlag, flagOf, listFlag } from "./flags.ts";
 import { changeOwnSettings, ownSettingsFile, tableIn, withoutTable } from "./own-settings.ts";
 import { workspaceOf } from "./with-service.ts";
 
@@ -59,7 +62,12 @@ export function serverCommands(mcp: Command, context: CliContext): void {
     .description("remove an MCP server from your settings")
     .action(async (name: string) => {
       const file = ownSettingsFile(terminal);
-      await changeOwnSettings(file, async (text) => withoutServer(text ?? "", name, file));
+      await changeOwnSettings(file, async (text) => {
+        const { url } = (await tableIn(text ?? "", tableOf(name))) ?? {};
+        const without = await withoutServer(text ?? "", name, file);
+        if (typeof url === "string") mcpSignIn(url, terminal.env).remove();
+        return without;
+      });
       await terminal.stdout.write(`${name} is no longer in ${file}.\n`);
     });
   const list = mcp
@@ -74,9 +82,9 @@ export function serverCommands(mcp: Command, context: CliContext): void {
       if (found.length === 0) return await terminal.stderr.write(`${NONE}\n`);
       const style = styleFor(terminal.stdout, terminal.env);
       const columns = ["NAME", "STATE", "STARTS", "FROM"].map((title) => ({ title }));
-      const rows = found.map(({ name, state, problem, shown, origin }) => [
+      const rows = found.map(({ name, state, problem, shown, origin, server }) => [
         oneLine(name, 40),
-        problem === undefined ? state : `${state}: ${oneLine(problem, 80)}`,
+        `${state}${isSignedIn(server) ? ", signed in" : ""}${problem === undefined ? "" : `: ${oneLine(problem, 80)}`}`,
         oneLine(shown, 200),
         oneLine(origin, 200),
       ]);
@@ -97,12 +105,88 @@ export function serverCommands(mcp: Command, context: CliContext): void {
         "If .mcp.json changes it, you are asked again. `rkat trust --revoke` takes this back.\n",
       );
     });
+  signInCommands(mcp, context);
+}
+
+interface LoginFlags {
+  readonly clientId?: string;
+  readonly port?: number;
+  readonly open: boolean;
+}
+
+/** `rkat mcp login` and `logout`: who you are, for a server that asks by OAuth. */
+function signInCommands(mcp: Command, context: CliContext): void {
+  const { terminal } = context;
+  const login = mcp
+    .command("login <name>")
+    .description("sign in to an MCP server at an address, in your browser")
+    .option("--client-id <id>", "the id of a client that you registered there")
+    .option(
+      "--port <number>",
+      "the port on this machine that the browser comes back to; default: a free one",
+      countFlag(65_535),
+    )
+    .option("--no-open", "only print the address, and open no browser")
+    .action(async (name: string, { clientId, port, open }: LoginFlags) => {
+      const server = await namedServer(name, login, context);
+      const { signInTo } = await import("../../surfaces/mcp/sign-in.ts");
+      let clean = async () => {};
+      const asked = await terminal
+        .interruptible((signal) =>
+          signInTo(server, {
+            ...given({ clientId, port }),
+            signal,
+            async show(address) {
+              await terminal.stderr.write(`Sign in at ${address.href}\n`);
+              if (open) clean = await openInBrowser(address.href, terminal);
+            },
+          }),
+        )
+        .finally(() => clean());
+      if (!asked) return await terminal.stdout.write(`${name} asks for no sign-in.\n`);
+      const { openServerTools } = await import("../../surfaces/mcp/server-tools.ts");
+      const { servers, problems, close } = await openServerTools([server]);
+      await close();
+      const [opened] = servers;
+      if (!opened) throw new SessionError("NOT_POSSIBLE", { message: problems.join(" ") });
+      await terminal.stdout.write(`Signed in to ${name}: ${opened.tools} tools.\n`);
+    });
+  const logout = mcp
+    .command("logout <name>")
+    .description("remove what signing in to an MCP server gave")
+    .action(async (name: string) => {
+      const { address } = await namedServer(name, logout, context);
+      const was = address?.signIn?.read() !== undefined;
+      address?.signIn?.remove();
+      await terminal.stdout.write(
+        was ? `Signed out of ${name}.\n` : `There was no sign-in to ${name}.\n`,
+      );
+    });
+}
+
+async function namedServer(name: string, command: Command, context: CliContext) {
+  const found = findMcpServers(await workspaceOf(context, command), context.terminal.env);
+  const named = found.find((each) => each.name === name);
+  if (named?.state === "on" || (named?.server.address && command.name() === "logout")) {
+    return named.server;
+  }
+  throw new SessionError("INVALID_PARAMS", {
+    message: named
+      ? `${oneLine(name, 40)} cannot be used: ${named.problem ?? named.state}.`
+      : `There is no MCP server called ${JSON.stringify(name)}.`,
+    hint: "`rkat mcp list` shows all servers.",
+  });
 }
 
 const NONE = "No MCP servers. Add one: `rkat mcp add NAME -- COMMAND ARGUMENTS`";
 
-function serverJson({ name, state, problem, shown, origin }: FoundServer) {
-  return { name, state, problem: problem ?? null, starts: shown, origin };
+function serverJson({ name, state, problem, shown, origin, server }: FoundServer) {
+  const signed_in = isSignedIn(server);
+  return { name, state, problem: problem ?? null, starts: shown, origin, signed_in };
+}
+
+function isSignedIn({ address }: FoundServer["server"]): boolean {
+  return address?.signIn?.read() !== undefined;
 }
 
 const tableOf = (name: string) => ["mcp", "servers", name];

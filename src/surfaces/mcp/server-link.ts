@@ -1,13 +1,12 @@
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
-import { bypassProxy } from "../../core/bypass-proxy.ts";
-import { errorText, shownAddress } from "../../core/errors.ts";
+import { errorText } from "../../core/errors.ts";
 import type { McpServer } from "../../core/mcp-server.ts";
 import { ToolError } from "../../core/tool.ts";
 import { visibleText } from "../../text/visible-text.ts";
+import { signedIn } from "./oauth-provider.ts";
+import { httpTransport, programTransport } from "./server-transport.ts";
 
 const START_MS = 10_000;
-/** The longest message of a program. */
-const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 /** Timers take no more. The time of a call is its tool's. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const STDERR_CHARACTERS = 500;
@@ -155,44 +154,28 @@ async function connect(
     return client;
   } catch (error) {
     await Promise.allSettled([client.close(), transport.close()]);
-    throw error;
+    throw server.address?.signIn && asksWhoYouAre(error)
+      ? new Error(`it wants you to sign in: \`rkat mcp login ${server.name}\``, { cause: error })
+      : error;
   } finally {
     clearTimeout(timer);
   }
 }
 
+/** Whether a server answered that it does not know who asks. */
+function asksWhoYouAre(error: unknown): boolean {
+  return error instanceof Error && "status" in error && error.status === 401;
+}
+
 async function transportTo(
-  { program, address }: McpServer,
+  { name, program, address }: McpServer,
   stderr: { text: string },
 ): Promise<Transport> {
   if (program) {
-    const { StdioClientTransport, getDefaultEnvironment } = await import(
-      "@modelcontextprotocol/client/stdio"
-    );
-    const { command, args, env, cwd } = program;
-    const transport = new StdioClientTransport({
-      command,
-      args: [...args],
-      env: { ...getDefaultEnvironment(), ...env },
-      cwd,
-      stderr: "pipe",
-      maxBufferSize: MESSAGE_BYTES_MAX,
+    return await programTransport(program, (text) => {
+      stderr.text = (stderr.text + text).slice(-4 * STDERR_CHARACTERS);
     });
-    // It has to be read, or the server waits for ever once the pipe is full.
-    transport.stderr?.on("data", (chunk: Buffer) => {
-      stderr.text = (stderr.text + chunk.toString("utf8")).slice(-4 * STDERR_CHARACTERS);
-    });
-    return transport;
   }
-  const { url = "", headers = {}, isSse = false } = address ?? {};
-  if (!URL.canParse(url)) throw new Error(`${shownAddress(url)} is no address`);
-  bypassProxy(url);
-  const { StreamableHTTPClientTransport, SSEClientTransport } = await import(
-    "@modelcontextprotocol/client"
-  );
-  // A redirection would take the headers, and the key in them, to another server.
-  const requestInit = { headers, redirect: "error" } as const;
-  return isSse
-    ? new SSEClientTransport(new URL(url), { requestInit })
-    : new StreamableHTTPClientTransport(new URL(url), { requestInit });
+  if (!address) throw new Error("it has neither a program nor an address");
+  return await httpTransport(address, address.signIn && signedIn(name, address.signIn));
 }

@@ -1,0 +1,158 @@
+import { once } from "node:events";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { errorText, SessionError } from "../../core/errors.ts";
+import type { McpServer } from "../../core/mcp-server.ts";
+import { askingPerson } from "./oauth-provider.ts";
+import { httpTransport } from "./server-transport.ts";
+
+const ASKED_MS = 5 * 60_000;
+
+export interface SignInOptions {
+  /** The id of a client that the server already knows. Default: rkat registers itself. */
+  readonly clientId?: string;
+  /** The port on this machine that the browser comes back to. Default: a free one. */
+  readonly port?: number;
+  /** Shows a person the address where they sign in. */
+  show(address: URL): Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Signs a person in to a server, by OAuth as the client package has it:
+ *
+ *     rkat ── asks for tools ──► server          401: who are you?
+ *     rkat ── shows an address ► the person      who signs in, in a browser
+ *     browser ── comes back ───► 127.0.0.1       with a code, which rkat changes into tokens
+ *
+ * Returns false where the server asks for no sign-in.
+ *
+ * @throws SessionError `NOT_POSSIBLE`
+ */
+export async function signInTo(
+  { name, address }: McpServer,
+  { port = 0, show, signal, clientId }: SignInOptions,
+): Promise<boolean> {
+  const { signIn } = address ?? {};
+  if (!address || !signIn) throw refused(name, "it has no address, or a token of its own");
+  const state = crypto.randomUUID();
+  const callback = await listenForCallback(state, port);
+  try {
+    let isShown = false;
+    const asking = askingPerson(signIn, callback.address, {
+      state,
+      ...(clientId === undefined ? {} : { clientId }),
+      async show(page) {
+        if (!/^https?:$/.test(page.protocol)) throw new Error("its address is no web address");
+        if (isShown) return;
+        isShown = true;
+        await show(page);
+      },
+    });
+    const transport = await httpTransport(address, asking.provider);
+    const isOpen = await isOpenWithout(transport).catch((error: unknown) => {
+      if (isShown) return false;
+      throw error;
+    });
+    if (isOpen) return false;
+    const answer = await callback.answered(
+      AbortSignal.any([signal, AbortSignal.timeout(ASKED_MS)]),
+    );
+    await answer.settle(async (given) => {
+      await transport.finishAuth(given);
+      if (!asking.keep()) throw new Error("it gave no token");
+    });
+    return true;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw refused(name, errorText(error), error);
+  } finally {
+    callback.close();
+  }
+}
+
+function refused(name: string, why: string, cause?: unknown): SessionError {
+  return new SessionError("NOT_POSSIBLE", {
+    message: `There is no sign-in to ${name}: ${why.replace(/\.$/, "")}.`,
+    hint: "`rkat mcp list` shows its address. A server that gives tokens by hand takes one by --api-key-env.",
+    cause,
+  });
+}
+
+async function isOpenWithout(
+  transport: Awaited<ReturnType<typeof httpTransport>>,
+): Promise<boolean> {
+  const { Client } = await import("@modelcontextprotocol/client");
+  const client = new Client(
+    { name: "rkat", version: "1" },
+    { versionNegotiation: { mode: "auto" } },
+  );
+  try {
+    await client.connect(transport);
+    await client.listTools();
+    return true;
+  } finally {
+    await client.close();
+  }
+}
+
+interface Callback {
+  readonly address: string;
+  answered(signal: AbortSignal): Promise<{
+    /** Runs `work` with what the browser brought, and tells the person how it went. */
+    settle(work: (given: URLSearchParams) => Promise<void>): Promise<void>;
+  }>;
+  close(): void;
+}
+
+/** Waits on this machine for the browser that comes back with this `state`. Others get a 404, and change nothing. */
+async function listenForCallback(state: string, port: number): Promise<Callback> {
+  let come: (arrived: { given: URLSearchParams; response: ServerResponse }) => void = () => {};
+  const arrival = new Promise<{ given: URLSearchParams; response: ServerResponse }>((done) => {
+    come = done;
+  });
+  const server: Server = createServer((request, response) => {
+    const { pathname, searchParams: given } = new URL(request.url ?? "/", "http://127.0.0.1");
+    if (pathname === "/callback" && given.get("state") === state) come({ given, response });
+    else say(response, 404, "There is nothing here.");
+  });
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const { port: used } = server.address() as AddressInfo;
+  return {
+    address: `http://127.0.0.1:${used}/callback`,
+    async answered(signal) {
+      const { given, response } = await Promise.race([arrival, untilAborted(signal)]);
+      return {
+        async settle(work) {
+          try {
+            await work(given);
+            say(response, 200, "rkat is signed in. You can close this window.");
+          } catch (error) {
+            say(response, 400, "The sign-in failed. The terminal says why.");
+            throw error;
+          }
+        },
+      };
+    },
+    close() {
+      server.close();
+      server.closeIdleConnections();
+    },
+  };
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+function say(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    "content-type": "text/plain; charset=utf-8",
+    "cache-control": "no-store",
+    connection: "close",
+  });
+  response.end(`${text}\n`);
+}

@@ -1,0 +1,162 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { mcpSignIn } from "../src/config/mcp-sign-ins.ts";
+import type { McpServer } from "../src/core/mcp-server.ts";
+import { openServerTools } from "../src/surfaces/mcp/server-tools.ts";
+import { signInTo } from "../src/surfaces/mcp/sign-in.ts";
+import { temporaryFolder } from "./support/obey.ts";
+import { Project } from "./support/rkat-process.ts";
+import { type SignedServer, signedMcpServer } from "./support/signed-mcp-server.ts";
+
+const context = () => ({ sessionId: "s", toolUseId: "t", signal: new AbortController().signal });
+
+async function home() {
+  const folder = await temporaryFolder();
+  const env = { RKAT_HOME: folder };
+  return { folder, at: (url: string) => serverAt(url, env) };
+}
+
+function serverAt(url: string, env: Readonly<Record<string, string>>): McpServer {
+  const signIn = mcpSignIn(url, env);
+  return { name: "wiki", timeoutMs: 5_000, address: { url, headers: {}, isSse: false, signIn } };
+}
+
+const signedIn = (server: McpServer, { signInAt }: Pick<SignedServer, "signInAt">) => {
+  const told: Promise<{ status: number; text: string }>[] = [];
+  return signInTo(server, {
+    signal: new AbortController().signal,
+    show: async (address) => void told.push(signInAt(address.href)),
+  }).then(async (asked) => ({ asked, told: await Promise.all(told) }));
+};
+
+test("a server that wants a sign-in says so, gives its tools after it, and its tokens are private, renewed, and gone after signing out", async () => {
+  const wiki = await signedMcpServer();
+  const { folder, at } = await home();
+  const server = at(wiki.url);
+  const before = await openServerTools([server]);
+  await before.close();
+  expect(before.problems).toEqual([
+    "The MCP server wiki gives no tools: it wants you to sign in: `rkat mcp login wiki`.",
+  ]);
+  expect(wiki.asked).not.toContain("/register");
+
+  const { asked, told } = await signedIn(server, wiki);
+  expect([asked, told]).toEqual([
+    true,
+    [{ status: 200, text: "rkat is signed in. You can close this window.\n" }],
+  ]);
+  const kept = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  expect(kept).toHaveLength(1);
+  const [file] = kept.map(({ parentPath, name }) => join(parentPath, name));
+  if (process.platform !== "win32") {
+    expect(statSync(file ?? "").mode & 0o777).toBe(0o600);
+    expect(statSync(join(file ?? "", "..")).mode & 0o777).toBe(0o700);
+  }
+  expect(readFileSync(file ?? "", "utf8")).toContain(wiki.given.access[0]);
+
+  const { tools, problems, close } = await openServerTools([server]);
+  const look = async () => await tools()[0]?.execute({ page: "Deal" }, context());
+  expect(problems).toEqual([]);
+  expect(await look()).toEqual({ content: "the page Deal", is_error: false });
+  wiki.expire(wiki.given.access[0] ?? "");
+  expect(await look()).toEqual({ content: "the page Deal", is_error: false });
+  expect(wiki.given.access).toHaveLength(2);
+  expect(readFileSync(file ?? "", "utf8")).toContain(wiki.given.refresh[1]);
+
+  // Two calls at once use up one refresh token.
+  wiki.expire(wiki.given.access[1] ?? "");
+  const both = await Promise.all([look(), look()]);
+  expect(both).toEqual(both.map(() => ({ content: "the page Deal", is_error: false })));
+  await close();
+
+  server.address?.signIn?.remove();
+  const after = await openServerTools([server]);
+  await after.close();
+  expect(after.problems.join()).toContain("rkat mcp login wiki");
+});
+
+test("tokens that are no longer taken are removed, and a call says to sign in again", async () => {
+  const wiki = await signedMcpServer();
+  const { at } = await home();
+  const server = at(wiki.url);
+  await signedIn(server, wiki);
+  const issuer = new URL(wiki.url).origin;
+  server.address?.signIn?.write({
+    ...server.address.signIn.read(),
+    tokens: { access_token: "old", token_type: "Bearer", refresh_token: "old", issuer },
+  });
+  const { problems, close } = await openServerTools([server]);
+  await close();
+  expect(problems.join()).toMatch(/Sign in again: `rkat mcp login wiki`/);
+  expect(server.address?.signIn?.read()).toBeUndefined();
+});
+
+test("a sign-in that is denied, or comes back with another state, gives nothing", async () => {
+  const wiki = await signedMcpServer({ denies: true });
+  const { at } = await home();
+  const server = at(wiki.url);
+  const strangers: number[] = [];
+  const denied = signedIn(server, {
+    async signInAt(address) {
+      const back = new URL(new URL(address).searchParams.get("redirect_uri") ?? "");
+      back.search = "?code=stolen&state=guessed";
+      strangers.push((await fetch(back)).status);
+      return await wiki.signInAt(address);
+    },
+  });
+  await expect(denied).rejects.toThrow(/There is no sign-in to wiki: .*access_denied/);
+  expect(strangers).toEqual([404]);
+  expect(server.address?.signIn?.read()).toBeUndefined();
+});
+
+test("a sign-in is for one address: another server of the same name gets no token, and an open one asks for none", async () => {
+  const [wiki, other] = [await signedMcpServer(), await signedMcpServer()];
+  const { at } = await home();
+  await signedIn(at(wiki.url), wiki);
+  expect(at(other.url).address?.signIn?.read()).toBeUndefined();
+  const { problems, close } = await openServerTools([at(other.url)]);
+  await close();
+  expect(problems.join()).toContain("rkat mcp login wiki");
+  expect((await signedIn(at(wiki.url), wiki)).asked).toBe(true);
+});
+
+test("`rkat mcp login` prints where to sign in, `list` shows it, and `logout` and `remove` take it back", async () => {
+  const wiki = await signedMcpServer();
+  const project = await Project.open();
+  const own = serverAt(wiki.url, project.env);
+  const add = () => project.rkat(["mcp", "add", "wiki", "--url", wiki.url]);
+  await add();
+  const login = async () => {
+    const child = project.start(["mcp", "login", "wiki", "--no-open"]);
+    let stderr = "";
+    const address = new Promise<string>((found) => {
+      child.child.stderr?.on("data", (chunk: Buffer) => {
+        stderr += chunk.toString("utf8");
+        const [, link] = /^Sign in at (\S+)\n/m.exec(stderr) ?? [];
+        if (link) found(link);
+      });
+    });
+    await wiki.signInAt(await Promise.race([address, child.ended.then(() => "")]));
+    return await child.ended;
+  };
+  expect(await login()).toMatchObject({ code: 0, stdout: "Signed in to wiki: 1 tools.\n" });
+  const state = async () => {
+    const { servers } = (await project.json(["mcp", "list", "--json"])) as { servers: object[] };
+    return servers[0];
+  };
+  expect(await state()).toMatchObject({ name: "wiki", state: "on", signed_in: true });
+  await project.rkat(["mcp", "remove", "wiki"]);
+  await add();
+  expect(await state()).toMatchObject({ signed_in: false });
+  await signedIn(own, wiki);
+  expect(await state()).toMatchObject({ signed_in: true });
+  const { stdout } = await project.rkat(["mcp", "logout", "wiki"]);
+  expect(stdout).toBe("Signed out of wiki.\n");
+  expect(own.address?.signIn?.read()).toBeUndefined();
+  expect((await project.rkat(["mcp", "login", "nosuch"])).stderr).toMatch(
+    /no MCP server called "nosuch"/,
+  );
+});
