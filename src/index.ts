@@ -88,6 +88,7 @@ export type {
   AddMemory,
   EditMemory,
   ForgetMemory,
+  KeepBoth,
   ListMemory,
   MemoryAdded,
   MemoryForgotten,
@@ -335,6 +336,7 @@ export type {
 export type {
   EarlierText,
   EntryMarks,
+  KeptBeside,
   MemoryCheck,
   MemoryEntry,
   MemoryFilter,

@@ -130,6 +130,7 @@ const COMMANDS: Readonly<Record<string, readonly string[] | null>> = {
   "memory add": ["Hello."],
   "memory export": [],
   "memory edit": ["some-entry", "Hello."],
+  "memory keep-both": ["some-entry", "another"],
   "memory pin": ["some-entry"],
   "memory unpin": ["some-entry"],
   "memory forget": ["some-entry", "--yes"],

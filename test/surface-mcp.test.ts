@@ -39,6 +39,10 @@ const CANNOT = {
   "appended messages teach the project only when a user wrote them": A_MODEL,
   "a text that was added is corrected and pinned, says what it said before, and is forgotten with that":
     A_MODEL,
+  "what the project knew at a time is listed and found as it was, with the rules that followed from it":
+    A_MODEL,
+  "a person keeps both of two entries, takes that back, and memory knows when, for messages, notes and knowledge":
+    A_MODEL,
   "the knowledge of a project is taught, listed, read, edited, pinned, made rules of, and forgotten":
     A_MODEL,
 };

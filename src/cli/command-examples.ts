@@ -85,6 +85,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "rkat memory export --session last --jsonl session.jsonl",
   ],
   "memory edit": ['rkat memory edit added:Zk2v "Staging listens on port 7444."'],
+  "memory keep-both": [
+    "rkat memory keep-both added:Zk2v 0199a1b2:14",
+    "rkat memory keep-both added:Zk2v 0199a1b2:14 --undo",
+  ],
   "memory pin": ["rkat memory pin added:Zk2v"],
   "memory unpin": ["rkat memory unpin added:Zk2v"],
   "memory forget": [

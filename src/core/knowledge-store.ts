@@ -1,5 +1,5 @@
 import type { KnowledgeEntry, KnowledgeKind, Likeness, NewKnowledge } from "./knowledge.ts";
-import type { EarlierText } from "./memory-store.ts";
+import type { EarlierText, KeptBeside } from "./memory-store.ts";
 
 /**
  * What a project has learned: facts, corrections, preferences and rules.
@@ -111,6 +111,7 @@ export interface KnowledgeChange {
   /** Of a correction: what the content says that the user wanted done. */
   readonly goal?: string;
   readonly earlier?: readonly EarlierText[];
+  readonly keeps?: readonly KeptBeside[];
   /** Hashes of the new content. */
   readonly keys?: readonly string[];
   readonly tags?: readonly string[];

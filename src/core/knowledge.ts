@@ -1,4 +1,4 @@
-import type { EarlierText } from "./memory-store.ts";
+import type { EarlierText, KeptBeside } from "./memory-store.ts";
 
 /** Kinds of what a project has learned. */
 export const KNOWLEDGE_KINDS = ["fact", "correction", "preference", "rule"] as const;
@@ -43,6 +43,8 @@ export interface KnowledgeEntry {
   readonly edited: boolean;
   /** Its texts before it was edited, oldest first. */
   readonly earlier?: readonly EarlierText[];
+  /** Statements that it does not contradict, whatever both say. */
+  readonly keeps?: readonly KeptBeside[];
   /** Last time that a search found it or a session was told it, ISO 8601. */
   readonly usedAt?: string;
   /** The tool of the result, or of the denied call. */
@@ -80,7 +82,15 @@ export interface Ground {
 export interface NewKnowledge
   extends Omit<
     KnowledgeEntry,
-    "lastTime" | "count" | "edited" | "earlier" | "usedAt" | "pinned" | "restsOn" | "replacedBy"
+    | "lastTime"
+    | "count"
+    | "edited"
+    | "earlier"
+    | "keeps"
+    | "usedAt"
+    | "pinned"
+    | "restsOn"
+    | "replacedBy"
   > {
   readonly pinned?: boolean;
   /** How often it was said. Default 1. */

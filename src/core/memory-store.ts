@@ -74,6 +74,35 @@ export interface EntryMarks {
   readonly pinned?: true;
   /** Its texts before it was edited, oldest first. */
   readonly earlier?: readonly EarlierText[];
+  /** Entries that it does not replace, and that do not replace it, whatever both say. Oldest decision first. */
+  readonly keeps?: readonly KeptBeside[];
+}
+
+/** A person's decision that both of two entries hold, and how long it was in force. */
+export interface KeptBeside {
+  /** The other entry. */
+  readonly id: string;
+  readonly since: string;
+  /** When it was taken back, if it was. */
+  readonly until?: string;
+}
+
+/** Whether a person decided that neither of two entries replaces the other. */
+export function areBothKept(one: KeepingEntry, other: KeepingEntry): boolean {
+  const keeps = ({ keeps = [] }: KeepingEntry, id: string) =>
+    keeps.some((kept) => kept.id === id && kept.until === undefined);
+  return keeps(one, other.id) || keeps(other, one.id);
+}
+
+type KeepingEntry = Pick<MemoryEntry, "id" | "keeps">;
+
+/** The decisions as they were at a time, in Unix milliseconds. */
+export function keptAt(keeps: readonly KeptBeside[], ms: number): readonly KeptBeside[] {
+  return keeps
+    .filter(({ since }) => instant(since) <= ms)
+    .map(({ until, ...kept }) =>
+      until === undefined || instant(until) > ms ? kept : { ...kept, until },
+    );
 }
 
 /** A text that a person replaced. */
@@ -150,7 +179,7 @@ export interface MemoryQuery extends MemoryFilter {
 }
 
 export interface MemoryPage extends MemoryFilter {
-  /** Only entries that are pinned or were edited. */
+  /** Only entries that are pinned, were edited, or are kept beside others. */
   readonly marked?: boolean;
   readonly limit: number;
   /** Id of the last entry of the previous page. */

@@ -144,6 +144,7 @@ const questions: Check = (value) => (Array.isArray(value) ? texts(value) : someT
 const watch = group({ signal, onProgress: callback });
 const pinned = oneOf(true);
 const earlier = listOf(object({ id: text, content: someText, "time?": someText, until: someText }));
+const keeps = listOf(object({ id: text, since: someText, "until?": someText }));
 const MEMORY: StoreMethods = {
   add: {
     entries: listOf(
@@ -159,6 +160,7 @@ const MEMORY: StoreMethods = {
         "source?": span,
         "pinned?": pinned,
         "earlier?": earlier,
+        "keeps?": keeps,
       }),
     ),
     "log?": record,
@@ -181,7 +183,7 @@ const MEMORY: StoreMethods = {
   },
   read: { ids: texts },
   list: { page: group({ ...memoryFilter, limit, after: someText, marked: flag }, ["limit"]) },
-  mark: { id: text, marks: group({ pinned, earlier }) },
+  mark: { id: text, marks: group({ pinned, earlier, keeps }) },
   stats: { "of?": group({ sessionId: someText }, ["sessionId"]) },
   delete: { which: eitherOf({ ids: texts }, { sessionId: someText }) },
   verify: { "watch?": watch },
@@ -240,6 +242,7 @@ const entry = object({
   ...learned,
   pinned: flag,
   "earlier?": earlier,
+  "keeps?": keeps,
   count: whole(0),
   lastTime: someText,
   edited: flag,
@@ -264,6 +267,7 @@ const KNOWLEDGE: StoreMethods = {
       content: someText,
       goal: someText,
       earlier,
+      keeps,
       keys: texts,
       tags: texts,
       pinned: flag,

@@ -5,7 +5,7 @@ import type { EventStore } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
 import type { ForgottenTexts } from "../core/forgotten-texts.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
-import type { EarlierText, MemoryStore } from "../core/memory-store.ts";
+import type { EarlierText, EntryMarks, MemoryStore } from "../core/memory-store.ts";
 import type { MemoryForgotten, NotCleaned } from "../core/operations/memory.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { HeldLease, SessionStore } from "../core/session-store.ts";
@@ -116,7 +116,7 @@ export async function forgetMemory(
   const goes = { phrases: new ForgottenPhrases(texts, lone), rules };
   await knowledge?.forget(alike.map(({ id }) => id));
   await cutGoals(others, goes.phrases, knowledge);
-  await cutEarlier(goes.phrases, others, deps);
+  await cutMarks({ phrases: goes.phrases, deleted }, others, deps);
   const elsewhere = [...copies.sessions, ...sessions].filter((id) => !sources.has(id));
   const cleaned: Cleaned[] = [];
   const unreadable: string[] = [];
@@ -255,21 +255,33 @@ async function cutGoals(
   await knowledge?.settle();
 }
 
-/** An entry that was edited says what it said before. When that is forgotten, the entry stays without it. */
-async function cutEarlier(
-  phrases: ForgottenPhrases,
+/**
+ * An entry that was edited says what it said before, and one that a person keeps beside another has its id. When that is
+ * forgotten, the entry stays without it.
+ */
+async function cutMarks(
+  goes: { readonly phrases: ForgottenPhrases; readonly deleted: ReadonlySet<string> },
   learned: readonly KnowledgeEntry[],
   { memory, knowledge }: Pick<ForgettingDeps, "memory" | "knowledge">,
 ): Promise<void> {
-  for (const { id, earlier = [] } of learned) {
-    const kept = earlier.filter(({ content }) => !phrases.isIn(content));
-    if (kept.length < earlier.length) await knowledge?.store.edit(id, { earlier: kept });
+  const left = ({ earlier = [], keeps = [] }: EntryMarks) => {
+    const marks = {
+      earlier: earlier.filter(({ content }) => !goes.phrases.isIn(content)),
+      keeps: keeps.filter(({ id }) => !goes.deleted.has(id)),
+    };
+    const isLess = marks.earlier.length < earlier.length || marks.keeps.length < keeps.length;
+    return isLess ? marks : undefined;
+  };
+  for (const entry of learned) {
+    const { id, earlier, keeps } = entry;
+    const marks = left(given({ earlier, keeps }));
+    if (marks) await knowledge?.store.edit(id, marks);
   }
   for (let after: string | undefined; memory?.mark; ) {
     const page = await memory.list({ marked: true, limit: BATCH, ...given({ after }) });
-    for (const { id, pinned, earlier = [] } of page) {
-      const kept = earlier.filter(({ content }) => !phrases.isIn(content));
-      if (kept.length < earlier.length) await memory.mark(id, given({ pinned, earlier: kept }));
+    for (const { id, pinned, earlier, keeps } of page) {
+      const marks = left(given({ earlier, keeps }));
+      if (marks) await memory.mark(id, { ...given({ pinned }), ...marks });
     }
     after = page.at(-1)?.id;
     if (page.length < BATCH) return;

@@ -1,6 +1,6 @@
 import { instant } from "../core/instant.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
-import { textsAt } from "../core/memory-store.ts";
+import { keptAt, textsAt } from "../core/memory-store.ts";
 
 /**
  * An entry at a time, in Unix milliseconds; undefined if it was not known yet. Of one that was heard again since, the
@@ -13,7 +13,7 @@ import { textsAt } from "../core/memory-store.ts";
  */
 export function asItWas(entry: KnowledgeEntry, ms: number): KnowledgeEntry | undefined {
   if (instant(entry.time) > ms) return undefined;
-  const { earlier = [], usedAt, lastTime, ...rest } = entry;
+  const { earlier = [], keeps, usedAt, lastTime, ...rest } = entry;
   const [said] = textsAt(earlier, ms);
   const before = earlier.filter(({ until }) => instant(until) <= ms);
   const isHeardSince = instant(lastTime) > ms;
@@ -21,6 +21,7 @@ export function asItWas(entry: KnowledgeEntry, ms: number): KnowledgeEntry | und
     ...rest,
     ...(said ? { content: said.content, edited: before.length > 0 } : {}),
     ...(before.length > 0 ? { earlier: before } : {}),
+    ...(keeps ? { keeps: keptAt(keeps, ms) } : {}),
     ...(isHeardSince ? { lastTime: entry.time, count: 1 } : { lastTime }),
     ...(usedAt !== undefined && instant(usedAt) <= ms ? { usedAt } : {}),
   };

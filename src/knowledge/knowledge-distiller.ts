@@ -1,4 +1,5 @@
 import type { Contradiction, KnowledgeEntry, NewKnowledge } from "../core/knowledge.ts";
+import { areBothKept } from "../core/memory-store.ts";
 import { group, requireOptions, whole } from "../core/options.ts";
 import { type ArgumentShape, CHANGED_WORD, shapeOfTags, sharedShape } from "./call-shape.ts";
 import { contradicts, statementOf } from "./contradicts.ts";
@@ -98,7 +99,9 @@ function withoutContradicted(entries: readonly KnowledgeEntry[]) {
     [];
   for (const entry of newestFirst.slice(0, COMPARED_MAX)) {
     const said = statementOf(entry.reason ?? (entry.kind === "preference" ? entry.content : ""));
-    const newer = held.find((other) => !entry.pinned && contradicts(other.said, said));
+    const newer = held.find(
+      (other) => !entry.pinned && contradicts(other.said, said) && !areBothKept(other.entry, entry),
+    );
     if (newer) contradictions.push({ kept: textOf(newer.entry), dropped: textOf(entry) });
     else held.push({ entry, said });
   }

@@ -5,6 +5,7 @@ import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "../core/knowle
 import type { KnowledgeLimits, KnowledgePage, KnowledgeStore } from "../core/knowledge-store.ts";
 import {
   EARLIER_MAX,
+  type KeptBeside,
   type MemoryEntry,
   type MemoryStore,
   NO_SESSION,
@@ -188,6 +189,12 @@ export class ProjectKnowledge {
     return await this.read(knowledgeId);
   }
 
+  /** Notes which statements an entry does not contradict. Rules and memory follow. */
+  async keep(id: string, keeps: readonly KeptBeside[]): Promise<void> {
+    await this.store.edit(id, { keeps });
+    await this.settle();
+  }
+
   /** Forgets entries, and remakes the rules that were made from them. */
   async forget(ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.store.forget(ids);
@@ -317,6 +324,7 @@ function memoryEntry({
   lastTime,
   tool,
   origin,
+  keeps,
 }: KnowledgeEntry): MemoryEntry {
   const isFact = kind === "fact" && sessionId !== undefined;
   return {
@@ -329,6 +337,7 @@ function memoryEntry({
     role: origin === "model" ? "assistant" : kind === "fact" ? "tool" : "user",
     ...(tool === undefined ? {} : { speaker: tool }),
     ...(isFact && source ? { source } : {}),
+    ...(keeps ? { keeps } : {}),
   };
 }
 

@@ -1,4 +1,9 @@
-import type { MemoryEntry, MemoryHit, OtherStatement } from "../core/memory-store.ts";
+import {
+  areBothKept,
+  type MemoryEntry,
+  type MemoryHit,
+  type OtherStatement,
+} from "../core/memory-store.ts";
 import {
   addressOf,
   hasOneValue,
@@ -19,7 +24,7 @@ const READ_MAX = 40;
  *     The budget for the kitchen is 900 euros.            replacedBy  1200 euros
  *     Actually the budget for the kitchen is 1200 euros.  replaces    900 euros
  *
- * Nothing is left out. Two statements are of the same thing when all of these hold; otherwise they stay as they were found:
+ * Nothing is left out, and what a person wants to keep beside another replaces nothing of it. Two statements are of the same thing when all of these hold; otherwise they stay as they were found:
  *
  *     who      the same author, and neither a question, a condition, a plan, nor a quotation
  *     what     the words of one are those of the other, but for two at the most
@@ -41,7 +46,8 @@ export function newestFirst(hits: readonly MemoryHit[]): readonly MemoryHit[] {
     if (!mayReplace(hit.content) || statementsOf(at).length === 0) continue;
     for (const [older, before] of read.entries()) {
       const change = isLater(hit, before) && changeOf(statementsOf(at), statementsOf(older));
-      if (change) newer.set(older, [...(newer.get(older) ?? []), { at, change }]);
+      if (change && !areBothKept(hit, before))
+        newer.set(older, [...(newer.get(older) ?? []), { at, change }]);
     }
   }
   return newer.size === 0 ? hits : placed(hits, newer);

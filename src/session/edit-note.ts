@@ -2,16 +2,75 @@ import { SessionError } from "../core/errors.ts";
 import { isUsersWord, speakerOf } from "../core/event.ts";
 import { given } from "../core/fields.ts";
 import {
+  areBothKept,
   EARLIER_MAX,
   type EarlierText,
   type EntryMarks,
+  type KeptBeside,
   type MemoryEntry,
   type MemoryStore,
   NO_SESSION,
 } from "../core/memory-store.ts";
-import type { AddMemory, EditMemory } from "../core/operations/memory.ts";
+import type { AddMemory, EditMemory, KeepBoth } from "../core/operations/memory.ts";
 import type { Given } from "../core/operations/parse-request.ts";
 import { hashOf } from "../knowledge/hash-of.ts";
+import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
+
+/** Decisions that an entry remembers. */
+const KEEPS_MAX = 100;
+
+/**
+ * Decides that neither of two entries replaces the other, or takes that back. The decision stands in the first of them
+ * with its time, and stays there when it is taken back, so memory as of a time knows it.
+ *
+ * @throws SessionError `KNOWLEDGE_NOT_FOUND`; `NOT_POSSIBLE` when a model asks, or both are the same
+ */
+export async function keepBoth(
+  { ids, undo = false, origin }: Given<KeepBoth>,
+  memory: MemoryStore,
+  project: ProjectKnowledge | undefined,
+): Promise<MemoryEntry> {
+  const [first = "", second = ""] = ids;
+  if (!isUsersWord(origin)) {
+    throw new SessionError("NOT_POSSIBLE", {
+      message: "Only the user decides what holds.",
+      hint: `Ask the user to run: rkat memory keep-both ${undo ? "--undo " : ""}${first} ${second}`,
+    });
+  }
+  if (first === second) {
+    throw new SessionError("NOT_POSSIBLE", { message: "Both ids are those of one entry." });
+  }
+  const both = await memory.read(ids);
+  const [one, other] = [first, second].map((id) => {
+    const found = both.find((entry) => entry.id === id);
+    if (!found) throw unknown(id);
+    return found;
+  }) as [MemoryEntry, MemoryEntry];
+  const now = new Date().toISOString();
+  const save = async (entry: MemoryEntry, keeps: readonly KeptBeside[]) => {
+    if (entry.kind !== "message" && (await project?.store.read([entry.id]))?.length)
+      await project?.keep(entry.id, keeps.slice(-KEEPS_MAX));
+    else await mark(entry.id, marksOf({ ...entry, keeps }), memory);
+  };
+  if (!undo && !areBothKept(one, other)) {
+    await save(one, [...(one.keeps ?? []), { id: other.id, since: now }]);
+  }
+  for (const [entry, id] of undo
+    ? ([
+        [one, other.id],
+        [other, one.id],
+      ] as const)
+    : []) {
+    const isIt = (kept: KeptBeside) => kept.id === id && kept.until === undefined;
+    if (!entry.keeps?.some(isIt)) continue;
+    await save(
+      entry,
+      entry.keeps.map((kept) => (isIt(kept) ? { ...kept, until: now } : kept)),
+    );
+  }
+  const [stored = one] = await memory.read([one.id]);
+  return stored;
+}
 
 /**
  * Changes an entry that was added by hand.
@@ -36,14 +95,14 @@ export async function editNote(
   }
   const now = new Date().toISOString();
   const isTexts = content !== undefined && content.trim() !== before.content;
-  const marks = marksOf(before.earlier, pinned ?? before.pinned);
+  const marks = marksOf({ ...before, ...given({ pinned }) });
   if (!isTexts) {
     await mark(before.id, marks, memory);
     return withMarks(before, marks);
   }
   const after = addedEntry({ content, ...given({ origin: origin && { ...origin, time: now } }) });
   const earlier = [...(before.earlier ?? []), { ...textOf(before), until: now }];
-  const changed = withMarks(after, marksOf(earlier, marks.pinned));
+  const changed = withMarks(after, marksOf({ ...marks, earlier }));
   if ((await memory.add([changed])) === 0) await joinInto(changed, memory);
   await memory.delete({ ids: [id] });
   const [stored = changed] = await memory.read([changed.id]);
@@ -55,11 +114,19 @@ function textOf({ id, content, time }: MemoryEntry) {
 }
 
 /** The text is there already: it also says what it replaced. */
-async function joinInto({ id, earlier = [], pinned }: MemoryEntry, memory: MemoryStore) {
+async function joinInto(
+  { id, earlier = [], pinned, keeps = [] }: MemoryEntry,
+  memory: MemoryStore,
+) {
   const [there] = await memory.read([id]);
   const known = there?.earlier ?? [];
   const isNew = (text: EarlierText) => !known.some((one) => one.id === text.id);
-  await mark(id, marksOf([...known, ...earlier.filter(isNew)], pinned ?? there?.pinned), memory);
+  const marks = {
+    earlier: [...known, ...earlier.filter(isNew)],
+    pinned: pinned ?? there?.pinned,
+    keeps: [...(there?.keeps ?? []), ...keeps],
+  };
+  await mark(id, marksOf(marks), memory);
 }
 
 async function mark(id: string, marks: EntryMarks, memory: MemoryStore): Promise<void> {
@@ -72,17 +139,22 @@ async function mark(id: string, marks: EntryMarks, memory: MemoryStore): Promise
   if (!(await memory.mark(id, marks))) throw unknown(id);
 }
 
-function marksOf(
-  earlier: readonly EarlierText[] = [],
-  pinned: boolean | undefined = false,
-): EntryMarks {
+interface AnyMarks extends Pick<EntryMarks, "earlier" | "keeps"> {
+  readonly pinned?: boolean | undefined;
+}
+
+function marksOf({ pinned = false, earlier = [], keeps = [] }: AnyMarks): EntryMarks {
   return {
     ...(pinned ? { pinned } : {}),
     ...(earlier.length > 0 ? { earlier: earlier.slice(-EARLIER_MAX) } : {}),
+    ...(keeps.length > 0 ? { keeps: keeps.slice(-KEEPS_MAX) } : {}),
   };
 }
 
-function withMarks({ pinned: _, earlier: __, ...entry }: MemoryEntry, marks: EntryMarks) {
+function withMarks(
+  { pinned: _, earlier: __, keeps: ___, ...entry }: MemoryEntry,
+  marks: EntryMarks,
+) {
   return { ...entry, ...marks };
 }
 

@@ -1,5 +1,6 @@
 import { instant, timeSpan } from "../core/instant.ts";
 import {
+  keptAt,
   type MemoryEntry,
   type MemoryHit,
   type MemoryPage,
@@ -51,9 +52,13 @@ export async function memoryAsOf(
   }
   await changed.add(await editedSince(ms, memory));
   const isThere = ({ id, time }: MemoryEntry) => instant(time) <= ms && !others.has(id);
-  const then = ({ earlier = [], ...entry }: MemoryEntry): MemoryEntry => {
+  const then = ({ earlier = [], keeps, ...entry }: MemoryEntry): MemoryEntry => {
     const before = earlier.filter(({ until }) => instant(until) <= ms);
-    return before.length > 0 ? { ...entry, earlier: before } : entry;
+    return {
+      ...entry,
+      ...(before.length > 0 ? { earlier: before } : {}),
+      ...(keeps ? { keeps: keptAt(keeps, ms) } : {}),
+    };
   };
   const untilThen = <Query extends { readonly until?: string }>(query: Query): Query =>
     timeSpan(query).until <= ms ? query : { ...query, until: new Date(ms).toISOString() };
@@ -79,7 +84,7 @@ export async function memoryAsOf(
       const limit = query.limit === 0 ? 0 : query.limit + others.size;
       const found = (await memory.search(untilThen({ ...query, limit }))).filter(isThere);
       const more = await changed.search(query);
-      return [...found.map((hit) => ({ ...around(hit), ...then(hit) }) as MemoryHit), ...more]
+      return [...found.map((hit) => then(around(hit)) as MemoryHit), ...more]
         .sort((one, other) => other.score - one.score)
         .slice(0, query.limit);
     },
@@ -114,9 +119,10 @@ async function editedSince(ms: number, memory: MemoryStore): Promise<readonly Me
       limit: PAGE,
       ...(after === undefined ? {} : { after }),
     });
-    for (const { earlier = [], time: _, pinned: __, ...entry } of page) {
+    for (const { earlier = [], keeps = [], time: _, pinned: __, ...entry } of page) {
       for (const { id, content, time } of textsAt(earlier, ms)) {
-        texts.push({ ...entry, id, content, ...(time === undefined ? {} : { time }) });
+        const kept = keptAt(keeps, ms);
+        texts.push({ ...entry, id, content, keeps: kept, ...(time === undefined ? {} : { time }) });
       }
     }
     after = page.at(-1)?.id;

@@ -99,6 +99,10 @@ export class MemoryAudit {
     if (!this.#mends || found.length === 0) return;
     await memory.delete({ ids: found });
     await this.#index.fill(batch);
+    for (const id of found) {
+      const { keeps } = there.get(id) ?? {};
+      if (keeps) await memory.mark?.(id, { keeps });
+    }
   }
 
   /** It was forgotten, or its session deleted, while it was compared. */

@@ -78,19 +78,21 @@ export function memoryOperations(
   const store = memoryOf(options);
   const knowledge = learningOf(options)?.store;
 
+  /** What the project has learned. */
+  async function project() {
+    const { ProjectKnowledge } = await import("../knowledge/project-knowledge.ts");
+    const learning = learningOf(options);
+    return learning && new ProjectKnowledge(learning.store, learning, { memory: opened() });
+  }
+
   /** Memory as it is, or as it was at a time. */
   async function asOf<Memory extends MemoryRead>(
     time: string | undefined,
     memory: Memory,
   ): Promise<Memory | MemoryRead> {
     if (time === undefined) return memory;
-    const [{ memoryAsOf }, { ProjectKnowledge }] = await Promise.all([
-      import("./memory-as-of.ts"),
-      import("../knowledge/project-knowledge.ts"),
-    ]);
-    const learning = learningOf(options);
-    const project = learning && new ProjectKnowledge(learning.store, learning, {});
-    return await memoryAsOf(timeSpan({ until: time }).until, opened(), project);
+    const { memoryAsOf } = await import("./memory-as-of.ts");
+    return await memoryAsOf(timeSpan({ until: time }).until, opened(), await project());
   }
 
   /** On a full disk, for example, memory answers with what it has. */
@@ -186,6 +188,11 @@ export function memoryOperations(
       const memory = await upToDate();
       const { editNote } = await import("./edit-note.ts");
       return await editNote(request, memory);
+    },
+    async keepBoth(request) {
+      const memory = await upToDate();
+      const { keepBoth } = await import("./edit-note.ts");
+      return await keepBoth(request, memory, await project());
     },
     async verify(watch) {
       const memory = await upToDate();

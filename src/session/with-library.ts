@@ -43,6 +43,7 @@ const LIST_LIMIT_MAX = 1000;
  *     sessionCost, allowedCalls,
  *     subscribe              a session of either
  *     editMemory             an entry of either
+ *     keepBoth               two entries of either
  *     forgetMemory           in both
  *
  * Everything else works with the first one's sessions only. What is the library's says `store: "user"`.
@@ -117,6 +118,14 @@ export function withLibrary(
       } catch (error) {
         if (!isUnknown(error)) throw error;
         return { ...(await library.editMemory(request)), store: "user" };
+      }
+    },
+    async keepBoth(request) {
+      try {
+        return await own.keepBoth(request);
+      } catch (error) {
+        if (!isUnknown(error)) throw error;
+        return { ...(await library.keepBoth(request)), store: "user" };
       }
     },
     async readLog(request) {

@@ -128,6 +128,7 @@ const isEntry = fields({
   pinned: isFlag,
   edited: isFlag,
   earlier: maybe(listOf(fields({ content: isText, until: isText }))),
+  keeps: maybe(listOf(fields({ id: isText, since: isText }))),
   usedAt: maybe(isText),
   tool: maybe(isText),
   args: maybe(isText),

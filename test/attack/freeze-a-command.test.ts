@@ -186,6 +186,7 @@ const COMMANDS: Readonly<Record<string, readonly [line: string, stdin?: string]>
   "memory add": ["memory add Hello."],
   "memory export": ["memory export"],
   "memory edit": ["memory edit unknown Hello."],
+  "memory keep-both": ["memory keep-both unknown other"],
   "memory pin": ["memory pin unknown"],
   "memory unpin": ["memory unpin unknown"],
   "memory forget": ["memory forget --session last --yes"],

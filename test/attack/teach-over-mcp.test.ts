@@ -72,6 +72,8 @@ test("a model corrects its own notes only, and pins none", async () => {
   ]) {
     await expect(model.editMemory(change)).rejects.toMatchObject({ code: "NOT_POSSIBLE" });
   }
+  const both = { ids: [users.id, own.id], origin };
+  await expect(model.keepBoth(both)).rejects.toMatchObject({ code: "NOT_POSSIBLE" });
   expect(await service.listMemory({ marked: true })).toEqual([]);
   const content = "The build takes two minutes.";
   expect(await model.editMemory({ id: own.id, content })).toMatchObject({

@@ -73,6 +73,10 @@ const REQUESTS: Readonly<Record<OperationName, (known: Known) => Asked>> = {
     { id: memoryId, content: "Another note." },
     { id: memoryId, pinned: true },
   ],
+  keepBoth: ({ memoryId, knowledgeId }) => [
+    { ids: [memoryId, knowledgeId] },
+    { ids: [knowledgeId, memoryId], undo: true },
+  ],
   listMemory: ({ sessionId, memoryId }) => [
     { limit: 1000 },
     { sessionId },

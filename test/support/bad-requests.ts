@@ -113,6 +113,7 @@ export function badRequests(sessionId: string): readonly BadRequest[] {
     ...invalid("searchMemory", { query: [] }, { query: [5] }, { query: Array(21).fill("fox") }),
     ...invalid("searchMemory", { query: "fox", neighbours: 21 }, { query: "fox", maxTokens: 0 }),
     ...invalid("addMemory", {}, { content: " " }, { content: 5 }, { content: "x".repeat(20_001) }),
+    ...invalid("keepBoth", {}, { ids: ["x"] }, { ids: ["x", ""] }),
     ...invalid("editMemory", {}, { id: "x", content: " " }, { id: "" }),
     ...invalid("listMemory", { limit: -1 }, { kind: "rumour" }, { until: "soon" }, { after: 5 }),
     ...invalid("memoryStats", { sessionId: "" }, { colour: "red" }),

@@ -309,6 +309,12 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return await this.#ask({ command, fields, words: [...words, ...wordsOf(content)] });
   }
 
+  keepBoth({ ids = [], undo, ...fields }: Params) {
+    if (!Array.isArray(ids)) throw new Unsayable("ids");
+    const command = ["memory", "keep-both", "--json", ...(undo === true ? ["--undo"] : [])];
+    return this.#ask({ command, fields, words: ids.map(textOf) });
+  }
+
   async listMemory(fields: Params) {
     return { entries: await this.#ask({ command: ["memory", "list", "--json"], fields }) };
   }

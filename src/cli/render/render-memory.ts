@@ -47,12 +47,15 @@ export function renderMemoryEntries(entries: readonly ShownEntry[], style: Style
     .join("\n");
 }
 
-/** The texts of an entry before it was edited, newest first. */
-function renderEarlier({ earlier = [] }: ShownEntry, style: Style): string {
-  return earlier
+/** The texts of an entry before it was edited, newest first, and the entries that it is kept beside. */
+function renderEarlier({ earlier = [], keeps = [] }: ShownEntry, style: Style): string {
+  const texts = earlier
     .toReversed()
-    .map(({ content, until }) => `${style.dim(`  until ${until}:`)} ${oneLine(content, 200)}\n`)
-    .join("");
+    .map(({ content, until }) => `${style.dim(`  until ${until}:`)} ${oneLine(content, 200)}\n`);
+  const kept = keeps
+    .filter(({ until }) => until === undefined)
+    .map(({ id, since }) => `  ${style.dim(`kept beside ${printable(id)} since ${since}`)}\n`);
+  return [...texts, ...kept].join("");
 }
 
 export function renderMemoryStats(stats: MemoryStats, style: Style): string {

@@ -6,7 +6,7 @@ import {
   type KnowledgeEntry,
 } from "../knowledge.ts";
 import type { Operation } from "./operation.ts";
-import { asOf, count, earlierText, nothing, origin, shape } from "./request-fields.ts";
+import { asOf, count, earlierText, keptBeside, nothing, origin, shape } from "./request-fields.ts";
 
 const knowledgeId = z.string().min(1).max(300);
 
@@ -82,6 +82,7 @@ export const knowledgeEntry = shape<KnowledgeEntry>()({
   pinned: z.boolean(),
   edited: z.boolean(),
   earlier: z.array(earlierText).optional(),
+  keeps: z.array(keptBeside).optional(),
   usedAt: z.string().optional(),
   tool: z.string().optional(),
   args: z.string().optional(),

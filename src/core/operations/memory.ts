@@ -22,6 +22,7 @@ import {
   count,
   earlierText,
   eitherOf,
+  keptBeside,
   origin,
   positive,
   type Result,
@@ -79,13 +80,22 @@ export const editMemory = z.strictObject({
   origin: origin.optional(),
 });
 
+export const keepBoth = z.strictObject({
+  /** Two entries, in any order. */
+  ids: z.array(memoryId).length(2),
+  /** Takes the decision back: what they say decides again. */
+  undo: z.boolean().optional(),
+  /** The author. Default: the user. Nobody else decides what holds. */
+  origin: origin.optional(),
+});
+
 export const listMemory = z.strictObject({
   limit: z.int().min(0).max(1000).optional(),
   /** The id of the last entry of the page before. */
   after: memoryId.optional(),
   /** Only the entry with this id, or those with these ids, in the order of the ids. */
   id: z.union([memoryId, z.array(memoryId).min(1).max(1000)]).optional(),
-  /** Only entries that are pinned or were edited. */
+  /** Only entries that are pinned, were edited, or are kept beside others. */
   marked: z.boolean().optional(),
   asOf,
   ...memoryFilters,
@@ -121,6 +131,8 @@ export type SearchMemory = z.infer<typeof searchMemory>;
 export type AddMemory = z.infer<typeof addMemory>;
 
 export type EditMemory = z.infer<typeof editMemory>;
+
+export type KeepBoth = z.infer<typeof keepBoth>;
 
 export type ListMemory = z.infer<typeof listMemory>;
 
@@ -160,6 +172,7 @@ const memoryEntryFields = {
   speaker: z.string().optional(),
   source: z.object({ from: count, to: count }).optional(),
   pinned: z.literal(true).optional(),
+  keeps: z.array(keptBeside).optional(),
 };
 
 const neighbour = shape<Omit<MemoryEntry, "earlier">>()(memoryEntryFields);
@@ -253,6 +266,11 @@ export interface MemoryOperations {
    * replaced; the one before it is deleted.
    */
   editMemory(request: EditMemory): Promise<ShownEntry>;
+  /**
+   * Says that neither of two entries replaces the other, in searches, in what comes back, and among rules. It is kept with
+   * the first of them, and can be taken back. Both are memory's or both knowledge.
+   */
+  keepBoth(request: KeepBoth): Promise<ShownEntry>;
   /** Memory entries page by page, in the order in which they were stored. */
   listMemory(request: ListMemory): Promise<readonly ShownEntry[]>;
   memoryStats(request: MemoryStatsRequest): Promise<MemoryStats>;
@@ -305,6 +323,18 @@ export const MEMORY_OPERATIONS = {
     toolText:
       "Correct a statement that you added to memory. It gets a new id, and says what it replaced. What the user added, only the user can change, and only the user pins. What was said in a session stays as it was said.",
     command: "memory edit|pin|unpin",
+    effect: "adds",
+    needs: "memory-store",
+  },
+  keepBoth: {
+    description:
+      "Say that neither of two entries replaces the other: both hold. It can be taken back.",
+    request: keepBoth,
+    result: memoryEntry,
+    rpc: "memory/keep-both",
+    http: { method: "POST", path: "/memory/keep-both" },
+    tool: "memory_keep_both",
+    command: "memory keep-both",
     effect: "adds",
     needs: "memory-store",
   },
@@ -373,6 +403,7 @@ export interface OpenMemory {
   searchMemory(request: Given<SearchMemory>): Promise<MemoryHits>;
   addMemory(request: Given<AddMemory>): Promise<MemoryAdded>;
   editMemory(request: Given<EditMemory>): Promise<ShownEntry>;
+  keepBoth(request: Given<KeepBoth>): Promise<ShownEntry>;
   listMemory(request: Given<ListMemory>): Promise<readonly ShownEntry[]>;
   memoryStats(request: Given<MemoryStatsRequest>): Promise<MemoryStats>;
   /** Credentials in the texts are replaced. Returns how many entries were new, and what was replaced. */

@@ -60,6 +60,13 @@ export const earlierText = z.object({
   until: z.string(),
 });
 
+/** A decision that both of two entries hold. */
+export const keptBeside = z.object({
+  id: z.string(),
+  since: z.string(),
+  until: z.string().optional(),
+});
+
 export const page = {
   limit: z.int().min(0).max(1000).optional(),
   offset: z.int().min(0).optional(),

@@ -37,6 +37,7 @@ const isRow = fields({
 const areMarks = fields({
   pinned: maybe((value) => value === true),
   earlier: maybe(listOf(fields({ id: isText, content: isText, until: isText }))),
+  keeps: maybe(listOf(fields({ id: isText, since: isText }))),
 });
 
 /** @throws SessionError `SESSION_STORE_ERROR` when the row is none that rkat wrote */
@@ -65,8 +66,12 @@ export function entryOf(row: EntryRow): MemoryEntry {
 }
 
 /** The marks of an entry as its row has them. */
-export function storedMarks({ pinned, earlier = [] }: EntryMarks): string | null {
-  const marks = { ...(pinned && { pinned }), ...(earlier.length > 0 && { earlier }) };
+export function storedMarks({ pinned, earlier = [], keeps = [] }: EntryMarks): string | null {
+  const marks = {
+    ...(pinned && { pinned }),
+    ...(earlier.length > 0 && { earlier }),
+    ...(keeps.length > 0 && { keeps }),
+  };
   return Object.keys(marks).length > 0 ? JSON.stringify(marks) : null;
 }
 

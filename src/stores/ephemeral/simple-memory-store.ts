@@ -89,14 +89,18 @@ export class SimpleMemoryStore implements MemoryStore {
   async list(page: MemoryPage): Promise<readonly MemoryEntry[]> {
     const all = this.#all();
     const start = page.after === undefined ? 0 : all.findIndex(({ id }) => id === page.after) + 1;
-    const isMarked = ({ pinned, earlier }: MemoryEntry) => !page.marked || pinned || earlier;
+    const isMarked = ({ pinned, earlier, keeps }: MemoryEntry) =>
+      !page.marked || pinned || earlier || keeps;
     return all.slice(start).filter(memoryFilter(page)).filter(isMarked).slice(0, page.limit);
   }
 
   async mark(id: string, marks: EntryMarks): Promise<boolean> {
-    const { pinned: _, earlier: __, ...entry } = this.#entries.get(id) ?? {};
+    const { pinned: _, earlier: __, keeps: ___, ...entry } = this.#entries.get(id) ?? {};
     if (!("content" in entry)) return false;
-    for (const marked of redactEntries([{ ...entry, ...marks }])) this.#entries.set(id, marked);
+    const given = Object.fromEntries(
+      Object.entries(marks).filter(([, mark]) => mark === true || mark.length > 0),
+    );
+    for (const marked of redactEntries([{ ...entry, ...given }])) this.#entries.set(id, marked);
     return true;
   }
 

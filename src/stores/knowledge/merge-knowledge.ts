@@ -83,23 +83,33 @@ export function mergeKnowledge(
 export function editKnowledge(
   rows: KnowledgeRows,
   id: string,
-  { content, goal, earlier, keys, tags, pinned }: KnowledgeChange,
+  { content, goal, earlier, keeps, keys, tags, pinned }: KnowledgeChange,
 ): KnowledgeEntry | undefined {
   const row = rows.byId(id);
   if (!row) return undefined;
+  const { earlier: texts = [], keeps: kept = [], ...rest } = row.entry;
   const entry: KnowledgeEntry = {
-    ...row.entry,
+    ...rest,
+    ...marked({ earlier: earlier ?? texts, keeps: keeps ?? kept }),
     ...(content === undefined ? {} : { content, edited: true }),
     ...(goal === undefined ? {} : { goal }),
-    ...(earlier === undefined ? {} : { earlier }),
     ...(tags === undefined ? {} : { tags }),
     ...(pinned === undefined ? {} : { pinned }),
   };
   const changed = content !== undefined && content !== row.entry.content;
-  const version = row.version + (changed ? 1 : 0);
+  // Memory shows both.
+  const version = row.version + (changed || keeps !== undefined ? 1 : 0);
   rows.save({ ...row, entry, version }, keys && changed ? { keys } : undefined);
   if (entry.kind !== "fact") rows.revise();
   return entry;
+}
+
+/** What an entry notes beside its text, if there is any. */
+function marked({ earlier = [], keeps = [] }: Pick<KnowledgeEntry, "earlier" | "keeps">) {
+  return {
+    ...(earlier.length > 0 ? { earlier } : {}),
+    ...(keeps.length > 0 ? { keeps } : {}),
+  };
 }
 
 export function forgetKnowledge(rows: KnowledgeRows, ids: readonly string[]): number {
@@ -179,7 +189,7 @@ function updateRule(rows: KnowledgeRows, row: KnowledgeRow, rule: NewKnowledge):
     lastTime: rule.time,
     pinned: before.pinned || fresh.pinned,
     edited: before.edited,
-    ...(before.earlier === undefined ? {} : { earlier: before.earlier }),
+    ...marked(before),
     ...(before.usedAt === undefined ? {} : { usedAt: before.usedAt }),
   };
   const version = row.version + (content === before.content ? 0 : 1);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTick } from "node:timers/promises";
 import type { Law } from "../law.ts";
-import { EVERYTHING, type OpenService } from "./service-scenes.ts";
+import { assertCode, EVERYTHING, type OpenService } from "./service-scenes.ts";
 
 /** Memory and knowledge as they were at a time. */
 export const asOfLaws: readonly Law<OpenService>[] = [
@@ -38,7 +38,7 @@ export const asOfLaws: readonly Law<OpenService>[] = [
       };
       assert.deepEqual(await found({}), [6, 40, 60, 100, 250]);
       assert.deepEqual(await found({ asOf }), [12, 60, 100]);
-      assert.deepEqual(await found({ asOf, role: "assistant" }), []);
+      assert.deepEqual(await found({ asOf, role: "tool" }), []);
       assert.deepEqual(await found({ asOf: "2001-01-01" }), []);
       assert.deepEqual(await found({ asOf: await timeBetween() }), [6, 40, 60, 100, 250]);
       const was = await service.searchMemory({ query: older, asOf });
@@ -106,6 +106,58 @@ export const asOfLaws: readonly Law<OpenService>[] = [
       await service.forgetKnowledge({ knowledgeId: npm.id });
       assert.deepEqual(await known({ asOf }), { entries: [], rules: [] });
       assert.deepEqual(await found("indent", { asOf }), []);
+    },
+  },
+  {
+    name: "a person keeps both of two entries, takes that back, and memory knows when, for messages, notes and knowledge",
+    async holds(open) {
+      const service = await (await open())({ capabilities: EVERYTHING });
+      const older = "The request limit of the harbour is 100 a minute.";
+      const newer = "The request limit of the harbour is 250 a minute.";
+      const { sessionId } = await service.createSession({});
+      for (const content of [older, newer]) {
+        await service.appendMessages({ sessionId, messages: [{ role: "user", content }] });
+        await timeBetween();
+      }
+      const replaced = async (filter: { readonly asOf?: string } = {}) => {
+        const hits = await service.searchMemory({ query: "limit of the harbour", ...filter });
+        assert.equal(hits.length, 2);
+        return hits.some(({ replacedBy }) => replacedBy) && hits.some(({ replaces }) => replaces);
+      };
+      assert.equal(await replaced(), true);
+      const [first = "", second = ""] = (await service.listMemory({})).map(({ id }) => id);
+      const before = await timeBetween();
+      const kept = await service.keepBoth({ ids: [first, second] });
+      assert.deepEqual([kept.id, kept.keeps?.map(({ id }) => id)], [first, [second]]);
+      assert.deepEqual(
+        await service.keepBoth({ ids: [second, first] }).then(({ id }) => id),
+        second,
+      );
+      assert.equal(await replaced(), false);
+      const meanwhile = await timeBetween();
+      await service.keepBoth({ ids: [second, first], undo: true });
+      assert.equal(await replaced(), true);
+      assert.equal(await replaced({ asOf: before }), true);
+      assert.equal(await replaced({ asOf: meanwhile }), false);
+      await assertCode(service.keepBoth({ ids: [first, "nothing"] }), "KNOWLEDGE_NOT_FOUND");
+      await assertCode(service.keepBoth({ ids: [first, first] }), "NOT_POSSIBLE");
+
+      const always = await service.addKnowledge({ content: "Always use npm for installs." });
+      const never = await service.addKnowledge({ content: "Never use npm for installs." });
+      const dropped = async () =>
+        (await service.readKnowledge({ knowledgeId: always.id })).replacedBy === never.id &&
+        (await service.listKnowledge({ kind: "rule" })).length === 1;
+      assert.equal(await dropped(), true);
+      await service.keepBoth({ ids: [never.id, always.id] });
+      assert.equal(await dropped(), false);
+      assert.equal((await service.listKnowledge({ kind: "rule" })).length, 2);
+      await service.keepBoth({ ids: [always.id, never.id], undo: true });
+      assert.equal(await dropped(), true);
+
+      // What is forgotten is named by nothing.
+      await service.keepBoth({ ids: [first, second] });
+      await service.forgetMemory({ ids: [second] });
+      assert.doesNotMatch(JSON.stringify(await service.listMemory({ id: first })), /keeps/);
     },
   },
 ];

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Command } from "commander";
 import { SessionError } from "../../../core/errors.ts";
+import { given } from "../../../core/fields.ts";
 import {
   MEMORY_KINDS,
   type MemoryEntry,
@@ -274,6 +275,23 @@ function marking(memory: Command, context: CliContext, pinned: boolean): void {
       withService(context, pin, async (service) => {
         const entry = await service.editMemory({ id, pinned });
         await show(context, pinned ? "Pinned" : "Unpinned", entry, json);
+      }),
+    );
+}
+
+/** `rkat memory keep-both`. */
+export function keepBothCommand(memory: Command, context: CliContext): void {
+  const keepBoth = memory
+    .command("keep-both")
+    .description("say that neither of two entries replaces the other: both hold")
+    .argument("<id>", "as in `rkat memory search`; also what the project learned")
+    .argument("<other>", "the other one, in any order")
+    .option("--undo", "take that back: what they say decides again")
+    .option("--json", "for scripts")
+    .action((id: string, other: string, { undo, json }: { undo?: true; json?: true }) =>
+      withService(context, keepBoth, async (service) => {
+        const entry = await service.keepBoth({ ids: [id, other], ...given({ undo }) });
+        await show(context, undo ? "Taken back" : "Both are kept", entry, json);
       }),
     );
 }

@@ -13,6 +13,7 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   edit: async () => (await import("./change-commands.ts")).editCommand,
   pin: async () => (await import("./change-commands.ts")).pinCommand,
   unpin: async () => (await import("./change-commands.ts")).unpinCommand,
+  "keep-both": async () => (await import("./change-commands.ts")).keepBothCommand,
   sources: async () => (await import("./read-commands.ts")).sourcesCommand,
   export: async () => (await import("./read-commands.ts")).exportCommand,
   forget: async () => (await import("./forget-command.ts")).forgetCommand,

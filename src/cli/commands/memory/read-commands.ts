@@ -53,7 +53,7 @@ export function listCommand(memory: Command, context: CliContext): void {
     .option("-n, --limit <n>", "limit of entries", countFlag(1000, 1), 20)
     .option("--after <id>", "continue the list after this entry")
     .option("--id <id>", "only this entry (repeatable)", listFlag)
-    .option("--marked", "only entries that are pinned or were edited")
+    .option("--marked", "only entries that are pinned, were edited, or are kept beside others")
     .addOption(scopeFlag("list this project, the user-wide store ~/.rkat, or both").default("all"))
     .option("--json", "for scripts");
   addFilterFlags(list).action(async ({ limit, after, id, marked, json, ...flags }: ListFlags) => {
