@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { instant } from "../src/core/instant.ts";
 import { MEMORY_KINDS, type MemoryEntry } from "../src/core/memory-store.ts";
 import { addEntries } from "../src/indexing/add.ts";
 import { deleteEntries, deleteSession } from "../src/indexing/delete.ts";
@@ -22,6 +21,7 @@ import { verifyIndex } from "../src/indexing/upkeep/verify.ts";
 import type { Connection } from "../src/stores/sqlite/connection.ts";
 import { openConnection } from "../src/stores/sqlite/open-connection.ts";
 import { SqliteIndexStore } from "../src/stores/sqlite/sqlite-index-store.ts";
+import { instant } from "../src/text/time/instant.ts";
 import { EphemeralIndexStore } from "./support/ephemeral-index-store.ts";
 import { trials } from "./support/trials.ts";
 

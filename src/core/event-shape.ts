@@ -1,3 +1,4 @@
+import { isTime } from "../text/time/instant.ts";
 import { errorText, SessionError } from "./errors.ts";
 import type { DurableEvent, NewEvent } from "./event.ts";
 import {
@@ -15,7 +16,6 @@ import {
   type Shape,
   text,
 } from "./fields.ts";
-import { isTime } from "./instant.ts";
 import { isPlainJson } from "./json-values.ts";
 
 const block = byField("type", {

@@ -1,5 +1,5 @@
+import { instant, timeSpan } from "../text/time/instant.ts";
 import type { EventStore, SessionChoice } from "./event-store.ts";
-import { instant, timeSpan } from "./instant.ts";
 import type { SourceView } from "./session-source.ts";
 
 /**

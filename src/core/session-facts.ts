@@ -1,6 +1,6 @@
+import { instant } from "../text/time/instant.ts";
 import { type AllowedCalls, covers } from "./approval.ts";
 import type { SessionSettings, StoredEvent } from "./event.ts";
-import { instant } from "./instant.ts";
 import type { KnownFork } from "./kept-state.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
 import { addUsage, NO_USAGE, type Usage } from "./usage.ts";

@@ -1,6 +1,6 @@
+import { instant } from "../text/time/instant.ts";
 import { isSnapshot } from "./event-shape.ts";
 import { INDEXED_KINDS } from "./event-store.ts";
-import { instant } from "./instant.ts";
 import { isPlainJson } from "./json-values.ts";
 import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS } from "./knowledge.ts";
 import { MEMORY_KINDS } from "./memory-store.ts";

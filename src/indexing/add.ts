@@ -1,5 +1,5 @@
-import { instant } from "../core/instant.ts";
 import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
+import { instant } from "../text/time/instant.ts";
 import { type IndexedPassage, passagesOf } from "./passages/indexed-passages.ts";
 import {
   type Asking,

@@ -1,6 +1,6 @@
-import { instant } from "../core/instant.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import { keptAt, textsAt } from "../core/memory-store.ts";
+import { instant } from "../text/time/instant.ts";
 
 /**
  * An entry at a time, in Unix milliseconds; undefined if it was not known yet. Of one that was heard again since, the

@@ -1,4 +1,4 @@
-import { MONTHS, NUMBERS, WEEKDAYS } from "../core/time-words.ts";
+import { MONTHS, NUMBERS, WEEKDAYS } from "../text/time/time-words.ts";
 
 /** A sentence that gives one thing a value. */
 export interface Statement {

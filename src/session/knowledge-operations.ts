@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { timeSpan } from "../core/instant.ts";
 import type { KnowledgeOperations } from "../core/operations/knowledge.ts";
 import type { KnowledgeAddendum } from "../knowledge/knowledge-addendum.ts";
 import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
+import { timeSpan } from "../text/time/instant.ts";
 import type { Part } from "./checked-operations.ts";
 import type { ServiceCore } from "./service-core.ts";
 

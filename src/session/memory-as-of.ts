@@ -1,4 +1,3 @@
-import { instant, timeSpan } from "../core/instant.ts";
 import {
   keptAt,
   type MemoryEntry,
@@ -10,6 +9,7 @@ import {
 import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 import { EphemeralKnowledgeStore } from "../stores/ephemeral/ephemeral-knowledge-store.ts";
 import { SimpleMemoryStore } from "../stores/ephemeral/simple-memory-store.ts";
+import { instant, timeSpan } from "../text/time/instant.ts";
 
 const PAGE = 500;
 

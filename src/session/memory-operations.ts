@@ -1,7 +1,6 @@
 import { SessionError } from "../core/errors.ts";
 import type { SessionChoice } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
-import { nowHere, timeSpan } from "../core/instant.ts";
 import {
   type MemoryEntry,
   type MemoryHit,
@@ -29,6 +28,8 @@ import type { Outages } from "../core/warn.ts";
 import { isMemoryBehind, memoryLag } from "../projections/log-projection.ts";
 import type { ProjectionRunner } from "../projections/projection-runner.ts";
 import { newestFirst } from "../recall/newer-statements.ts";
+import { nowHere } from "../text/time/calendar.ts";
+import { timeSpan } from "../text/time/instant.ts";
 import { saidOnce, withoutInherited } from "./inherited-copies.ts";
 import type { MemoryAudit } from "./memory-audit.ts";
 import { MemoryWait } from "./memory-wait.ts";

@@ -1,4 +1,3 @@
-import { instant } from "../../src/core/instant.ts";
 import { MEMORY_KINDS, type MemoryEntry } from "../../src/core/memory-store.ts";
 import {
   HITS,
@@ -12,6 +11,7 @@ import type {
   Postings,
 } from "../../src/indexing/passages/passage-index.ts";
 import { blockOf } from "../../src/indexing/score/word-amounts.ts";
+import { instant } from "../../src/text/time/instant.ts";
 
 /** Empty slots before and after each run. */
 const PADS = 2;

@@ -4,10 +4,10 @@ import type { SettingKind } from "../../config/setting-kind.ts";
 import { SEARCH_SCOPES, type SearchScope } from "../../config/settings.ts";
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
-import { nowHere, readClock } from "../../core/instant.ts";
 import { MEMORY_KINDS, type MemoryFilter, type MemoryKind } from "../../core/memory-store.ts";
 import type { SourceConditions } from "../../core/session-source.ts";
-import { timeInWords } from "../../core/time-in-words.ts";
+import { nowHere, readClock } from "../../text/time/calendar.ts";
+import { timeInWords } from "../../text/time/time-in-words.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** The description of the argument that names a session. */

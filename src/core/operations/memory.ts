@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { readClock } from "../../text/time/calendar.ts";
 import { CLEANED_PLACES, type Cleaned, NOT_CLEANED_PLACES } from "../event.ts";
 import type { HistoryHit } from "../event-store.ts";
-import { readClock } from "../instant.ts";
 import {
   MEMORY_KINDS,
   type MemoryCheck,

@@ -1,10 +1,10 @@
-import { timeSpan } from "../../core/instant.ts";
 import {
   MEMORY_KINDS,
   type MemoryFilter,
   type ScoreExplanation,
   type ScorePart,
 } from "../../core/memory-store.ts";
+import { timeSpan } from "../../text/time/instant.ts";
 import {
   BY_SPEAKER,
   type DetailColumns,

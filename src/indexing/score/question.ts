@@ -1,6 +1,6 @@
-import { readClock } from "../../core/instant.ts";
-import { type Span, timeInWords } from "../../core/time-in-words.ts";
 import { CharacterKinds, isAscii, sizeIn } from "../../text/character-kinds.ts";
+import { readClock, type Span } from "../../text/time/calendar.ts";
+import { timeInWords } from "../../text/time/time-in-words.ts";
 import { STOP_WORDS } from "../words/english.ts";
 import { functionWordsIn, languagesByLetters, withoutPhrases } from "../words/function-words.ts";
 import { monthIn, type NamedTime, namedTime } from "../words/named-time.ts";

@@ -2,8 +2,8 @@ import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, StoredEvent } from "../../core/event.ts";
 import { isStoredEvent, isUnreadable, unreadableEvent } from "../../core/event-shape.ts";
 import { INDEXED_KINDS, type IndexedKind, type PositionedEvent } from "../../core/event-store.ts";
-import { isTime } from "../../core/instant.ts";
 import { WRAPPED_NESTING_MAX, withinNesting } from "../../core/json-values.ts";
+import { isTime } from "../../text/time/instant.ts";
 
 /** An event as a row; `event` is JSON, so that the thread that wants it parses it. */
 export interface EventRow {

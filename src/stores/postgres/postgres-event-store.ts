@@ -14,8 +14,8 @@ import {
   type Redaction,
   type RepairedEvent,
 } from "../../core/event-store.ts";
-import { isTime } from "../../core/instant.ts";
 import type { HeldLease } from "../../core/session-store.ts";
+import { isTime } from "../../text/time/instant.ts";
 import {
   type EventRow,
   eventChecksum,

@@ -9,9 +9,9 @@ import {
   type Redaction,
   type RepairedEvent,
 } from "../../core/event-store.ts";
-import { isTime } from "../../core/instant.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn } from "../../core/turn.ts";
+import { isTime } from "../../text/time/instant.ts";
 import { eventText } from "../history/event-text.ts";
 import { indexedText } from "../history/search-words.ts";
 import {

@@ -2,9 +2,9 @@ import type { Command } from "commander";
 import type { SearchScope } from "../../../config/settings.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
-import { readClock } from "../../../core/instant.ts";
 import type { OpenMemory } from "../../../core/operations/memory.ts";
 import type { SessionService } from "../../../core/session-service.ts";
+import { readClock } from "../../../text/time/calendar.ts";
 import type { CliContext } from "../../cli-context.ts";
 import {
   memoryJson,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { trials } from "../../test/support/trials.ts";
-import { type Clock, readClock } from "./instant.ts";
+import { trials } from "../../../test/support/trials.ts";
+import { type Clock, readClock } from "./calendar.ts";
 import { timeInWords } from "./time-in-words.ts";
 
 /** A Thursday in Berlin. */

@@ -1,26 +1,17 @@
-import { type Clock, type Day, dayOf, startOfDay, weekdayOf } from "./instant.ts";
+import { Calendar, type Clock, daysIn, HOUR, type Span, weekdayOf } from "./calendar.ts";
+import { isoOf, type Token, tokensOf } from "./time-tokens.ts";
 import {
   DAY_WORDS,
-  FRENCH,
-  FRENCH_YESTERDAY,
   HALVES,
   MONTHS,
   NUMBERS,
   ORDINALS,
   OTHER_NUMBERS,
-  PHRASES,
   SEASONS,
   UNITS,
-  UNSPACED_PIECES,
   WEEKDAYS,
   WORDS,
 } from "./time-words.ts";
-
-/** A time that a text names, in the zone of who asks: from `from` up to `to`, in Unix milliseconds. */
-export interface Span {
-  readonly from: number;
-  readonly to: number;
-}
 
 export interface SaidTime {
   /** The likelier one first: "last Tuesday" is that of this week or that of the last one. */
@@ -51,84 +42,6 @@ export function timeInWords(text: string, clock: Clock): SaidTime | undefined {
   return undefined;
 }
 
-interface Token {
-  readonly word: string;
-  readonly start: number;
-  readonly end: number;
-  /** A number with a point behind it, as German writes "14." */
-  readonly hasPoint: boolean;
-}
-
-const TOKEN =
-  /\d{4}-\d\d(?:-\d\d)?(?![\p{L}\p{N}-])|\d+(?:(?:[.:,/]\d+)+|\p{L}*)|[\p{L}\p{M}][\p{L}\p{M}\p{N}]*/gu;
-/** Longer texts are no questions. */
-const TOKENS_MAX = 400;
-
-function tokensOf(text: string): Token[] {
-  const found: Token[] = [];
-  for (const { 0: word, index } of text.matchAll(TOKEN)) {
-    if (found.length === TOKENS_MAX) break;
-    const end = index + word.length;
-    const hasPoint = /^\d+$/.test(word) && text[end] === ".";
-    found.push({ word: word.toLowerCase(), start: index, end, hasPoint });
-  }
-  return inEnglish(found, text);
-}
-
-const PHRASE_WORDS = 3;
-const UNSPACED_LETTER = /[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]/;
-
-/** The tokens with English words in place of phrases of other languages. */
-function inEnglish(tokens: readonly Token[], text: string): Token[] {
-  const found: Token[] = [];
-  for (let at = 0; at < tokens.length; ) {
-    let taken = 0;
-    for (
-      let count = Math.min(PHRASE_WORDS, tokens.length - at);
-      count > 0 && taken === 0;
-      count -= 1
-    ) {
-      const some = tokens.slice(at, at + count);
-      const english = englishOf(some, tokens);
-      const [first, last] = [some[0], some[count - 1]];
-      if (!english || !first || !last) continue;
-      taken = count;
-      const place = { start: first.start, end: last.end, hasPoint: false };
-      for (const word of english) found.push({ word, ...place });
-    }
-    if (taken === 0) found.push(tokens[at] as Token);
-    at += Math.max(1, taken);
-  }
-  return UNSPACED_LETTER.test(text) ? [...unspacedTokens(text), ...found] : found;
-}
-
-function englishOf(some: readonly Token[], all: readonly Token[]): readonly string[] | undefined {
-  const phrase = some.map(({ word }) => word).join(" ");
-  if (phrase !== FRENCH_YESTERDAY) return PHRASES.get(phrase);
-  const isFrench = all.length === 1 || all.some(({ word }) => FRENCH.has(word));
-  return isFrench ? ["yesterday"] : undefined;
-}
-
-/** The English words of the first time in a script without spaces. */
-function unspacedTokens(text: string): Token[] {
-  const head = text.slice(0, UNSPACED_MAX);
-  let first: { readonly found: RegExpExecArray; readonly english: string } | undefined;
-  for (const [pattern, english] of UNSPACED_PIECES) {
-    const found = new RegExp(pattern, "u").exec(head);
-    if (found && (!first || found.index < first.found.index)) first = { found, english };
-  }
-  if (!first) return [];
-  const { found, english } = first;
-  const [piece, part = ""] = found;
-  const place = { start: found.index, end: found.index + piece.length, hasPoint: false };
-  return english
-    .replace("$1", part)
-    .split(" ")
-    .map((word) => ({ word, ...place }));
-}
-
-const UNSPACED_MAX = 2000;
-
 interface Found {
   readonly spans: readonly Span[];
   /** The token behind it. */
@@ -138,13 +51,11 @@ interface Found {
 
 class TimeReader {
   readonly #tokens: readonly Token[];
-  readonly #clock: Clock;
-  readonly #today: Day;
+  readonly #calendar: Calendar;
 
   constructor(tokens: readonly Token[], clock: Clock) {
     this.#tokens = tokens;
-    this.#clock = clock;
-    this.#today = dayOf(clock);
+    this.#calendar = new Calendar(clock);
   }
 
   /** A time with the word before it that says since or until when. */
@@ -207,16 +118,16 @@ class TimeReader {
   #dayWord(at: number): Found | undefined {
     const word = this.#word(at);
     if (word === "day" && this.#word(at + 1) === "before" && this.#word(at + 2) === "yesterday")
-      return this.#relative(this.#days(2), at + 3);
+      return this.#relative(this.#calendar.days(2), at + 3);
     if (WORDS.last.has(word) && this.#word(at + 1) === "night") {
-      const { from } = this.#days(1);
+      const { from } = this.#calendar.days(1);
       return this.#relative({ from: from + 18 * HOUR, to: from + 30 * HOUR }, at + 2);
     }
     const isPart = WORDS.this.has(word) && WORDS.dayParts.has(this.#word(at + 1));
     const back = isPart ? 0 : DAY_WORDS.get(word);
     if (back === undefined) return undefined;
     const hasPart = isPart || WORDS.dayParts.has(this.#word(at + 1));
-    return this.#relative(this.#days(back), at + (hasPart ? 2 : 1));
+    return this.#relative(this.#calendar.days(back), at + (hasPart ? 2 : 1));
   }
 
   #isoDay(at: number): Found | undefined {
@@ -227,7 +138,7 @@ class TimeReader {
     if (first.day < 1 || first.day > daysIn(first)) return undefined;
     const after =
       day === undefined ? { ...first, month: first.month + 1 } : { ...first, day: first.day + 1 };
-    return { spans: [this.#between(first, after)], next: at + 1, isRelative: false };
+    return { spans: [this.#calendar.between(first, after)], next: at + 1, isRelative: false };
   }
 
   /** "two weeks ago", "vor zwei Wochen", "il y a deux semaines". */
@@ -242,8 +153,8 @@ class TimeReader {
     const unit = UNITS.get(this.#word(next));
     if (number === 0 || unit === undefined) return undefined;
     if (!isBefore && !WORDS.ago.has(this.#word(next + 1))) return undefined;
-    const span = this.#unitBack(unit, number);
-    const to = isFew ? this.#unitBack(unit, 1).to : span.to;
+    const span = this.#calendar.unitBack(unit, number);
+    const to = isFew ? this.#calendar.unitBack(unit, 1).to : span.to;
     return this.#relative({ from: span.from, to }, next + (isBefore ? 1 : 2));
   }
 
@@ -256,16 +167,17 @@ class TimeReader {
     const counted = isLast ? this.#number(at + 1) : undefined;
     const unitOfCounted = counted && UNITS.get(this.#word(counted.next));
     if (counted && unitOfCounted !== undefined) {
-      const { from } = this.#unitsUpToNow(unitOfCounted, counted.number);
-      return this.#relative({ from, to: this.#days(0).to }, counted.next + 1);
+      const { from } = this.#calendar.unitsUpToNow(unitOfCounted, counted.number);
+      return this.#relative({ from, to: this.#calendar.days(0).to }, counted.next + 1);
     }
     const next = this.#word(at + 1);
     const unit = UNITS.get(next);
-    if (unit !== undefined) return this.#relative(this.#unitBack(unit, isLast ? 1 : 0), at + 2);
+    if (unit !== undefined)
+      return this.#relative(this.#calendar.unitBack(unit, isLast ? 1 : 0), at + 2);
     const weekday = WEEKDAYS.get(next);
     if (weekday !== undefined) return this.#weekdayBack(weekday, isLast, at + 2);
     const back = isLast ? 1 : 0;
-    if (WORDS.weekend.has(next)) return this.#weekend(back, at + 2);
+    if (WORDS.weekend.has(next)) return this.#relative(this.#calendar.weekend(back), at + 2);
     const named = this.#month(at + 1, true) ?? this.#season(at + 1, true);
     return named && { ...named, isRelative: true };
   }
@@ -274,25 +186,19 @@ class TimeReader {
   #lastBehind(word: string, next: number): Found | undefined {
     const unit = UNITS.get(word);
     const weekday = WEEKDAYS.get(word);
-    if (unit !== undefined) return this.#relative(this.#unitBack(unit, 1), next);
-    if (WORDS.weekend.has(word)) return this.#weekend(1, next);
+    if (unit !== undefined) return this.#relative(this.#calendar.unitBack(unit, 1), next);
+    if (WORDS.weekend.has(word)) return this.#relative(this.#calendar.weekend(1), next);
     return weekday === undefined ? undefined : this.#weekdayBack(weekday, true, next);
   }
 
-  #weekend(back: number, next: number): Found {
-    const monday = this.#today.day - weekdayOf(this.#today) - 7 * back;
-    const saturday = { ...this.#today, day: monday + 5 };
-    const span = this.#between(saturday, { ...saturday, day: saturday.day + 2 });
-    return this.#relative(span, next);
-  }
-
   #weekdayBack(weekday: number, isLast: boolean, next: number): Found {
-    const since = (weekdayOf(this.#today) - weekday + 7) % 7;
-    if (!isLast) return this.#relative(this.#days(since), next);
+    const since = (weekdayOf(this.#calendar.today) - weekday + 7) % 7;
+    if (!isLast) return this.#relative(this.#calendar.days(since), next);
     const nearer = since === 0 ? 7 : since;
-    const spans = [this.#days(nearer)];
+    const spans = [this.#calendar.days(nearer)];
     // Said on a Friday, "last Tuesday" may be that of the week before.
-    if (since > 0 && since <= weekdayOf(this.#today)) spans.push(this.#days(nearer + 7));
+    if (since > 0 && since <= weekdayOf(this.#calendar.today))
+      spans.push(this.#calendar.days(nearer + 7));
     return { spans, next, isRelative: true };
   }
 
@@ -336,11 +242,11 @@ class TimeReader {
   #dayOfThisMonth(at: number): Found | undefined {
     const day = this.#dayNumber(at, false);
     if (day === undefined) return undefined;
-    const { year, month: now, day: today } = this.#today;
+    const { year, month: now, day: today } = this.#calendar.today;
     for (let back = day <= today ? 0 : 1; back < 12; back += 1) {
       const first = { year, month: now - back, day };
       if (day > daysIn(first)) continue;
-      return this.#relative(this.#between(first, { ...first, day: day + 1 }), at + 1);
+      return this.#relative(this.#calendar.between(first, { ...first, day: day + 1 }), at + 1);
     }
     return undefined;
   }
@@ -354,11 +260,11 @@ class TimeReader {
 
   #date(day: number, month: number, next: number): Found | undefined {
     const said = this.#yearBehind(next);
-    const { year, month: now, day: today } = this.#today;
+    const { year, month: now, day: today } = this.#calendar.today;
     const hasBegun = month < now || (month === now && day <= today);
     const first = { year: said.year ?? (hasBegun ? year : year - 1), month, day };
     if (day > daysIn(first)) return undefined;
-    const span = this.#between(first, { ...first, day: day + 1 });
+    const span = this.#calendar.between(first, { ...first, day: day + 1 });
     return { spans: [span], next: said.next, isRelative: false };
   }
 
@@ -406,9 +312,9 @@ class TimeReader {
 
   /** Months of the year that is said, or of the last time that they began. */
   #months(month: number, count: number, said: number | undefined, next: number): Found {
-    const { year, month: now } = this.#today;
+    const { year, month: now } = this.#calendar.today;
     const first = { year: said ?? (month <= now ? year : year - 1), month, day: 1 };
-    const span = this.#between(first, { ...first, month: month + count });
+    const span = this.#calendar.between(first, { ...first, month: month + count });
     return { spans: [span], next, isRelative: false };
   }
 
@@ -425,46 +331,8 @@ class TimeReader {
   #relative(span: Span, next: number): Found {
     return { spans: [span], next, isRelative: true };
   }
-
-  #days(back: number): Span {
-    const first = { ...this.#today, day: this.#today.day - back };
-    return this.#between(first, { ...first, day: first.day + 1 });
-  }
-
-  /** The hour, day, week, month, quarter or year of the calendar that is `back` before this one. */
-  #unitBack(unit: string, back: number): Span {
-    const { year, month, day } = this.#today;
-    if (unit === "hour") {
-      const from = this.#clock.ms - (back + 0.5) * HOUR;
-      return { from, to: from + HOUR };
-    }
-    if (unit === "day") return this.#days(back);
-    if (unit === "week") {
-      const monday = { ...this.#today, day: day - weekdayOf(this.#today) - 7 * back };
-      return this.#between(monday, { ...monday, day: monday.day + 7 });
-    }
-    const count = unit === "month" ? 1 : unit === "quarter" ? 3 : 12;
-    const first = { year, month: month - (month % count) - count * back, day: 1 };
-    return this.#between(first, { ...first, month: first.month + count });
-  }
-
-  #unitsUpToNow(unit: string, count: number): Span {
-    const { year, month, day } = this.#today;
-    if (unit === "hour") return { from: this.#clock.ms - count * HOUR, to: this.#clock.ms };
-    const days = unit === "day" ? count : unit === "week" ? 7 * count : 0;
-    const months =
-      unit === "month" ? count : unit === "quarter" ? 3 * count : unit === "year" ? 12 * count : 0;
-    const first = { year, month: month - months, day: day - days };
-    return this.#between(first, { ...this.#today, day: day + 1 });
-  }
-
-  #between(first: Day, after: Day): Span {
-    const { zone } = this.#clock;
-    return { from: startOfDay(first, zone), to: startOfDay(after, zone) };
-  }
 }
 
-const HOUR = 3_600_000;
 /** "A few days ago" is any of the six before today. */
 const FEW = 6;
 const NO_NUMBER = { number: 0, next: 0 };
@@ -474,17 +342,4 @@ const YEAR = 365 * 24 * HOUR;
 function spanBetween(one: Span, other: Span): Span {
   const from = one.from >= other.to ? one.from - YEAR : one.from;
   return { from, to: other.to };
-}
-
-/** "14.11.2026" and "14/11/2026" as ISO 8601 has them. "03/04/2026" is two days, so it is none. */
-function isoOf(word: string): string {
-  const [, one = "", sign, other = "", year] = /^(\d\d)([./])(\d\d)\2(\d{4})$/.exec(word) ?? [];
-  if (sign === undefined) return word;
-  const isDayFirst = sign === "." || Number(one) > 12;
-  if (!isDayFirst && Number(other) <= 12) return word;
-  return isDayFirst ? `${year}-${other}-${one}` : `${year}-${one}-${other}`;
-}
-
-function daysIn({ year, month }: Day): number {
-  return new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
 }

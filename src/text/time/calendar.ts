@@ -1,28 +1,4 @@
-/** A time as Unix milliseconds; NaN if it is none. Without a zone it is UTC, so that a store answers the same everywhere. */
-export function instant(time: string | undefined): number {
-  if (time === undefined) return Number.NaN;
-  return Date.parse(/T[\d:.]+$/.test(time) ? `${time}Z` : time);
-}
-
-/** Whether a value from outside is a time in Unix milliseconds that a `Date` can have. */
-export function isTime(ms: unknown): ms is number {
-  return typeof ms === "number" && Math.abs(ms) <= 8.64e15;
-}
-
-const DAY_MS = 86_400_000;
-
-/** The first and last millisecond of a filter. A day in `until` includes all of that day. */
-export function timeSpan(filter: { readonly since?: string; readonly until?: string }): {
-  readonly since: number;
-  readonly until: number;
-} {
-  const { since, until } = filter;
-  const wholeDay = until !== undefined && /^\d{4}-\d\d-\d\d$/.test(until) ? DAY_MS - 1 : 0;
-  return {
-    since: since === undefined ? -Infinity : instant(since),
-    until: until === undefined ? Infinity : instant(until) + wholeDay,
-  };
-}
+import { instant } from "./instant.ts";
 
 /** When and where something was asked. */
 export interface Clock {
@@ -103,3 +79,74 @@ export function startOfDay({ year, month, day }: Day, zone: string): number {
   const first = wall - (wallClock(wall, zone) - wall);
   return wall - (wallClock(first, zone) - first);
 }
+
+/** A time in the zone of who asks: from `from` up to `to`, in Unix milliseconds. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The calendar of who asks, seen from now. */
+export class Calendar {
+  readonly today: Day;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.today = dayOf(clock);
+  }
+
+  /** The day that is `back` before today. */
+  days(back: number): Span {
+    const first = { ...this.today, day: this.today.day - back };
+    return this.between(first, { ...first, day: first.day + 1 });
+  }
+
+  /** The Saturday and Sunday of the week that is `back` before this one. */
+  weekend(back: number): Span {
+    const { day } = this.today;
+    const saturday = { ...this.today, day: day - weekdayOf(this.today) - 7 * back + 5 };
+    return this.between(saturday, { ...saturday, day: saturday.day + 2 });
+  }
+
+  /** The hour, day, week, month, quarter or year of the calendar that is `back` before this one. */
+  unitBack(unit: string, back: number): Span {
+    const { year, month, day } = this.today;
+    if (unit === "hour") {
+      const from = this.#clock.ms - (back + 0.5) * HOUR;
+      return { from, to: from + HOUR };
+    }
+    if (unit === "day") return this.days(back);
+    if (unit === "week") {
+      const monday = { ...this.today, day: day - weekdayOf(this.today) - 7 * back };
+      return this.between(monday, { ...monday, day: monday.day + 7 });
+    }
+    const count = unit === "month" ? 1 : unit === "quarter" ? 3 : 12;
+    const first = { year, month: month - (month % count) - count * back, day: 1 };
+    return this.between(first, { ...first, month: first.month + count });
+  }
+
+  /** The last `count` hours, days, weeks, months, quarters or years, with today. */
+  unitsUpToNow(unit: string, count: number): Span {
+    const { year, month, day } = this.today;
+    if (unit === "hour") return { from: this.#clock.ms - count * HOUR, to: this.#clock.ms };
+    const days = unit === "day" ? count : unit === "week" ? 7 * count : 0;
+    const months =
+      unit === "month" ? count : unit === "quarter" ? 3 * count : unit === "year" ? 12 * count : 0;
+    const first = { year, month: month - months, day: day - days };
+    return this.between(first, { ...this.today, day: day + 1 });
+  }
+
+  /** From the beginning of one day up to that of another. */
+  between(first: Day, after: Day): Span {
+    const { zone } = this.#clock;
+    return { from: startOfDay(first, zone), to: startOfDay(after, zone) };
+  }
+}
+
+/** How many days the month of a day has. */
+export function daysIn({ year, month }: Day): number {
+  return new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+}
+
+export const HOUR = 3_600_000;

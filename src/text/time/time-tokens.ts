@@ -1,0 +1,93 @@
+import { FRENCH, FRENCH_YESTERDAY, PHRASES, UNSPACED_PIECES } from "./time-words.ts";
+
+/** A word of a text, or an English one in its place. */
+export interface Token {
+  readonly word: string;
+  readonly start: number;
+  readonly end: number;
+  /** A number with a point behind it, as German writes "14." */
+  readonly hasPoint: boolean;
+}
+
+const TOKEN =
+  /\d{4}-\d\d(?:-\d\d)?(?![\p{L}\p{N}-])|\d+(?:(?:[.:,/]\d+)+|\p{L}*)|[\p{L}\p{M}][\p{L}\p{M}\p{N}]*/gu;
+/** Longer texts are no questions. */
+const TOKENS_MAX = 400;
+
+/** The words of a text in small letters, with English ones in place of what other languages say in other ways. */
+export function tokensOf(text: string): Token[] {
+  const found: Token[] = [];
+  for (const { 0: word, index } of text.matchAll(TOKEN)) {
+    if (found.length === TOKENS_MAX) break;
+    const end = index + word.length;
+    const hasPoint = /^\d+$/.test(word) && text[end] === ".";
+    found.push({ word: word.toLowerCase(), start: index, end, hasPoint });
+  }
+  return inEnglish(found, text);
+}
+
+const PHRASE_WORDS = 3;
+const UNSPACED_LETTER = /[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]/;
+
+/** The tokens with English words in place of phrases of other languages. */
+function inEnglish(tokens: readonly Token[], text: string): Token[] {
+  const found: Token[] = [];
+  for (let at = 0; at < tokens.length; ) {
+    let taken = 0;
+    for (
+      let count = Math.min(PHRASE_WORDS, tokens.length - at);
+      count > 0 && taken === 0;
+      count -= 1
+    ) {
+      const some = tokens.slice(at, at + count);
+      const english = englishOf(some, tokens);
+      const [first, last] = [some[0], some[count - 1]];
+      if (!english || !first || !last) continue;
+      taken = count;
+      const place = { start: first.start, end: last.end, hasPoint: false };
+      for (const word of english) found.push({ word, ...place });
+    }
+    if (taken === 0) found.push(tokens[at] as Token);
+    at += Math.max(1, taken);
+  }
+  return UNSPACED_LETTER.test(text) ? [...unspacedTokens(text), ...found] : found;
+}
+
+function englishOf(some: readonly Token[], all: readonly Token[]): readonly string[] | undefined {
+  const phrase = some.map(({ word }) => word).join(" ");
+  if (phrase !== FRENCH_YESTERDAY) return PHRASES.get(phrase);
+  const isFrench = all.length === 1 || all.some(({ word }) => FRENCH.has(word));
+  return isFrench ? ["yesterday"] : undefined;
+}
+
+/** The English words of the first time in a script without spaces. */
+function unspacedTokens(text: string): Token[] {
+  const head = text.slice(0, UNSPACED_MAX);
+  patterns ??= UNSPACED_PIECES.map(([pattern, english]) => [new RegExp(pattern, "u"), english]);
+  let first: { readonly found: RegExpExecArray; readonly english: string } | undefined;
+  for (const [pattern, english] of patterns) {
+    const found = pattern.exec(head);
+    if (found && (!first || found.index < first.found.index)) first = { found, english };
+  }
+  if (!first) return [];
+  const { found, english } = first;
+  const [piece, part = ""] = found;
+  const place = { start: found.index, end: found.index + piece.length, hasPoint: false };
+  return english
+    .replace("$1", part)
+    .split(" ")
+    .map((word) => ({ word, ...place }));
+}
+
+const UNSPACED_MAX = 2000;
+/** Made for the first text that needs them. */
+let patterns: readonly (readonly [RegExp, string])[] | undefined;
+
+/** "14.11.2026" and "14/11/2026" as ISO 8601 has them. "03/04/2026" is two days, so it is none. */
+export function isoOf(word: string): string {
+  const [, one = "", sign, other = "", year] = /^(\d\d)([./])(\d\d)\2(\d{4})$/.exec(word) ?? [];
+  if (sign === undefined) return word;
+  const isDayFirst = sign === "." || Number(one) > 12;
+  if (!isDayFirst && Number(other) <= 12) return word;
+  return isDayFirst ? `${year}-${other}-${one}` : `${year}-${one}-${other}`;
+}
