@@ -5,6 +5,9 @@ export const RECALL_TOKENS_DEFAULT = 1_500;
 const RECALLED_PART = 1 / 4;
 const ALL_RECALLED_PART = 1 / 3;
 
+/** Records make a request longer by at most this part of what is free. The rest is for the answer and the next prompts. */
+const FREE_PART = 1 / 2;
+
 /** A summary and the room for records take at most this part of the threshold together. */
 const SUMMARY_AND_RECORDS_PART = 7 / 10;
 
@@ -31,7 +34,7 @@ export function recallRoom({
   /** Tokens that a compaction has just freed. Records take at most half of them, so that the request is smaller than before. */
   readonly freed?: number;
 }): RecallRoom {
-  const room = threshold - expected;
+  const room = FREE_PART * (threshold - expected);
   const least = (...limits: readonly number[]) =>
     Math.floor(Math.min(RECALLED_PART * threshold, freed / 2, ...limits));
   return {
