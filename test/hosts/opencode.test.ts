@@ -292,7 +292,7 @@ const loop: AdaptedLoop = remembered({
   },
 });
 
-describe.skipIf(!hasOpencode)("opencode's own program (64-bit Linux)", { timeout: 240_000 }, () => {
+describe.skipIf(!hasOpencode)("opencode's own program (64-bit Linux)", () => {
   obey(adapterLaws, [
     {
       name: "in opencode's loop",

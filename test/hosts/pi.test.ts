@@ -21,6 +21,7 @@ import { contentText, type Message } from "../../src/core/message.ts";
 import { answerText } from "../../src/hosts/pi-messages.ts";
 import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts";
 import { obey } from "../support/obey.ts";
+import { sampled } from "../support/trials.ts";
 import { remembered, startScriptedServer } from "./scripted-server.ts";
 
 const RKAT = resolve("examples/hosts/node_modules/rkat/bin/rkat.js");
@@ -266,7 +267,7 @@ const CANNOT = {
 
 obey(
   adapterLaws,
-  [18_500, 19_200].map((reserveTokens) => {
+  sampled([18_500, 19_200], { of: 2, at: 0 }, "cases").map((reserveTokens) => {
     const shared = remembered(loop(reserveTokens));
     const name = `in pi's loop, with ${reserveTokens} tokens in reserve`;
     return { name, durable: false, cannot: CANNOT, open: async () => shared };

@@ -27,7 +27,9 @@ export default defineConfig(({ mode }) => ({
     globalSetup: "./test/support/own-environment.ts",
     setupFiles: ["./test/support/clean-environment.ts", "./test/support/same-inputs.ts"],
     reporters: ["./test/support/run-reporter.ts", "./test/support/closing-line.ts"],
-    testTimeout: 60_000,
+    // In one test, a framework has four whole conversations, each with many processes. Beside other work that takes minutes.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     provide: {
       long: mode === "long",
       seed,

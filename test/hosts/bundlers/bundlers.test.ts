@@ -143,7 +143,7 @@ describe.each(here)("bundled by %s, without optional packages,", (bundler) => {
   beforeAll(async () => {
     out = join(folder, `by-${bundler}`);
     await BUNDLERS[bundler]?.(out);
-  }, 120_000);
+  });
   const said = async (name: string) =>
     (await run(process.execPath, [join(out, `${name}.js`)], { cwd: folder })).stdout.trim();
 
