@@ -25,10 +25,15 @@ export type { AiSdkTool, MemoryTools } from "./hosts/ai-sdk-memory.ts";
 export type { AiSdkStep, PrepareStep, PrepareStepOptions } from "./hosts/ai-sdk-prepare-step.ts";
 export { aiSdkView } from "./hosts/ai-sdk-view.ts";
 export { type AiSdkModelsOptions, aiSdkModels } from "./models/ai-sdk-models.ts";
-export { type AiSdkEmbedderOptions, embedderFromAiSdk } from "./models/embedder-from-ai-sdk.ts";
+export {
+  type AiSdkEmbedderOptions,
+  type AiSdkEmbeddingModel,
+  embedderFromAiSdk,
+} from "./models/embedder-from-ai-sdk.ts";
 export {
   type AiSdkModel,
   type AiSdkModelOptions,
+  type AiSdkProviderOptions,
   type AiSdkToolLike,
   type AiSdkToolsOptions,
   aiSdkTools,

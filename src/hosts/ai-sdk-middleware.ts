@@ -79,6 +79,8 @@ export function middlewareWith(
     );
   };
   return {
+    // The types of AI SDK 6 want it; 7 takes any.
+    specificationVersion: "v3" as const,
     transformParams: <Params extends CallParams>(call: {
       readonly params: Params;
       readonly model: unknown;

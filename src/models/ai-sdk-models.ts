@@ -1,4 +1,3 @@
-import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
 import { SessionError } from "../core/errors.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import {
@@ -12,14 +11,14 @@ import {
   someText,
 } from "../core/options.ts";
 import { allowed, type FindProviderOptions, findProvider, providerNamed } from "./find-provider.ts";
-import { makeModel } from "./from-ai-sdk.ts";
+import { type AiSdkProviderOptions, makeModel } from "./from-ai-sdk.ts";
 import { contextWindowOf } from "./model-family.ts";
 
 export interface AiSdkModelsOptions extends FindProviderOptions {
   /** The context window in tokens, by the start of a model's name, with or without the provider. */
   readonly contextWindows?: Readonly<Record<string, number>>;
   /** Passed to the provider with every request. Keys are the AI SDK's names of providers. */
-  readonly providerOptions?: SharedV4ProviderOptions;
+  readonly providerOptions?: AiSdkProviderOptions;
 }
 
 const OPTIONS = group({

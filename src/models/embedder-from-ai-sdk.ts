@@ -23,6 +23,14 @@ export interface AiSdkEmbedderOptions {
   readonly initialDelayMs?: number;
 }
 
+/** An embedding model of a provider package for the AI SDK 7 (`EmbeddingModelV4`) or 6 (`EmbeddingModelV3`). */
+export interface AiSdkEmbeddingModel {
+  readonly specificationVersion: "v3" | "v4";
+  readonly provider: string;
+  readonly modelId: string;
+  doEmbed(options: never): PromiseLike<{ readonly embeddings: number[][] }>;
+}
+
 /**
  * Makes an embedder from an embedding model of the AI SDK, such as
  * `openai.embedding("text-embedding-3-small")`.
@@ -33,13 +41,16 @@ export interface AiSdkEmbedderOptions {
  * @throws SessionError `MODEL_UNAVAILABLE` when the dimensions are not given and not known.
  */
 export function embedderFromAiSdk(
-  model: EmbeddingModelV4 | EmbeddingModelV3,
+  model: AiSdkEmbeddingModel,
   options: AiSdkEmbedderOptions = {},
 ): Embedder {
   requireArgument("the model of embedderFromAiSdk", aiSdkModel("doEmbed"), model);
   requireOptions("embedderFromAiSdk", OPTIONS, options);
   const id = options.id ?? `${model.provider.split(".")[0]}/${model.modelId}`;
-  return makeEmbedder(model.modelId, async () => model, { ...options, id });
+  return makeEmbedder(model.modelId, async () => model as EmbeddingModelV4 | EmbeddingModelV3, {
+    ...options,
+    id,
+  });
 }
 
 const OPTIONS = group({

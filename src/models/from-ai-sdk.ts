@@ -41,11 +41,29 @@ export interface AiSdkModelOptions {
   /** The context window in tokens. Known for current models of Anthropic, OpenAI and Google. */
   readonly contextWindow?: number;
   /** Sent to the provider with every request, such as `{ anthropic: { effort: "low" } }`. */
-  readonly providerOptions?: SharedV4ProviderOptions;
+  readonly providerOptions?: AiSdkProviderOptions;
 }
 
+// What a program compiles against names no type of a provider package: with the AI SDK 6 those of 7 are not there.
+
+/** Options by the AI SDK's name of a provider: JSON. */
+export type AiSdkProviderOptions = Record<string, JsonObject>;
+
+interface JsonObject {
+  [key: string]: JsonValue | undefined;
+}
+
+type JsonValue = null | string | number | boolean | JsonObject | JsonValue[];
+
 /** A model of a provider package for the AI SDK 7 (`LanguageModelV4`) or 6 (`LanguageModelV3`). */
-export type AiSdkModel = LanguageModelV4 | LanguageModelV3;
+export interface AiSdkModel {
+  readonly specificationVersion: "v3" | "v4";
+  readonly provider: string;
+  readonly modelId: string;
+  doStream(options: never): PromiseLike<{ readonly stream: ReadableStream<unknown> }>;
+}
+
+type VersionedModel = LanguageModelV4 | LanguageModelV3;
 
 /**
  * Makes a model from a model of the AI SDK, 7 or 6, such as `anthropic("claude-sonnet-5-5")`.
@@ -56,7 +74,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkModelOptions = {}): L
   requireArgument("the model of fromAiSdk", aiSdkModel("doStream"), model);
   requireOptions("fromAiSdk", OPTIONS_OF_MODEL, options);
   const id = options.id ?? `${model.provider.split(".")[0]}/${model.modelId}`;
-  return makeModel(model, { ...options, id });
+  return makeModel(model as VersionedModel, { ...options, id });
 }
 
 const OPTIONS_OF_MODEL = group({ id: text, contextWindow: positive, providerOptions: record });
@@ -68,7 +86,7 @@ export function aiSdkModel(method: "doStream" | "doEmbed"): Check {
 
 /** Like `fromAiSdk`, for a caller that knows the model's key. */
 export function makeModel(
-  model: AiSdkModel,
+  model: VersionedModel,
   options: AiSdkModelOptions & FailureContext,
 ): LanguageModel {
   const contextWindow = options.contextWindow ?? contextWindowOf(options.id);
@@ -80,7 +98,7 @@ export function makeModel(
 }
 
 async function* streamModel(
-  model: AiSdkModel,
+  model: VersionedModel,
   request: ModelRequest,
   options: AiSdkModelOptions & FailureContext,
 ): AsyncGenerator<ModelChunk> {
@@ -98,7 +116,7 @@ async function* streamModel(
 }
 
 function callOptions(
-  model: AiSdkModel,
+  model: VersionedModel,
   { messages, tools, maxTokens, signal }: ModelRequest,
   { providerOptions }: AiSdkModelOptions,
 ): LanguageModelV4CallOptions {
@@ -130,7 +148,7 @@ function toFunctionTool({ name, description, input_schema }: ToolDefinition) {
 
 /** Provider options for an engine that keeps and rewrites histories itself. The user's options win. */
 function providerOptionsFor(
-  model: AiSdkModel,
+  model: VersionedModel,
   users: SharedV4ProviderOptions = {},
 ): SharedV4ProviderOptions {
   const { optionsKey, metaProvider } = familyOf(model.provider);
@@ -140,7 +158,7 @@ function providerOptionsFor(
 
 type Options = SharedV4ProviderOptions[string];
 
-const OPTIONS: Readonly<Record<string, (model: AiSdkModel) => Options>> = {
+const OPTIONS: Readonly<Record<string, (model: VersionedModel) => Options>> = {
   anthropic: ({ provider, modelId }) => ({
     // Each call of a turn repeats the last one and adds a little, so caching pays. Other clouds
     // with these models refuse the field.
