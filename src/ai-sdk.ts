@@ -33,7 +33,6 @@ export {
 export {
   type AiSdkModel,
   type AiSdkModelOptions,
-  type AiSdkProviderOptions,
   type AiSdkToolLike,
   type AiSdkToolsOptions,
   aiSdkTools,

@@ -3,6 +3,8 @@ import { textWeight } from "../text/text-weight.ts";
 import { jsonText } from "./json-values.ts";
 import { type ContentBlock, type Message, toolResults } from "./message.ts";
 
+export { countsImagesAlike } from "../text/image-tokens.ts";
+
 const encoder = new TextEncoder();
 
 /** UTF-8 bytes of a value's JSON. */

@@ -72,6 +72,7 @@ export function modelOptions(
   return {
     ...(size === undefined ? {} : { contextWindow: size }),
     ...(provider === undefined ? {} : { provider }),
+    model: id,
     summarize: summarize ?? summaryOf(own as Model),
   };
 }

@@ -1,7 +1,7 @@
 import type { Summarize } from "../compaction/compact-history.ts";
 import { requestText } from "../compaction/summary-request.ts";
 import { SessionError } from "../core/errors.ts";
-import { isObject } from "../core/fields.ts";
+import { given, isObject } from "../core/fields.ts";
 import { isPlainJson } from "../core/json-values.ts";
 import type { Tool } from "../core/tool.ts";
 import type {
@@ -73,6 +73,7 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
     if (question) asked.set(window, question);
     const { messages, recalled } = await window.apply(history, {
       summarize: options.summarize ?? summaryOf(request.model),
+      ...given({ model: nameOf(request.model) }),
       lastInputTokens: inputTokens,
       otherTokens: otherTokens(request) + ANSWERS_TOKENS,
       ...(signal ? { signal } : {}),
@@ -127,6 +128,12 @@ function isSameList<Item>(one: readonly Item[], other: readonly Item[]): boolean
 }
 
 /** Asks the agent's model for summaries. */
+/** Integrations call it `model` or, before that, `modelName`. */
+function nameOf(model: object | undefined): string | undefined {
+  const names = [Reflect.get(model ?? {}, "model"), Reflect.get(model ?? {}, "modelName")];
+  return names.find((name) => typeof name === "string" && name !== "");
+}
+
 function summaryOf(model: ModelRequest["model"]): Summarize {
   if (typeof model?.invoke !== "function") {
     throw new SessionError("INVALID_PARAMS", {

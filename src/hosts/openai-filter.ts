@@ -60,7 +60,9 @@ export function inputFilter(
     requireMessages("modelData.input of the Agents SDK", input);
     const summarize = summarizerOf(options) ?? summarizeWith(modelOf(agent));
     const otherTokens = definedTokens(instructions, toolsOf(agent));
-    const { messages, recalled } = await window.apply(input, { otherTokens, summarize });
+    const name: unknown = Reflect.get(agent, "model");
+    const model = typeof name === "string" && name !== "" ? { model: name } : {};
+    const { messages, recalled } = await window.apply(input, { otherTokens, summarize, ...model });
     records?.sent(recalled);
     return { ...modelData, input: [...messages] as Item[] };
   };

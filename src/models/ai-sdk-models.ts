@@ -11,14 +11,14 @@ import {
   someText,
 } from "../core/options.ts";
 import { allowed, type FindProviderOptions, findProvider, providerNamed } from "./find-provider.ts";
-import { type AiSdkProviderOptions, makeModel } from "./from-ai-sdk.ts";
+import { makeModel } from "./from-ai-sdk.ts";
 import { contextWindowOf } from "./model-family.ts";
 
 export interface AiSdkModelsOptions extends FindProviderOptions {
   /** The context window in tokens, by the start of a model's name, with or without the provider. */
   readonly contextWindows?: Readonly<Record<string, number>>;
   /** Passed to the provider with every request. Keys are the AI SDK's names of providers. */
-  readonly providerOptions?: AiSdkProviderOptions;
+  readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
 const OPTIONS = group({

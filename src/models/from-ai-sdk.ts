@@ -41,19 +41,10 @@ export interface AiSdkModelOptions {
   /** The context window in tokens. Known for current models of Anthropic, OpenAI and Google. */
   readonly contextWindow?: number;
   /** Sent to the provider with every request, such as `{ anthropic: { effort: "low" } }`. */
-  readonly providerOptions?: AiSdkProviderOptions;
+  readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
 // What a program compiles against names no type of a provider package: with the AI SDK 6 those of 7 are not there.
-
-/** Options by the AI SDK's name of a provider: JSON. */
-export type AiSdkProviderOptions = Record<string, JsonObject>;
-
-interface JsonObject {
-  [key: string]: JsonValue | undefined;
-}
-
-type JsonValue = null | string | number | boolean | JsonObject | JsonValue[];
 
 /** A model of a provider package for the AI SDK 7 (`LanguageModelV4`) or 6 (`LanguageModelV3`). */
 export interface AiSdkModel {
@@ -123,7 +114,8 @@ function callOptions(
   return {
     prompt: toPrompt(messages, familyOf(model.provider)),
     abortSignal: signal,
-    providerOptions: providerOptionsFor(model, providerOptions),
+    // Checked to be objects; the provider's package checks what is in them.
+    providerOptions: providerOptionsFor(model, providerOptions as SharedV4ProviderOptions),
     ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
     ...(tools.length === 0 ? {} : { tools: tools.map(toFunctionTool) }),
   };

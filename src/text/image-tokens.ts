@@ -17,8 +17,17 @@ const UNKNOWN_SIZE: ImageSize = { width: 1920, height: 1080 };
 /** Tokens of a base64 image for a `provider/model`. For an unknown model, the rule with the highest count. */
 export function imageTokens(base64: string, model = ""): number {
   const size = imageSize(base64) ?? UNKNOWN_SIZE;
-  const rule = RULES.find(({ models }) => models.test(model));
+  const rule = ruleOf(model);
   return rule ? rule.tokens(size) : Math.max(...RULES.map(({ tokens }) => tokens(size)));
+}
+
+/** Whether two models count the tokens of every image alike. */
+export function countsImagesAlike(model: string | undefined, other: string | undefined): boolean {
+  return model === other || ruleOf(model) === ruleOf(other);
+}
+
+function ruleOf(model = ""): Rule | undefined {
+  return RULES.find(({ models }) => models.test(model));
 }
 
 interface Rule {

@@ -60,6 +60,7 @@ const OPTIONS = group({
 const APPLY = group({
   summarize: anything,
   contextWindow: anything,
+  model: someText,
   lastInputTokens: amount,
   otherTokens: amount,
   outgrown: flag,
@@ -94,6 +95,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   readonly #record: WindowRecord | undefined;
   readonly #recall: WindowRecall<HostMessage> | undefined;
   readonly #counts = new CountedTokens();
+  #model: string | undefined;
   /** Estimated tokens of the last request. */
   #sentTokens: number | undefined;
   /** Histories that were offered, and how many there were at the last attempt to compact one. */
@@ -110,6 +112,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     this.#options = options;
     this.#settings = settings;
     this.#history = new FollowedHistory(view, model);
+    this.#model = model;
     this.#record = record && new WindowRecord(record);
     this.#recall =
       memory && memory.recallTokens > 0 ? new WindowRecall(memory, record, view) : undefined;
@@ -134,6 +137,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     requireOptions("apply()", APPLY, options);
     options.signal?.throwIfAborted();
     requireMessages(given);
+    this.#countFor(options.model);
     const call = this.#callOf(options);
     const positions = await this.#catchUp(given);
     const history = positions?.map((at) => given[at] as HostMessage) ?? given;
@@ -156,6 +160,15 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const discarded = inGiven(changes.discarded);
     const pruned = inGiven(changes.pruned);
     return { ...done, outcome: result.outcome, discarded, pruned, summary: result.summary };
+  }
+
+  /** What was counted before is of other weights. */
+  #countFor(model: string | undefined): void {
+    if (model === undefined || this.#options.model !== undefined) return;
+    this.#model = model;
+    if (!this.#history.countFor(model)) return;
+    this.#counts.historyChanged();
+    this.#sentTokens = undefined;
   }
 
   #callOf(options: ApplyOptions): Call {
@@ -233,7 +246,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
 
   /** A compaction as traces show it: beside what the host shows of its own loop. */
   async #tracedCompaction(history: readonly HostMessage[], call: Call) {
-    const { model } = this.#options;
+    const model = this.#model;
     const before = this.#tokens;
     const trigger = call.outgrown ? "overflow" : call.force ? "request" : "threshold";
     const fields = { "rkat.compaction.trigger": trigger, "rkat.compaction.tokens_before": before };
@@ -272,7 +285,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         : target,
       due: true,
       force,
-      ...(this.#options.model === undefined ? {} : { model: this.#options.model }),
+      ...(this.#model === undefined ? {} : { model: this.#model }),
       ...(contextWindow === undefined
         ? {}
         : { contextWindow: room(contextWindow, Math.max(1, count.factor)) }),

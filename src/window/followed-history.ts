@@ -54,6 +54,13 @@ export class FollowedHistory<HostMessage extends object> {
     this.#sent = new SentHistory(this.#reader);
   }
 
+  /** Counts images by the rules of this model from now on. Returns whether that changes what messages weigh. */
+  countFor(model: string | undefined): boolean {
+    const isOther = this.#reader.countFor(model);
+    if (isOther) this.#sent = new SentHistory(this.#reader, this.#sent.between(0));
+    return isOther;
+  }
+
   /** The messages that are sent for it. */
   get sent(): SentHistory<HostMessage> {
     return this.#sent;

@@ -32,6 +32,8 @@ export interface ApplyOptions {
   readonly summarize?: Summarize | "fallback";
   /** Replaces the window's own, for a loop that changes its model. */
   readonly contextWindow?: number;
+  /** The model of this call as `provider/model`, where the window has none of its own. */
+  readonly model?: string;
   /**
    * Input tokens of the last request, as the provider counted them. They correct the estimate. Leave them out
    * when the history has only answers to older requests, because the user took turns back.

@@ -3,7 +3,7 @@ import { requireHistory } from "../compaction/compact-history-options.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import { isPlainJson, withinNesting } from "../core/json-values.ts";
 import { contentText, isSummary, type Message, toolResults } from "../core/message.ts";
-import { messageWeight, withShortenedOutput } from "../core/tokens.ts";
+import { countsImagesAlike, messageWeight, withShortenedOutput } from "../core/tokens.ts";
 import { chained, keyOf } from "./message-keys.ts";
 import type { MessageView, ViewedMessage } from "./message-view.ts";
 import type { WeighedView } from "./units.ts";
@@ -12,8 +12,10 @@ import type { KeptOutput } from "./window-record.ts";
 /** Reads each message of a host once, and keeps what it says, its weight, its key and its shortened copies. */
 export class HostReader<HostMessage extends object> {
   readonly #view: MessageView<HostMessage>;
-  readonly #model: string | undefined;
+  #model: string | undefined;
   readonly #views = new WeakMap<HostMessage, WeighedView>();
+  /** The model by whose rules a view was weighed. */
+  readonly #weighedFor = new WeakMap<WeighedView, string>();
   readonly #keys = new WeakMap<HostMessage, string>();
   readonly #shortened = new WeakMap<HostMessage, Map<string, HostMessage>>();
 
@@ -24,13 +26,18 @@ export class HostReader<HostMessage extends object> {
 
   read(host: HostMessage): WeighedView {
     const known = this.#views.get(host);
-    if (known) return known;
+    if (known) return this.#countsAsNow(known) ? known : this.#keep(host, known);
     const given = this.#view.read(host);
     const read = given.message ? { ...given, message: withinNesting(given.message) } : given;
     if (read.message) requireHistory([read.message]);
-    const view = this.#weighed(read);
-    this.#views.set(host, view);
-    return view;
+    return this.#keep(host, read);
+  }
+
+  /** Counts images by the rules of this model from now on. Returns whether that changes what messages weigh. */
+  countFor(model: string | undefined): boolean {
+    const isOther = !countsImagesAlike(model, this.#model);
+    this.#model = model;
+    return isOther;
   }
 
   /**
@@ -105,7 +112,7 @@ export class HostReader<HostMessage extends object> {
     if (view.message?.role !== "user" || isSummary(view.message)) return;
     const content = contentText(view.message.content);
     const message: Message = { role: "user", kind: "compaction_summary", content };
-    this.#views.set(host, this.#weighed({ ...view, message }));
+    this.#keep(host, { ...view, message });
   }
 
   /** The same copy for the same message, so that the provider's cache holds. */
@@ -133,6 +140,17 @@ export class HostReader<HostMessage extends object> {
       ids.has(tool_use_id) ? [[tool_use_id, content] as const] : [],
     );
     return this.#view.shorten(message, new Map(texts));
+  }
+
+  #countsAsNow(view: WeighedView): boolean {
+    return countsImagesAlike(this.#weighedFor.get(view), this.#model);
+  }
+
+  #keep(host: HostMessage, read: ViewedMessage): WeighedView {
+    const view = this.#weighed(read);
+    this.#views.set(host, view);
+    if (this.#model !== undefined) this.#weighedFor.set(view, this.#model);
+    return view;
   }
 
   #weighed(view: ViewedMessage): WeighedView {
