@@ -2,6 +2,7 @@
 export const TASKS = {
   recall: async () => (await import("./recall/recall-task.ts")).recallTask,
   finding: async () => (await import("./finding/finding-task.ts")).findingTask,
+  languages: async () => (await import("./finding/languages-task.ts")).languagesTask,
   coherence: async () => (await import("./coherence/coherence-task.ts")).coherenceTask,
   fill: async () => (await import("./memory/fill-task.ts")).fillTask,
   search: async () => (await import("./memory/search-task.ts")).searchTask,

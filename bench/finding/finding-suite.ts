@@ -5,6 +5,8 @@ import { type BenchTable, type Figure, figure } from "../report.ts";
 /** Finding: whether a natural question finds the note that answers it, by what makes it hard. */
 export async function findingSuite(bench: Bench): Promise<BenchTable[]> {
   const output = await inOwnProcess("finding", { folder: bench.folder }, bench);
+  const bytes = bench.options.quick ? 200_000 : 1_000_000;
+  const speeds = await inOwnProcess("languages", { folder: bench.folder, bytes }, bench);
   const percent = (name: string, rkat: number, fts5: number) =>
     figure(name, "%", 100 * rkat, { name: "FTS5", value: 100 * fts5 });
   const rows = (key: "first" | "amongFive"): Figure[] =>
@@ -36,6 +38,15 @@ export async function findingSuite(bench: Bench): Promise<BenchTable[]> {
       figures: output.scores
         .filter(({ of }) => of > 0)
         .map(({ from, right, of }) => figure(`${from} and up, ${of}`, "%", 100 * right)),
+    },
+    {
+      suite: "finding",
+      title: "finding, languages",
+      method: `${bytes / 1e6} MB of made-up text of each language, in texts of about 60 words, added to a store in a file in batches of 200. Then questions of three words: the median of 40. All in processor time.`,
+      figures: speeds.flatMap(({ language, ...of }) => [
+        figure(`${language}, indexed`, "MB/s", of.megabytesPerSecond),
+        figure(`${language}, a question`, "ms", of.questionMs),
+      ]),
     },
   ];
 }

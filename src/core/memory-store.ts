@@ -21,7 +21,7 @@ import type { SourceView } from "./session-source.ts";
  * - Any text can be stored and asked for: every script, operators, quotes, nothing but punctuation.
  * - `list` gives every entry once, in the order in which they were stored.
  * - A rebuilt index finds what the old one found.
- * - A pin and earlier texts stay with an entry, and only entries that have one are listed as marked.
+ * - A pin, earlier texts and what it is kept beside stay with an entry, and only entries that have one are listed as marked.
  */
 export interface MemoryStore {
   /**

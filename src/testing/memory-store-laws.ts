@@ -291,7 +291,7 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
     },
   },
   {
-    name: "a pin and earlier texts stay with an entry, and only entries that have one are listed as marked",
+    name: "a pin, earlier texts and what it is kept beside stay with an entry, and only entries that have one are listed as marked",
     async holds(open) {
       const store = await open();
       // A store that cannot change marks refuses to edit and to pin.
@@ -301,14 +301,16 @@ export const memoryStoreLaws: readonly Law<MemoryStore>[] = inWords([
       const earlier = [{ id: "0", content: `The key was ${token}.`, until }];
       const entries = Array.from({ length: 12 }, (_, index) => entry(`${index}`, `otter ${index}`));
       await store.add([...entries, entry("edited", "The otter swims.", { earlier })]);
-      assert.equal(await store.mark("7", { pinned: true }), true);
+      const keeps = [{ id: "8", since: until }];
+      assert.equal(await store.mark("7", { pinned: true, keeps }), true);
       assert.equal(await store.mark("unknown", { pinned: true }), false);
       const marked = () => store.list({ limit: 10, marked: true });
       const [pinned, edited] = await marked();
-      assert.deepEqual(pinned, { ...entry("7", "otter 7"), pinned: true });
+      assert.deepEqual(pinned, { ...entry("7", "otter 7"), pinned: true, keeps });
       assert.equal(edited?.earlier?.[0]?.until, until);
       expects(!JSON.stringify(edited).includes(token), "no credential in an earlier text", edited);
-      assert.deepEqual(await ids(store, { query: "otter 7", limit: 1 }), ["7"]);
+      const [hit] = await store.search({ query: "otter 7", limit: 1 });
+      assert.deepEqual([hit?.id, hit?.keeps], ["7", keeps]);
       assert.deepEqual(await store.list({ limit: 10, marked: true, sessionId: "other" }), []);
       assert.deepEqual((await store.list({ limit: 1, marked: true, after: "7" }))[0]?.id, "edited");
       await store.reindex();
