@@ -9,6 +9,7 @@ import {
   type MemoryQuery,
   type MemoryStats,
   type MemoryStore,
+  matchOfHit,
   memoryFilter,
 } from "../../core/memory-store.ts";
 import { utf8Bytes } from "../../core/tokens.ts";
@@ -143,10 +144,10 @@ export class SimpleMemoryStore implements MemoryStore {
   }
 
   #around(
-    { id, sessionId, score }: MemoryHit,
+    { id, sessionId, ...hit }: MemoryHit,
     { neighbours: count = 0, neighboursMatch = 0 }: MemoryQuery,
   ): Pick<MemoryHit, "neighbours"> {
-    if (count <= 0 || score < neighboursMatch) return {};
+    if (count <= 0 || matchOfHit(hit) < neighboursMatch) return {};
     const session = this.#all().filter((entry) => entry.sessionId === sessionId);
     const place = session.findIndex((entry) => entry.id === id);
     const before = session.slice(Math.max(0, place - count), place);
