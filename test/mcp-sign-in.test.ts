@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { mcpSignIn } from "../src/config/mcp-sign-ins.ts";
 import type { McpServer } from "../src/core/mcp-server.ts";
@@ -111,6 +113,36 @@ test("a sign-in that is denied, or comes back with another state, gives nothing"
   expect(strangers).toEqual([404]);
   expect(server.address?.signIn?.read()).toBeUndefined();
 });
+
+test("a port in use is named, and whatever is asked at the port does not end the sign-in", async () => {
+  const wiki = await signedMcpServer();
+  const { at } = await home();
+  const server = at(wiki.url);
+  const statuses: string[] = [];
+  const { asked } = await signedIn(server, {
+    async signInAt(address) {
+      const back = new URL(new URL(address).searchParams.get("redirect_uri") ?? "");
+      for (const target of ["//", "http://[", "/callback?state", "*"]) {
+        statuses.push(await rawAnswer(Number(back.port), `GET ${target} HTTP/1.1`));
+      }
+      const { signal } = new AbortController();
+      const show = async () => {};
+      await expect(signInTo(server, { signal, show, port: Number(back.port) })).rejects.toThrow(
+        new RegExp(`^There is no sign-in to wiki: .*${back.port}`),
+      );
+      return await wiki.signInAt(address);
+    },
+  });
+  expect(asked).toBe(true);
+  expect(statuses).toEqual(Array.from({ length: 4 }, () => "HTTP/1.1 404 Not Found"));
+});
+
+/** The first line of what a port answers to a request. */
+async function rawAnswer(port: number, request: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  socket.write(`${request}\r\nhost: rkat\r\nconnection: close\r\n\r\n`);
+  return (await text(socket)).split("\r\n")[0] ?? "";
+}
 
 test("a sign-in is for one address: another server of the same name gets no token, and an open one asks for none", async () => {
   const [wiki, other] = [await signedMcpServer(), await signedMcpServer()];

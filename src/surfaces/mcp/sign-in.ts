@@ -36,7 +36,9 @@ export async function signInTo(
   const { signIn } = address ?? {};
   if (!address || !signIn) throw refused(name, "it has no address, or a token of its own");
   const state = crypto.randomUUID();
-  const callback = await listenForCallback(state, port);
+  const callback = await listenForCallback(state, port).catch((error: unknown) => {
+    throw refused(name, errorText(error), error);
+  });
   try {
     let isShown = false;
     const asking = askingPerson(signIn, callback.address, {
@@ -112,8 +114,9 @@ async function listenForCallback(state: string, port: number): Promise<Callback>
     come = done;
   });
   const server: Server = createServer((request, response) => {
-    const { pathname, searchParams: given } = new URL(request.url ?? "/", "http://127.0.0.1");
-    if (pathname === "/callback" && given.get("state") === state) come({ given, response });
+    const asked = URL.parse(request.url ?? "/", "http://127.0.0.1");
+    const given = asked?.searchParams;
+    if (asked?.pathname === "/callback" && given?.get("state") === state) come({ given, response });
     else say(response, 404, "There is nothing here.");
   });
   server.listen(port, "127.0.0.1");
