@@ -59,8 +59,28 @@ export function scan(codes: usize, one: usize, other: usize, bitmapWords: i32, f
     const wanted = load<i64>(one + at) & load<i64>(other + at);
     if (wanted === 0) continue;
     const base = codes + <usize>word * 64 * stride;
-    if (words === 6) scanSix(base, wanted, first + word * 64);
+    if (words === 4) scanFour(base, wanted, first + word * 64);
+    else if (words === 6) scanSix(base, wanted, first + word * 64);
     else scanAny(base, wanted, first + word * 64, stride);
+  }
+}
+
+/** 256 dimensions are what static tables have; with the query in registers it takes half of the time. */
+function scanFour(codes: usize, wanted: i64, first: i32): void {
+  const q0 = load<i64>(query);
+  const q1 = load<i64>(query, 8);
+  const q2 = load<i64>(query, 16);
+  const q3 = load<i64>(query, 24);
+  while (wanted !== 0) {
+    const slot = <i32>ctz(wanted);
+    const code = codes + <usize>slot * 32;
+    const distance =
+      popcnt(load<i64>(code) ^ q0) +
+      popcnt(load<i64>(code, 8) ^ q1) +
+      popcnt(load<i64>(code, 16) ^ q2) +
+      popcnt(load<i64>(code, 24) ^ q3);
+    if (<i32>distance < limit) keep(first + slot, <i32>distance);
+    wanted &= wanted - 1;
   }
 }
 

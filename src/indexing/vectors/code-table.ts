@@ -120,8 +120,7 @@ export class CodeTable {
     const { unit, numbers, sum, length } = askedNumbers(query);
     // The sum of the query itself is about this, because its numbers are spread like those of a bell curve.
     const judgedUnit = unit / Math.sqrt((2 / Math.PI) * query.length);
-    const judge = (slots: ArrayLike<number>, best = slots.length) => {
-      const known = Array.from(slots).filter((slot) => this.has(slot));
+    const judge = (known: readonly number[], best = known.length) => {
       const sums = this.#scan.judge(
         numbers,
         known.map((slot) => this.#address(this.#chunkOf(slot), slot)),
@@ -140,13 +139,13 @@ export class CodeTable {
       return found;
     };
     return {
-      judge,
+      judge: (slots) => judge(Array.from(slots).filter((slot) => this.has(slot))),
       most: Math.max(judgedUnit * sum, unit * length * rowLengthMost(query.length)),
       nearest: ({ scanned, best, wanted }) => {
         const chunks = wanted
           ? this.#chunks.map((chunk) => this.#filtered(chunk, wanted))
           : this.#chunks;
-        return judge(this.#scan.nearest(code, scanned, chunks).slots, best);
+        return judge([...this.#scan.nearest(code, scanned, chunks).slots], best);
       },
       compare: (rows) => {
         const all = rows.map(numbersOf);
