@@ -46,14 +46,14 @@ interface Given extends Pick<HostMemoryOptions, "stores"> {
 
 /** Keeps the windows of a host's chats in `stores`, in a session for each chat. */
 export function hostMemory(host: string, { stores, author, recallTokens }: Given): HostMemory {
-  const origin = { author: author ?? ("program" as const) };
+  const readAs = (by: "user" | "program") => (item: unknown) => {
+    const said = readWindowItem(item);
+    return said?.origin ? { ...said, origin: { author: by } } : said;
+  };
   return memoryWith(
     { stores, recallTokens },
     (chatId) => ({ id: `${host}:${chatId}`, labels: { host, host_session: chatId } }),
-    (item) => {
-      const said = readWindowItem(item);
-      return said?.origin ? { ...said, origin } : said;
-    },
+    (isInner) => readAs(isInner ? "program" : (author ?? "program")),
   );
 }
 
@@ -62,7 +62,7 @@ export function chatMemory(options: Given): HostMemory {
   return memoryWith(
     options,
     (chatId) => ({ id: `chat:${chatId}`, labels: { chat: chatId } }),
-    readWindowItem,
+    () => readWindowItem,
   );
 }
 
@@ -72,7 +72,7 @@ function memoryWith(
     readonly id: string;
     readonly labels: Readonly<Record<string, string>>;
   },
-  read: (item: unknown) => HostMessage | undefined,
+  readerOf: (isInner: boolean) => (item: unknown) => HostMessage | undefined,
 ): HostMemory {
   const { service, recordOf, close } = openHostService(stores);
   return {
@@ -82,9 +82,9 @@ function memoryWith(
       ),
       searchProjectHistoryTool((request) => service.searchHistory(request)),
     ],
-    recordOf(chatId) {
+    recordOf(chatId, isInner = false) {
       const { id, labels } = sessionOf(chatId);
-      return recordOf(id, { labels }, read);
+      return recordOf(id, { labels }, readerOf(isInner));
     },
     memoryFor: (chatId) => windowMemory(sessionOf(chatId).id, { service, stores, recallTokens }),
     close,

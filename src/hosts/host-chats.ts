@@ -9,13 +9,17 @@ import { RecentlyUsed } from "./recently-used.ts";
 
 /** The way a host tells its chats apart: by an id of its own, by their first messages, or as one run of its loop. */
 export type ChatName =
-  | { readonly id: string }
+  | {
+      readonly id: string;
+      /** Another agent asks in it, and no person. */
+      readonly isInner?: boolean;
+    }
   | { readonly begins: string }
   | { readonly run: object };
 
 /** The place where the windows of chats keep their compactions, and the memory that comes back in them. */
 export interface ChatRecords {
-  recordOf(chatId: string): HostRecord;
+  recordOf(chatId: string, isInner: boolean): HostRecord;
   memoryFor(chatId: string): WindowMemory;
 }
 
@@ -80,11 +84,12 @@ export class HostChats<HostMessage extends object> {
 
   #open(chat?: Exclude<ChatName, { readonly run: object }>): HistoryWindow<HostMessage> {
     const chatId = chat && "id" in chat ? chat.id : newId();
+    const isInner = chat !== undefined && "id" in chat && chat.isInner === true;
     const isStored = chat !== undefined && ("id" in chat || this.#storesUnnamed);
     const { recordOf, memoryFor } = this.#records ?? {};
     return createHistoryWindow({
       ...this.#options,
-      ...(recordOf && isStored ? { record: recordOf(chatId) } : {}),
+      ...(recordOf && isStored ? { record: recordOf(chatId, isInner) } : {}),
       ...(memoryFor ? { memory: memoryFor(chatId) } : {}),
     });
   }
@@ -121,8 +126,11 @@ export function isTooLong(error: unknown): boolean {
 export interface HostMemory {
   /** Tools for the model: search messages, search outputs of tools. */
   readonly tools: readonly Tool[];
-  /** The record of a chat's window: its compactions, and the messages that it compacted. */
-  recordOf(chatId: string): HostRecord;
+  /**
+   * The record of a chat's window: its compactions, and the messages that it compacted. In an inner chat another agent
+   * asks: nothing in it is a person's word.
+   */
+  recordOf(chatId: string, isInner?: boolean): HostRecord;
   /** The memory whose records come back by themselves in a chat. */
   memoryFor(chatId: string): WindowMemory;
   /** Finishes the work on recorded messages. The stores stay open. */

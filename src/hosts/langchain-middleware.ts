@@ -9,7 +9,7 @@ import type {
   HistoryWindow,
   HistoryWindowOptions,
 } from "../window/history-window.ts";
-import { askingAgain, HostChats, type HostMemory, outputOf } from "./host-chats.ts";
+import { askingAgain, type ChatName, HostChats, type HostMemory, outputOf } from "./host-chats.ts";
 import { ANSWERS_TOKENS, alternating, definedTokens, requireMessages } from "./host-messages.ts";
 import {
   LANG_CHAIN_ROLES,
@@ -22,7 +22,9 @@ export interface LangChainMiddlewareOptions
   extends Omit<HistoryWindowOptions<LangChainMessage>, "view"> {}
 
 export interface Runtime {
-  readonly configurable?: { readonly thread_id?: unknown } | undefined;
+  readonly configurable?:
+    | { readonly thread_id?: unknown; readonly checkpoint_ns?: unknown }
+    | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -127,13 +129,13 @@ function isSameList<Item>(one: readonly Item[], other: readonly Item[]): boolean
   return one.length === other.length && one.every((item, index) => item === other[index]);
 }
 
-/** Asks the agent's model for summaries. */
 /** Integrations call it `model` or, before that, `modelName`. */
 function nameOf(model: object | undefined): string | undefined {
   const names = [Reflect.get(model ?? {}, "model"), Reflect.get(model ?? {}, "modelName")];
   return names.find((name) => typeof name === "string" && name !== "");
 }
 
+/** Asks the agent's model for summaries. */
 function summaryOf(model: ModelRequest["model"]): Summarize {
   if (typeof model?.invoke !== "function") {
     throw new SessionError("INVALID_PARAMS", {
@@ -153,10 +155,25 @@ function threadOf({ configurable }: Runtime): string | undefined {
   return thread_id === undefined || thread_id === "" ? undefined : String(thread_id);
 }
 
-/** A chat is known by its thread; without one, by how it begins. */
-function chatOf(messages: readonly LangChainMessage[], runtime: Runtime) {
+/** A chat is known by its thread; without one, by how it begins. An agent that a tool runs has its parent's thread. */
+function chatOf(messages: readonly LangChainMessage[], runtime: Runtime): ThreadChat {
   const id = threadOf(runtime);
-  return id ? { id } : { begins: textOf(messages[0]?.content) };
+  if (!id) return { begins: textOf(messages[0]?.content) };
+  const call = toolCallAround(runtime);
+  return call === undefined ? { id } : { id: `${id}/${call}`, isInner: true };
+}
+
+type ThreadChat = Exclude<ChatName, { readonly run: object }>;
+
+/**
+ * The call of a tool that runs this agent. LangGraph's namespace has the steps around one, such as
+ * `tools:ID|model_request:ID`. An agent that is another step of a graph is in the conversation of that.
+ */
+function toolCallAround({ configurable }: Runtime): string | undefined {
+  const { checkpoint_ns } = configurable ?? {};
+  const around = typeof checkpoint_ns === "string" ? checkpoint_ns.split("|").slice(0, -1) : [];
+  const last = around.findLastIndex((step) => step.startsWith("tools:"));
+  return last < 0 ? undefined : around.slice(0, last + 1).join("/");
 }
 
 /**

@@ -16,9 +16,9 @@ import { createSessionService, type Message } from "rkat";
 import { fromModelMessages, memoryTools, rkatMiddleware, rkatPrepareStep } from "rkat/ai-sdk";
 import { sqliteStores } from "rkat/sqlite";
 import { type AdaptedLoop, adapterLaws, type LoopScript } from "rkat/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import type { LocalProvider } from "../../examples/hosts/local-provider.ts";
+import { type LocalProvider, startLocalProvider } from "../../examples/hosts/local-provider.ts";
 import { CAMPAIGN_MS, keepsPromises, type Without } from "./random-script.ts";
 import { remembered, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
 
@@ -699,6 +699,32 @@ test("the memory tools find what an earlier session had", async () => {
   await memory.close();
   await sessions.close();
   await stores.close();
+});
+
+test("an abort during a summary ends the run when the summary is there, and the model is not called", async () => {
+  const stop = new AbortController();
+  const provider = await startLocalProvider();
+  onTestFinished(() => provider.close());
+  const model = createOpenAI({ apiKey: "local", baseURL: provider.urls.openai })("gpt-5.2");
+  const messages: ModelMessage[] = Array.from({ length: 41 }, (_, at) => ({
+    role: at % 2 === 0 ? "user" : "assistant",
+    content: `${at} ${"harbour ship cargo crane ledger ".repeat(40)}`,
+  }));
+  const run = generateText({
+    model,
+    messages,
+    maxRetries: 0,
+    abortSignal: stop.signal,
+    prepareStep: rkatPrepareStep({
+      contextWindow: 4_000,
+      async summarize() {
+        stop.abort(new Error("enough"));
+        return "They talked about ships, cranes and the ledger of the harbour.";
+      },
+    }),
+  });
+  await expect(run).rejects.toThrow("enough");
+  expect(provider.billed).toEqual([]);
 });
 
 test("a model that is only a name is refused at the first step, unless something else writes summaries", async () => {

@@ -298,6 +298,71 @@ test("two processes in one thread do not mix what they say", async () => {
   expect(server.problems).toEqual([]);
 });
 
+test("an agent that a tool runs has a chat of its own: its questions are no person's, and no part of the thread that it has from its parent", async () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  const rkat = rkatMiddleware({ contextWindow: 3_000, stores, author: "user" });
+  onTestFinished(async () => {
+    await rkat.close();
+    await stores.close();
+  });
+  const question = (step: number) => `Which part has the number ${step}? ${LONG}`;
+  const parentAt = await startLocalProvider({
+    call: (step) =>
+      step < 4 ? { name: "delegate", args: { question: question(step) } } : undefined,
+  });
+  const childAt = await startLocalProvider({ call: reads(6) });
+  onTestFinished(() => Promise.all([parentAt.close(), childAt.close()]).then(() => {}));
+  const child = createAgent({
+    model: modelAt(childAt.urls.openai),
+    tools: [readTool((path) => `${path} has the number ${path.length}. ${LONG}`)],
+    middleware: [rkat],
+  });
+  const delegate = tool(
+    async ({ question: asked }) => {
+      const { messages } = await child.invoke({ messages: [new HumanMessage(asked)] });
+      return messages.at(-1)?.text ?? "";
+    },
+    { name: "delegate", description: "Asks.", schema: z.object({ question: z.string() }) },
+  );
+  const parent = createAgent({
+    model: modelAt(parentAt.urls.openai),
+    tools: [delegate],
+    middleware: [rkat],
+    checkpointer: new MemorySaver(),
+  });
+  for (const prompt of ["Delegate four times.", "And four times more."]) {
+    const { messages } = await parent.invoke(
+      { messages: [new HumanMessage(prompt)] },
+      { configurable: { thread_id: "one" }, recursionLimit: 100 },
+    );
+    expect(messages.at(-1)?.text).toBe("Done after 4 calls.");
+  }
+  await rkat.close();
+
+  const items = await stores.sessions.list({});
+  const questions: { session: string; author: string | undefined }[] = [];
+  const prompts: (string | undefined)[] = [];
+  for (const { id } of items) {
+    for await (const { event } of stores.events.read(id, 0)) {
+      if (event.type !== "message_added" || event.message.role !== "user") continue;
+      const text = JSON.stringify(event.message.content);
+      const author = event.origin?.author;
+      if (text.startsWith('"Which part')) questions.push({ session: id, author });
+      if (/elegate|four times more/.test(text)) prompts.push(author);
+    }
+  }
+  expect(questions.length).toBeGreaterThan(0);
+  for (const { session, author } of questions) {
+    expect(session).toMatch(/^langchain:one\/tools:/);
+    expect(author).toBe("program");
+  }
+  expect(prompts).toContain("user");
+  expect([...parentAt.problems, ...childAt.problems]).toEqual([]);
+  // Each summary of the parent takes a part of what it was asked and told itself.
+  const summaries = parentAt.billed.filter(({ kind }) => kind === "summary");
+  expect(summaries.length).toBeLessThanOrEqual(4);
+});
+
 test("a setting that makes no sense is refused when the middleware is made", () => {
   expect(() => rkatMiddleware({ contextWindow: -1 })).toThrow(
     "contextWindow: it has to be a number above 0, and is -1",
