@@ -4,6 +4,7 @@ import { connectRest } from "../src/rest.ts";
 import { BUILDS, type OpenService, type ServiceSetup, sessionServiceLaws } from "../src/testing.ts";
 import { contractTests } from "./support/contract-tests.ts";
 import { eventsOf } from "./support/eventful-conversation.ts";
+import { freePort } from "./support/free-port.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
 import { startScriptedRest } from "./support/rest-process.ts";
 import {
@@ -86,10 +87,13 @@ test("a turn at one server is watched, and interrupted, at another on the same s
 test("when the server is killed in a turn and comes back, a subscriber has missed nothing and the session goes on", async () => {
   const place = await temporaryFolder();
   const call = { id: "c", name: "memory_search", args: { query: "fox" } };
-  const first = await startScriptedRest(place, {
-    capabilities: EVERYTHING,
-    replies: ["one", { text: "searching", toolCalls: [call] }, { text: "never", delayMs: 60_000 }],
-  });
+  const replies = [
+    "one",
+    { text: "searching", toolCalls: [call] },
+    { text: "never", delayMs: 60_000 },
+  ];
+  const port = await freePort();
+  const first = await startScriptedRest(place, { capabilities: EVERYTHING, replies }, { port });
   const service = connect(first.url);
   const { sessionId } = await service.createSession({});
   const told: EventEnvelope[] = [];
@@ -118,7 +122,7 @@ test("when the server is killed in a turn and comes back, a subscriber has misse
   await first.end("SIGKILL");
 
   const setup = { capabilities: EVERYTHING, replies: ["back"] };
-  await startScriptedRest(place, setup, { port: Number(new URL(first.url).port) });
+  await startScriptedRest(place, setup, { port });
   expect((await service.resume({ sessionId, prompt: "go on" })).text).toBe("back");
   await subscriber;
   const durable = told.filter(({ payload }) => !payload.type.endsWith("_delta"));

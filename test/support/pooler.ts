@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { answers, freePort, postgresUrl, serverFolder, startServer } from "./postgres.ts";
+import { freePort } from "./free-port.ts";
+import { answers, postgresUrl, serverFolder, startServer } from "./postgres.ts";
 import { note, timed } from "./running-test.ts";
 import { execFileSync } from "./start-process.ts";
 

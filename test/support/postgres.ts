@@ -9,7 +9,6 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,6 +16,7 @@ import pg from "pg";
 import { expect, onTestFinished } from "vitest";
 import { PostgresDatabase } from "../../src/stores/postgres/postgres-database.ts";
 import { openPool, type PostgresPool } from "../../src/stores/postgres/postgres-pool.ts";
+import { freePort } from "./free-port.ts";
 import { note, timed } from "./running-test.ts";
 import { type ChildProcess, execFileSync, spawn } from "./start-process.ts";
 import { LONG } from "./trials.ts";
@@ -235,15 +235,6 @@ function serverOwner(): { readonly uid: number; readonly gid: number } | undefin
   if (userInfo().uid !== 0) return undefined;
   const id = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
   return { uid: id("-u"), gid: id("-g") };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("No port is free.");
-  return address.port;
 }
 
 async function startedAt(url: string): Promise<string> {
