@@ -161,7 +161,9 @@ test("`rkat mcp login` prints where to sign in, `list` shows it, and `logout` an
   const own = serverAt(wiki.url, project.env);
   const add = () => project.rkat(["mcp", "add", "wiki", "--url", wiki.url]);
   await add();
-  const login = async () => {
+  const login = async (
+    answer: (address: string, kill: (signal: NodeJS.Signals) => void) => unknown,
+  ) => {
     const child = project.start(["mcp", "login", "wiki", "--no-open"]);
     let stderr = "";
     const address = new Promise<string>((found) => {
@@ -171,10 +173,14 @@ test("`rkat mcp login` prints where to sign in, `list` shows it, and `logout` an
         if (link) found(link);
       });
     });
-    await wiki.signInAt(await Promise.race([address, child.ended.then(() => "")]));
+    const shown = await Promise.race([address, child.ended.then(() => "")]);
+    await answer(shown, child.kill);
     return await child.ended;
   };
-  expect(await login()).toMatchObject({ code: 0, stdout: "Signed in to wiki: 1 tools.\n" });
+  expect(await login(wiki.signInAt)).toMatchObject({
+    code: 0,
+    stdout: "Signed in to wiki: 1 tools.\n",
+  });
   const state = async () => {
     const { servers } = (await project.json(["mcp", "list", "--json"])) as { servers: object[] };
     return servers[0];
@@ -188,6 +194,8 @@ test("`rkat mcp login` prints where to sign in, `list` shows it, and `logout` an
   const { stdout } = await project.rkat(["mcp", "logout", "wiki"]);
   expect(stdout).toBe("Signed out of wiki.\n");
   expect(own.address?.signIn?.read()).toBeUndefined();
+  const { code } = await login((_, kill) => kill("SIGINT"));
+  expect(code).toBe(130);
   expect((await project.rkat(["mcp", "login", "nosuch"])).stderr).toMatch(
     /no MCP server called "nosuch"/,
   );

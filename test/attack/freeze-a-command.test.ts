@@ -230,6 +230,8 @@ const WITHOUT_STORE = ["init", "trust", "config", "capabilities", "help", "compl
   "mcp add",
   "mcp allow",
   "mcp list",
+  "mcp login",
+  "mcp logout",
   "mcp remove",
   "embeddings install",
   "embeddings remove",

@@ -9,7 +9,7 @@ import {
 } from "../../config/mcp-servers.ts";
 import { mcpSignIn } from "../../config/mcp-sign-ins.ts";
 import { variableName, variableNames, webAddress } from "../../config/setting-kind.ts";
-import { SessionError } from "../../core/errors.ts";
+import { ERRORS, SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
@@ -131,18 +131,25 @@ function signInCommands(mcp: Command, context: CliContext): void {
       const server = await namedServer(name, login, context);
       const { signInTo } = await import("../../surfaces/mcp/sign-in.ts");
       let clean = async () => {};
-      const asked = await terminal
-        .interruptible((signal) =>
-          signInTo(server, {
+      const asked = await terminal.interruptible(async (signal) => {
+        try {
+          return await signInTo(server, {
             ...given({ clientId, port }),
             signal,
             async show(address) {
               await terminal.stderr.write(`Sign in at ${address.href}\n`);
               if (open) clean = await openInBrowser(address.href, terminal);
             },
-          }),
-        )
-        .finally(() => clean());
+          });
+        } catch (error) {
+          if (!signal.aborted) throw error;
+          context.exitCode = ERRORS.TURN_INTERRUPTED.exitCode;
+          return undefined;
+        } finally {
+          await clean();
+        }
+      });
+      if (asked === undefined) return await terminal.stderr.write("Stopped. Nothing was kept.\n");
       if (!asked) return await terminal.stdout.write(`${name} asks for no sign-in.\n`);
       const { openServerTools } = await import("../../surfaces/mcp/server-tools.ts");
       const { servers, problems, close } = await openServerTools([server]);
