@@ -23,6 +23,23 @@ const WITH_NEIGHBOURS = 8;
  */
 const BESIDE_BEST = 0.65;
 
+/** The match from which on records may take all of their room: that of a passage with all words of the question. */
+const SURE = 0.8;
+/** The match from which on more than the least part of the room is theirs, and that part. */
+const HARDLY_SURE = 0.4;
+const LEAST_PART = 1 / 4;
+
+/**
+ * The part of the room that records may take, by the match of the best. Where the best is hardly sure, the others are
+ * mostly chance:
+ *
+ *     match   .42   .5    .6   .7    .8 and more
+ *     part    1/4   1/4   1/2  3/4   all
+ */
+export function roomPart(match: number): number {
+  return Math.min(1, Math.max(LEAST_PART, (match - HARDLY_SURE) / (SURE - HARDLY_SURE)));
+}
+
 /** Rules and preferences are told in the system prompt. */
 const RECALLED_KINDS: ReadonlySet<string> = new Set(["message", "fact", "correction"]);
 
@@ -62,7 +79,8 @@ export function chooseRecords(
   const holding = newestFirst(hits).filter((hit) => !hit.replacedBy && matchOfHit(hit) >= least);
   const found = withNeighbours(holding, isUnseen, isNew);
   const asRecord = (one: Found) => recordOf(one, { words, sessionId });
-  const { records, tokens } = recordsWithin(tokensMax, found, asRecord);
+  const room = tokensMax * roomPart(matchOfHit(best));
+  const { records, tokens } = recordsWithin(room, found, asRecord);
   if (records.length === 0) return undefined;
   return { type: "memory_recalled", records: inOrder(records), tokens, bar: rounded(bar) };
 }
