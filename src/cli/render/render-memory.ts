@@ -52,9 +52,10 @@ function renderEarlier({ earlier = [], keeps = [] }: ShownEntry, style: Style): 
   const texts = earlier
     .toReversed()
     .map(({ content, until }) => `${style.dim(`  until ${until}:`)} ${oneLine(content, 200)}\n`);
-  const kept = keeps
-    .filter(({ until }) => until === undefined)
-    .map(({ id, since }) => `  ${style.dim(`kept beside ${printable(id)} since ${since}`)}\n`);
+  const kept = keeps.map(({ id, since, until }) => {
+    const when = until === undefined ? `since ${since}` : `from ${since} until ${until}`;
+    return `  ${style.dim(`kept beside ${printable(id)} ${when}`)}\n`;
+  });
   return [...texts, ...kept].join("");
 }
 
@@ -92,8 +93,9 @@ export function renderNothingFound(
     const hint = `What sessions say comes into it by itself, and \`${rkat} memory add\` adds to it.`;
     return `Memory is empty.\n${style.dim("hint:")} ${hint} \`${rkat} history search\` searches complete logs.\n`;
   }
-  const { sessionId, minScore, role, kind, agent, project, branch, since, until } = asked;
-  const conditions = { session: sessionId, role, kind, agent, project, branch, since, until };
+  const { sessionId, minScore, role, kind, agent, project, branch, since, until, asOf } = asked;
+  const when = { since, until, "as of": asOf };
+  const conditions = { session: sessionId, role, kind, agent, project, branch, ...when };
   const filters = Object.entries(conditions).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name} ${value}`],
   );
