@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { brief, linesFile, readImport } from "../../test/support/read-import.ts";
+import { recogniseFile } from "../import/find-transcripts.ts";
 import { fileOfBytes } from "./found-file.ts";
 import { geminiFormat } from "./gemini-format.ts";
+import { IMPORT_FORMATS } from "./import-formats.ts";
 
 const PATH = "tmp/4f1c/chats/session-2026-05-01T10-00-9d2a77b1.jsonl";
 const HEAD = {
@@ -154,4 +156,20 @@ test("a session before 2026 is one JSON object", async () => {
 test("a subagent's session is linked by its folder", async () => {
   const { sessions } = await read([{ ...HEAD, kind: "subagent" }], "tmp/4f1c/chats/s-1/s-2.jsonl");
   expect(sessions[0]?.parent).toEqual({ id: "gemini:s-1", relation: "subagent" });
+});
+
+test("a file whose head is torn or lost is a session named by its file, and one that has only a part of its head is none yet", async () => {
+  const lines = [user("u1", "Which port has staging?"), answer("g1", "It is 4310.")];
+  const whole = [HEAD, ...lines].map((line) => JSON.stringify(line)).join("\n");
+  for (const lost of [JSON.stringify(HEAD).length - 9, JSON.stringify(HEAD).length + 1]) {
+    const file = fileOfBytes(PATH, new TextEncoder().encode(`${whole.slice(lost)}\n`));
+    expect((await recogniseFile(file, IMPORT_FORMATS))?.agent).toBe("gemini");
+    const { sessions } = await readImport(geminiFormat, file);
+    const [{ id = "", title = "", messages = [] } = {}] = sessions;
+    expect(id).toBe("gemini:session-2026-05-01T10-00-9d2a77b1");
+    expect(title).toBe("Which port has staging?");
+    expect(messages.map(brief)).toEqual(["user: Which port has staging?", "text: It is 4310."]);
+  }
+  const begun = fileOfBytes(PATH, new TextEncoder().encode(whole.slice(0, 30)));
+  expect((await readImport(geminiFormat, begun)).sessions).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { given, isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import { summaryMessage } from "../core/message.ts";
@@ -46,8 +46,9 @@ export const geminiFormat: ImportFormat = {
   places: ({ env, home }) => [join(env.GEMINI_CLI_HOME || home, ".gemini", "tmp")],
   mayBe: (path) => /(?:^|\/)chats\/(?:[^/]+\/)?[^/]+\.jsonl?$/.test(path),
   recognises: ({ first, head }) => {
-    if (first) return isHead(first);
+    if (first && isHead(first)) return true;
     const text = new TextDecoder().decode(head);
+    if (first) return isRecord(first) && hasAnswer(text);
     return text.trimStart().startsWith("{") && /"sessionId"[^{]*"projectHash"/.test(text);
   },
   async *read(file, notes) {
@@ -62,11 +63,15 @@ export const geminiFormat: ImportFormat = {
     }
     if (!/\.json$/.test(file.path)) {
       const outline = await outlineOf(file);
-      if (outline.head.sessionId === undefined) return await noteNoSession(file, notes);
+      // A head that is torn or lost leaves the name of the file, which has a part of the session's id.
+      const sessionId =
+        outline.head.sessionId ?? (outline.places.length > 0 && basename(file.path, ".jsonl"));
+      if (!sessionId) return await noteNoSession(file, notes);
+      const head = { ...outline.head, sessionId };
       notes.otherBranch(outline.taken);
-      const messages = writtenMessages(file, outline, notes);
+      const messages = writtenMessages(file, { ...outline, head }, notes);
       const prompt = outline.places.find((place) => place.prompt !== undefined)?.prompt;
-      yield sessionOf(outline.head, parentIn(file.path), messages, prompt);
+      yield sessionOf(head, parentIn(file.path), messages, prompt);
     }
   },
 };
@@ -80,6 +85,21 @@ function isHead(value: Json): boolean {
     !("uuid" in value)
   );
 }
+
+/** A message, or a change of the head. */
+function isRecord(value: Json): boolean {
+  return "$set" in value || "$rewindTo" in value || (typeof value.id === "string" && !value.uuid);
+}
+
+/** Whether one of the first lines is an answer of Gemini: no other agent writes this type. */
+function hasAnswer(text: string): boolean {
+  return text.split("\n", LINES_TRIED).some((line) => {
+    const { id, type, content } = objectOf(parsedJson(line));
+    return typeof id === "string" && type === "gemini" && content !== undefined;
+  });
+}
+
+const LINES_TRIED = 50;
 
 /** A subagent's file is in a folder that is named by the session: `chats/<session>/<own>.jsonl`. */
 function parentIn(path: string): string | undefined {
