@@ -132,6 +132,18 @@ test("the same history is compacted again when tools need its room, and each tim
   await fc.assert(fc.asyncProperty(working, perRun), { numRuns: 20 });
 });
 
+test("tools that take what the last compaction left are a reason for another one at once", async () => {
+  const offered = turnWith(0, [6]);
+  await process(`${temporaryFolder()}/rkat.db`, async ({ window }) => {
+    for (const otherTokens of [2_600, 2_800]) {
+      const { outcome, tokens } = await window.apply(offered, { otherTokens });
+      expect(outcome).not.toBe("unchanged");
+      expect(tokens + otherTokens).toBeLessThan(3_200);
+    }
+    expect((await window.apply(offered, { otherTokens: 2_800 })).outcome).toBe("unchanged");
+  });
+});
+
 test("what left is found by a search, once, and each message is in the log once", async () => {
   const path = `${temporaryFolder()}/rkat.db`;
   await process(path, async ({ window, stores, asked }) => {

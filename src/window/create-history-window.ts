@@ -101,6 +101,8 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   /** Histories that were offered, and how many there were at the last attempt to compact one. */
   #calls = 0;
   #lastAttempt: number | undefined;
+  /** Tokens beside the history at that attempt. */
+  #otherThen = 0;
   readonly #queue = new WorkQueue();
 
   constructor(options: HistoryWindowOptions<HostMessage>) {
@@ -226,8 +228,12 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   }
 
   #isDue(call: Call): boolean {
-    const { outgrown, force, compactor, contextWindow } = call;
+    const { outgrown, force, compactor, contextWindow, otherTokens, threshold } = call;
     const { units } = this.#history.sent;
+    // Only more tools than at the last attempt make it due, so that says nothing of this one.
+    const moreTools = Math.max(0, otherTokens - this.#otherThen);
+    const isBesideTools = moreTools > 0 && this.#expected(call) - moreTools < threshold;
+    const lastAttempt = isBesideTools ? undefined : this.#lastAttempt;
     return (
       outgrown ||
       force ||
@@ -237,7 +243,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         looseMessages: units.length,
         estimatedHistoryTokens:
           this.#expected(call) + Math.max(0, this.#reserved(call) - (this.#recall?.tokens ?? 0)),
-        lastCompactionTurn: this.#lastAttempt,
+        lastCompactionTurn: lastAttempt,
         currentTurn: this.#calls,
         ...(contextWindow === undefined ? {} : { contextWindow }),
       })
@@ -264,6 +270,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   async #compact(history: readonly HostMessage[], call: Call): Promise<CompactHistoryResult> {
     const { compactor, summarize, otherTokens, outgrown, contextWindow, force, signal } = call;
     this.#lastAttempt = this.#calls;
+    this.#otherThen = otherTokens;
     const reserved = this.#reserved(call);
     this.#history.follow(history, { whole: true });
     const { sent, visible } = this.#history;
