@@ -3,9 +3,9 @@ import type { MemoryHit } from "../core/memory-store.ts";
 import { chooseRecords, roomPart } from "./choose-records.ts";
 
 test("records have less room, the less sure the best of them is", () => {
-  expect([0.42, 0.5, 0.6, 0.7, 0.8, 1].map(roomPart).map((part) => Math.round(100 * part))).toEqual(
-    [25, 25, 50, 75, 100, 100],
-  );
+  expect(
+    [0.35, 0.42, 0.5, 0.6, 0.7, 1].map(roomPart).map((part) => Math.round(100 * part)),
+  ).toEqual([25, 30, 50, 75, 100, 100]);
   const recalledWith = (match: number) => {
     const hits = Array.from({ length: 20 }, (_, index): MemoryHit => {
       const content = `Crane ${index} lifts the northern beam of pier ${index}.`;

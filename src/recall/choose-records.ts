@@ -23,18 +23,18 @@ const WITH_NEIGHBOURS = 8;
  */
 const BESIDE_BEST = 0.65;
 
-/** The match from which on records may take all of their room: that of a passage with all words of the question. */
-const SURE = 0.8;
-/** The match from which on more than the least part of the room is theirs, and that part. */
-const HARDLY_SURE = 0.4;
+/** The match from which on records may take all of their room: no bar is higher. */
+const SURE = 0.7;
+/** The match with which they would have none, below any bar, and the least part that they have. */
+const HARDLY_SURE = 0.3;
 const LEAST_PART = 1 / 4;
 
 /**
  * The part of the room that records may take, by the match of the best. Where the best is hardly sure, the others are
  * mostly chance:
  *
- *     match   .42   .5    .6   .7    .8 and more
- *     part    1/4   1/4   1/2  3/4   all
+ *     match   .42   .5    .6    .7 and more
+ *     part    .3    1/2   3/4   all
  */
 export function roomPart(match: number): number {
   return Math.min(1, Math.max(LEAST_PART, (match - HARDLY_SURE) / (SURE - HARDLY_SURE)));
