@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
 
@@ -26,6 +27,9 @@ export default defineConfig(({ mode }) => ({
     include: ["test/hosts/*.test.ts", "test/hosts/bundlers/*.test.ts"],
     globalSetup: "./test/support/own-environment.ts",
     setupFiles: ["./test/support/clean-environment.ts", "./test/support/same-inputs.ts"],
+    // Files share the frameworks, whose packages take seconds to load. Tests wait for processes: more workers than cores keep these busy.
+    isolate: false,
+    maxWorkers: Math.ceil(1.5 * availableParallelism()),
     reporters: ["./test/support/run-reporter.ts", "./test/support/closing-line.ts"],
     // In one test, a framework has four whole conversations, each with many processes. Beside other work that takes minutes.
     testTimeout: 600_000,
