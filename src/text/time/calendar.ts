@@ -63,7 +63,7 @@ export interface Day {
   readonly day: number;
 }
 
-export function dayOf({ ms, zone }: Clock): Day {
+function dayOf({ ms, zone }: Clock): Day {
   const there = new Date(wallClock(ms, zone));
   return { year: there.getUTCFullYear(), month: there.getUTCMonth(), day: there.getUTCDate() };
 }
@@ -74,7 +74,7 @@ export function weekdayOf({ year, month, day }: Day): number {
 }
 
 /** When a day begins in a zone, in Unix milliseconds. */
-export function startOfDay({ year, month, day }: Day, zone: string): number {
+function startOfDay({ year, month, day }: Day, zone: string): number {
   const wall = Date.UTC(year, month, day);
   const first = wall - (wallClock(wall, zone) - wall);
   return wall - (wallClock(first, zone) - first);
