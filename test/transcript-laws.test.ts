@@ -6,6 +6,7 @@ import { origin } from "../src/core/operations/request-fields.ts";
 import { recogniseFile } from "../src/import/find-transcripts.ts";
 import { NO_PROMPT } from "../src/transcripts/agents/claude-stream-format.ts";
 import { fileOfBytes } from "../src/transcripts/found-file.ts";
+import { geminiFormat } from "../src/transcripts/gemini-format.ts";
 import { IMPORT_FORMATS } from "../src/transcripts/import-formats.ts";
 import type { ImportedMessage } from "../src/transcripts/imported.ts";
 import { firstObjects } from "../src/transcripts/read-objects.ts";
@@ -125,7 +126,9 @@ for (const sample of TRANSCRIPT_SAMPLES) {
 }
 
 test("a file that does not say which session it is, is told, and an empty one is not", async () => {
+  // Gemini's files have a part of the session's id in their names.
   for (const { format, values } of TRANSCRIPT_SAMPLES.slice(0, 3)) {
+    if (format === geminiFormat) continue;
     const lines = values.slice(1).map((value) => `${JSON.stringify(value)}\n`);
     const headless = await readImport(format, fileOfBytes("a.jsonl", Buffer.from(lines.join(""))));
     expect([headless.sessions, headless.skipped]).toEqual([

@@ -99,7 +99,7 @@ export class SimpleMemoryStore implements MemoryStore {
     const { pinned: _, earlier: __, keeps: ___, ...entry } = this.#entries.get(id) ?? {};
     if (!("content" in entry)) return false;
     const given = Object.fromEntries(
-      Object.entries(marks).filter(([, mark]) => mark === true || mark.length > 0),
+      Object.entries(marks).filter(([, mark]) => mark === true || mark?.length > 0),
     );
     for (const marked of redactEntries([{ ...entry, ...given }])) this.#entries.set(id, marked);
     return true;
