@@ -59,10 +59,19 @@ test("a file whose first line is torn is read without that line, and the line is
   const entry = { type: "message", id: "aaaaaaaa", parentId: null };
   const pi = jsonLines({ ...entry, message: { role: "user", content: "Make it blue" } });
   const name = `2026-05-01T10-00-00-000Z_${THREAD}.jsonl`;
-  expect(await importedFiles({ [name]: `d":"/home/ada"}\n${pi}` })).toEqual({
-    reasons: ["it is not JSON"],
-    said: ["Make it blue"],
+  const goose = jsonLines({
+    ...{ role: "user", created: 1_770_000_000 },
+    content: [{ type: "text", text: "Make it blue" }],
   });
+  for (const [file, message] of [
+    [name, pi],
+    ["20260501_1.jsonl", goose],
+  ] as const) {
+    expect(await importedFiles({ [file]: `d":"/home/ada"}\n${message}` })).toEqual({
+      reasons: ["it is not JSON"],
+      said: ["Make it blue"],
+    });
+  }
 });
 
 test("a file of another agent than the one that was named is not taken for that one's", async () => {

@@ -48,9 +48,7 @@ export const gooseFormat: ImportFormat = {
   recognises: ({ path, head, first }) =>
     isDatabase(path)
       ? Buffer.from(head.subarray(0, 15)).toString("latin1") === "SQLite format 3"
-      : first !== undefined &&
-        typeof first.working_dir === "string" &&
-        (Array.isArray(first.conversation) || "message_count" in first || "schedule_id" in first),
+      : first !== undefined && (isHead(first) || (path.endsWith(".jsonl") && isMessage(first))),
   async *read(file, notes) {
     if (isDatabase(file.path)) {
       yield* withPlainTables(file, notes, (tables) => storedSessions(tables, file, notes));
@@ -61,6 +59,17 @@ export const gooseFormat: ImportFormat = {
     } else yield* lineSession(file, notes);
   },
 };
+
+function isHead(first: Json): boolean {
+  const isOurs = "message_count" in first || "schedule_id" in first;
+  return typeof first.working_dir === "string" && (Array.isArray(first.conversation) || isOurs);
+}
+
+/** The first that can be read of a file whose head is torn or lost. */
+function isMessage({ role, created, content }: Json): boolean {
+  const isSaid = role === "user" || role === "assistant";
+  return isSaid && typeof created === "number" && listOf(content).some((part) => isObject(part));
+}
 
 function isDatabase(path: string): boolean {
   return path.endsWith("sessions.db");
