@@ -1,21 +1,9 @@
-import { compactHistory, type Summarize } from "../compaction/compact-history.ts";
+import { compactHistory } from "../compaction/compact-history.ts";
 import type { HistoryCompaction } from "../compaction/compact-history-options.ts";
 import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
-import { compactionThreshold, DefaultCompactor } from "../compaction/default-compactor.ts";
-import { engineCompactor } from "../compaction/engine-compactor.ts";
 import { roomWithin } from "../compaction/measure-history.ts";
-import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText } from "../core/errors.ts";
-import {
-  amount,
-  anything,
-  flag,
-  group,
-  requireOptions,
-  signal,
-  someText,
-  WINDOW,
-} from "../core/options.ts";
+import { anything, group, requireOptions, someText, WINDOW } from "../core/options.ts";
 import { WorkQueue } from "../core/work-queue.ts";
 import { recallRoom, reservedForRecords } from "../recall/recall-room.ts";
 import { openTelemetry } from "../traces/open-telemetry.ts";
@@ -29,10 +17,15 @@ import type {
 } from "./history-window.ts";
 import type { NewCut } from "./new-cut.ts";
 import { pinnedUnits } from "./units.ts";
+import {
+  requireApplyOptions,
+  type WindowCall,
+  windowCall,
+  windowCompactor,
+} from "./window-call.ts";
 import { WindowRecall } from "./window-recall.ts";
 import { WindowRecord } from "./window-record.ts";
 import {
-  missingSummarize,
   requireMessages,
   requirePositive,
   requireRoom,
@@ -56,37 +49,12 @@ const OPTIONS = group({
   memory: anything,
 });
 
-/** Those of one call. The window's own names have their checks. */
-const APPLY = group({
-  summarize: anything,
-  contextWindow: anything,
-  model: someText,
-  lastInputTokens: amount,
-  otherTokens: amount,
-  outgrown: flag,
-  force: flag,
-  signal,
-});
-
 /** The target size of a history that a provider refused, as a part of its estimate. */
 const OVERFLOW_SHARE = 0.6;
 
 const TRACES = openTelemetry();
 
 const NOTHING = { outcome: "unchanged", discarded: [], pruned: [], summary: null } as const;
-
-/** The options of one call, with those of the window. */
-interface Call {
-  readonly summarize: Summarize | "fallback";
-  readonly contextWindow: number | undefined;
-  readonly compactor: EngineCompactor;
-  readonly threshold: number;
-  readonly lastInputTokens: number;
-  readonly otherTokens: number;
-  readonly outgrown: boolean;
-  readonly force: boolean;
-  readonly signal: AbortSignal | undefined;
-}
 
 class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<HostMessage> {
   readonly #options: HistoryWindowOptions<HostMessage>;
@@ -118,7 +86,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     this.#record = record && new WindowRecord(record);
     this.#recall =
       memory && memory.recallTokens > 0 ? new WindowRecall(memory, record, view) : undefined;
-    this.#compactor(contextWindow);
+    windowCompactor(settings, contextWindow);
   }
 
   apply(
@@ -136,11 +104,10 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     given: readonly HostMessage[],
     options: ApplyOptions,
   ): Promise<AppliedWindow<HostMessage>> {
-    requireOptions("apply()", APPLY, options);
-    options.signal?.throwIfAborted();
+    requireApplyOptions(options);
     requireMessages(given);
     this.#countFor(options.model);
-    const call = this.#callOf(options);
+    const call = windowCall(this.#options, this.#settings, options);
     const positions = await this.#catchUp(given);
     const history = positions?.map((at) => given[at] as HostMessage) ?? given;
     this.#follow(history, call);
@@ -173,20 +140,6 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     this.#sentTokens = undefined;
   }
 
-  #callOf(options: ApplyOptions): Call {
-    const { summarize = this.#options.summarize, lastInputTokens = 0, outgrown = false } = options;
-    const { contextWindow = this.#options.contextWindow } = options;
-    const otherTokens = (this.#options.otherTokens ?? 0) + (options.otherTokens ?? 0);
-    const { force = false, signal } = options;
-    requireSummarize(summarize);
-    requirePositive("contextWindow", contextWindow);
-    if (summarize === undefined) throw missingSummarize();
-    const compactor = this.#compactor(contextWindow, otherTokens);
-    const { autoCompactThreshold: threshold } = compactor.config;
-    const limits = { contextWindow, compactor, threshold };
-    return { ...limits, summarize, lastInputTokens, otherTokens, outgrown, force, signal };
-  }
-
   /**
    * Takes over what other processes wrote. Returns the positions of the given messages that are of the
    * history, if a host took over records.
@@ -205,7 +158,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   /** Takes the history, and learns from the provider's count and refusal of the last request. */
   #follow(
     history: readonly HostMessage[],
-    { lastInputTokens, otherTokens, contextWindow = 0, threshold, outgrown }: Call,
+    { lastInputTokens, otherTokens, contextWindow = 0, threshold, outgrown }: WindowCall,
   ): void {
     const change = this.#history.follow(history);
     // The last request may belong to another conversation.
@@ -227,7 +180,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     this.#counts.counted({ estimated, inputTokens: lastInputTokens });
   }
 
-  #isDue(call: Call): boolean {
+  #isDue(call: WindowCall): boolean {
     const { outgrown, force, compactor, contextWindow, otherTokens, threshold } = call;
     const { units } = this.#history.sent;
     // Only more tools than at the last attempt make it due, so that says nothing of this one.
@@ -251,7 +204,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   }
 
   /** A compaction as traces show it: beside what the host shows of its own loop. */
-  async #tracedCompaction(history: readonly HostMessage[], call: Call) {
+  async #tracedCompaction(history: readonly HostMessage[], call: WindowCall) {
     const model = this.#model;
     const before = this.#tokens;
     const trigger = call.outgrown ? "overflow" : call.force ? "request" : "threshold";
@@ -267,7 +220,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     });
   }
 
-  async #compact(history: readonly HostMessage[], call: Call): Promise<CompactHistoryResult> {
+  async #compact(history: readonly HostMessage[], call: WindowCall): Promise<CompactHistoryResult> {
     const { compactor, summarize, otherTokens, outgrown, contextWindow, force, signal } = call;
     this.#lastAttempt = this.#calls;
     this.#otherThen = otherTokens;
@@ -334,7 +287,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
    * is the number of tokens that the history and its records had.
    */
   async #lookUp(
-    call: Call,
+    call: WindowCall,
     { isCut, before }: { readonly isCut: boolean; readonly before: number },
   ): Promise<void> {
     const { threshold, contextWindow = threshold, outgrown } = call;
@@ -374,7 +327,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   }
 
   /** Tokens that a compaction leaves free for the records before the next prompt. */
-  #reserved({ threshold }: Call): number {
+  #reserved({ threshold }: WindowCall): number {
     const { summaryTokens } = this.#history.sent;
     if (!this.#recall || summaryTokens === 0) return 0;
     const { recallTokens } = this.#recall;
@@ -387,38 +340,11 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   }
 
   /** The expected count of the provider. Where the estimate alone fills the window, no lower count is believed. */
-  #expected({ otherTokens, contextWindow = Infinity }: Call): number {
+  #expected({ otherTokens, contextWindow = Infinity }: WindowCall): number {
     const estimated = this.#tokens + otherTokens;
     const expected = this.#counts.expected(estimated);
     return estimated < contextWindow ? expected : Math.max(estimated, expected);
   }
-
-  #compactor(contextWindow: number | undefined, otherTokens = 0): EngineCompactor {
-    const {
-      compactor,
-      onSummaryFailure,
-      pruneToolOutput,
-      keepAnchors,
-      userWordsTokens,
-      summaryTimeoutMs,
-      ...config
-    } = this.#settings;
-    const autoCompactThreshold =
-      config.autoCompactThreshold ?? thresholdBeside(otherTokens, contextWindow);
-    const own = new DefaultCompactor({ ...config, autoCompactThreshold });
-    return compactor ? engineCompactor(compactor, own) : own;
-  }
-}
-
-/** The part of the usual threshold that the history has beside instructions and tools, however large these are. */
-const HISTORY_SHARE = 1 / 8;
-
-/** The threshold when none is configured: above the usual one where instructions and tools take most of that. */
-function thresholdBeside(otherTokens: number, contextWindow: number | undefined): number {
-  const usual = compactionThreshold(contextWindow);
-  if (contextWindow === undefined) return usual;
-  const share = Math.min(usual * HISTORY_SHARE, (contextWindow - otherTokens) / 2);
-  return Math.max(usual, Math.floor(otherTokens + share));
 }
 
 function failureOf(result: CompactHistoryResult | undefined) {

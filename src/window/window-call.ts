@@ -1,0 +1,97 @@
+import type { Summarize } from "../compaction/compact-history.ts";
+import type { HistoryCompaction } from "../compaction/compact-history-options.ts";
+import { compactionThreshold, DefaultCompactor } from "../compaction/default-compactor.ts";
+import { engineCompactor } from "../compaction/engine-compactor.ts";
+import type { EngineCompactor } from "../core/compactor.ts";
+import {
+  amount,
+  anything,
+  flag,
+  group,
+  requireOptions,
+  signal,
+  someText,
+} from "../core/options.ts";
+import type { ApplyOptions, HistoryWindowOptions } from "./history-window.ts";
+import { missingSummarize, requirePositive, requireSummarize } from "./window-requirements.ts";
+
+/** The options of one call of a window, with those of the window. */
+export interface WindowCall {
+  readonly summarize: Summarize | "fallback";
+  readonly contextWindow: number | undefined;
+  readonly compactor: EngineCompactor;
+  readonly threshold: number;
+  readonly lastInputTokens: number;
+  readonly otherTokens: number;
+  readonly outgrown: boolean;
+  readonly force: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Those of one call. The window's own names have their checks. */
+const APPLY = group({
+  summarize: anything,
+  contextWindow: anything,
+  model: someText,
+  lastInputTokens: amount,
+  otherTokens: amount,
+  outgrown: flag,
+  force: flag,
+  signal,
+});
+
+/** Refuses what is not right in the options of a call. */
+export function requireApplyOptions(options: ApplyOptions): void {
+  requireOptions("apply()", APPLY, options);
+  options.signal?.throwIfAborted();
+}
+
+/** What a call has of its own comes before what the window has. */
+export function windowCall(
+  window: Pick<HistoryWindowOptions<object>, "summarize" | "contextWindow" | "otherTokens">,
+  settings: HistoryCompaction,
+  options: ApplyOptions,
+): WindowCall {
+  const { summarize = window.summarize, lastInputTokens = 0, outgrown = false } = options;
+  const { contextWindow = window.contextWindow, force = false, signal } = options;
+  const otherTokens = (window.otherTokens ?? 0) + (options.otherTokens ?? 0);
+  requireSummarize(summarize);
+  requirePositive("contextWindow", contextWindow);
+  if (summarize === undefined) throw missingSummarize();
+  const compactor = windowCompactor(settings, contextWindow, otherTokens);
+  const { autoCompactThreshold: threshold } = compactor.config;
+  const limits = { contextWindow, compactor, threshold };
+  return { ...limits, summarize, lastInputTokens, otherTokens, outgrown, force, signal };
+}
+
+/** The compactor of a window. */
+export function windowCompactor(
+  settings: HistoryCompaction,
+  contextWindow: number | undefined,
+  otherTokens = 0,
+): EngineCompactor {
+  const {
+    compactor,
+    onSummaryFailure,
+    pruneToolOutput,
+    keepAnchors,
+    userWordsTokens,
+    summaryTimeoutMs,
+    ...config
+  } = settings;
+  const autoCompactThreshold =
+    config.autoCompactThreshold ?? thresholdBeside(otherTokens, contextWindow);
+  const own = new DefaultCompactor({ ...config, autoCompactThreshold });
+  return compactor ? engineCompactor(compactor, own) : own;
+}
+
+/** The part of the usual threshold that the history has beside instructions and tools, however large these are. */
+const HISTORY_SHARE = 1 / 8;
+
+/** The threshold when none is configured: above the usual one where instructions and tools take most of that. */
+function thresholdBeside(otherTokens: number, contextWindow: number | undefined): number {
+  const usual = compactionThreshold(contextWindow);
+  if (contextWindow === undefined) return usual;
+  const share = Math.min(usual * HISTORY_SHARE, (contextWindow - otherTokens) / 2);
+  return Math.max(usual, Math.floor(otherTokens + share));
+}
