@@ -96,8 +96,20 @@ export function areBothKept(one: KeepingEntry, other: KeepingEntry): boolean {
 
 type KeepingEntry = Pick<MemoryEntry, "id" | "keeps">;
 
+/** The marks of an entry as they were at a time, in Unix milliseconds, but for its pin, whose times are not known. */
+export function marksAt(
+  { earlier = [], keeps }: Pick<EntryMarks, "earlier" | "keeps">,
+  ms: number,
+): Pick<EntryMarks, "earlier" | "keeps"> {
+  const before = earlier.filter(({ until }) => instant(until) <= ms);
+  return {
+    ...(before.length > 0 ? { earlier: before } : {}),
+    ...(keeps ? { keeps: keptAt(keeps, ms) } : {}),
+  };
+}
+
 /** The decisions as they were at a time, in Unix milliseconds. */
-export function keptAt(keeps: readonly KeptBeside[], ms: number): readonly KeptBeside[] {
+function keptAt(keeps: readonly KeptBeside[], ms: number): readonly KeptBeside[] {
   return keeps
     .filter(({ since }) => instant(since) <= ms)
     .map(({ until, ...kept }) =>

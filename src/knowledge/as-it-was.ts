@@ -1,5 +1,5 @@
 import type { KnowledgeEntry } from "../core/knowledge.ts";
-import { keptAt, textsAt } from "../core/memory-store.ts";
+import { marksAt, textsAt } from "../core/memory-store.ts";
 import { instant } from "../text/time/instant.ts";
 
 /**
@@ -13,15 +13,14 @@ import { instant } from "../text/time/instant.ts";
  */
 export function asItWas(entry: KnowledgeEntry, ms: number): KnowledgeEntry | undefined {
   if (instant(entry.time) > ms) return undefined;
-  const { earlier = [], keeps, usedAt, lastTime, ...rest } = entry;
+  const { earlier = [], keeps: _, usedAt, lastTime, ...rest } = entry;
   const [said] = textsAt(earlier, ms);
-  const before = earlier.filter(({ until }) => instant(until) <= ms);
+  const marks = marksAt(entry, ms);
   const isHeardSince = instant(lastTime) > ms;
   return {
     ...rest,
-    ...(said ? { content: said.content, edited: before.length > 0 } : {}),
-    ...(before.length > 0 ? { earlier: before } : {}),
-    ...(keeps ? { keeps: keptAt(keeps, ms) } : {}),
+    ...(said ? { content: said.content, edited: marks.earlier !== undefined } : {}),
+    ...marks,
     ...(isHeardSince ? { lastTime: entry.time, count: 1 } : { lastTime }),
     ...(usedAt !== undefined && instant(usedAt) <= ms ? { usedAt } : {}),
   };

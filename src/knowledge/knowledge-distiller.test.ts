@@ -140,6 +140,18 @@ test("when two contradict each other the newer holds, and the older is listed", 
   ]);
 });
 
+test("of two that were said in the same millisecond the one that was added later holds", () => {
+  const lastTime = "2026-01-01T00:00:00.000Z";
+  const older = preference("Always use tabs.", { id: "preference:1", lastTime });
+  const newer = preference("Never use tabs.", { id: "preference:2", lastTime });
+  for (const both of [
+    [older, newer],
+    [newer, older],
+  ]) {
+    expect(rulesOf([], both).rules.map(({ content }) => content)).toEqual(["Never use tabs."]);
+  }
+});
+
 test("the best supported rules are kept, pinned ones before all, and those written by hand take their room", () => {
   const preferences = [
     preference("Always one.", { count: 1 }),

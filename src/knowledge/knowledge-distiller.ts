@@ -88,16 +88,25 @@ export function bySupport(
   );
 }
 
+/** The order of what was heard last, latest first. Within a millisecond ids say what was added later. */
+export function latestFirst(
+  one: Pick<KnowledgeEntry, "lastTime" | "id">,
+  other: Pick<KnowledgeEntry, "lastTime" | "id">,
+): number {
+  const [left, right] =
+    one.lastTime === other.lastTime ? [one.id, other.id] : [one.lastTime, other.lastTime];
+  return left < right ? 1 : left > right ? -1 : 0;
+}
+
 function isMadeByModel({ tags }: Pick<KnowledgeEntry, "tags">): boolean {
   return tags.includes("model");
 }
 
 function withoutContradicted(entries: readonly KnowledgeEntry[]) {
-  const newestFirst = [...entries].sort((one, other) => (one.lastTime < other.lastTime ? 1 : -1));
   const contradictions: Contradiction[] = [];
   const held: { readonly entry: KnowledgeEntry; readonly said: ReturnType<typeof statementOf> }[] =
     [];
-  for (const entry of newestFirst.slice(0, COMPARED_MAX)) {
+  for (const entry of entries.toSorted(latestFirst).slice(0, COMPARED_MAX)) {
     const said = statementOf(entry.reason ?? (entry.kind === "preference" ? entry.content : ""));
     const newer = held.find(
       (other) => !entry.pinned && contradicts(other.said, said) && !areBothKept(other.entry, entry),

@@ -21,7 +21,7 @@ import {
   rankRules,
   withGrounds,
 } from "./knowledge-addendum.ts";
-import { type Evidence, KnowledgeDistiller } from "./knowledge-distiller.ts";
+import { type Evidence, KnowledgeDistiller, latestFirst } from "./knowledge-distiller.ts";
 import { statementKey } from "./learned-entries.ts";
 
 export interface KnowledgeSettings {
@@ -88,8 +88,8 @@ export class ProjectKnowledge {
   }
 
   /**
-   * What was known at a time, in Unix milliseconds: in these stores, which are empty. Rules are made again, without a
-   * model, of what was known then.
+   * Puts the knowledge of a time, in Unix milliseconds, into stores that are empty. Rules are made again, without a
+   * model, from it.
    */
   async asOf(
     ms: number,
@@ -269,9 +269,8 @@ export class ProjectKnowledge {
   async #byModel(evidence: Evidence): Promise<readonly NewKnowledge[] | undefined> {
     const heard = [...evidence.corrections, ...evidence.preferences];
     if (!this.#ask || heard.length < Math.max(1, this.#rules.minEntries)) return undefined;
-    const newestFirst = heard.sort((one, other) => (one.lastTime < other.lastTime ? 1 : -1));
     try {
-      return await distillWithModel(newestFirst, this.#rules.maxRules, this.#ask);
+      return await distillWithModel(heard.sort(latestFirst), this.#rules.maxRules, this.#ask);
     } catch (error) {
       if (SessionError.is(error)) throw error;
       const detail = `The model made no rules: ${errorText(error)}`;

@@ -44,7 +44,7 @@ export interface AiSdkModelOptions {
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-// What a program compiles against names no type of a provider package: with the AI SDK 6 those of 7 are not there.
+// The types of this file that programs see name none of a provider package: with the AI SDK 6, those of 7 are not there.
 
 /** A model of a provider package for the AI SDK 7 (`LanguageModelV4`) or 6 (`LanguageModelV3`). */
 export interface AiSdkModel {

@@ -24,7 +24,8 @@ const READ_MAX = 40;
  *     The budget for the kitchen is 900 euros.            replacedBy  1200 euros
  *     Actually the budget for the kitchen is 1200 euros.  replaces    900 euros
  *
- * Nothing is left out, and what a person wants to keep beside another replaces nothing of it. Two statements are of the same thing when all of these hold; otherwise they stay as they were found:
+ * Nothing is left out. Two statements of which a person said that both hold stay as they were found. So do others, unless
+ * they are of the same thing, which all of these say:
  *
  *     who      the same author, and neither a question, a condition, a plan, nor a quotation
  *     what     the words of one are those of the other, but for two at the most

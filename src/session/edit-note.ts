@@ -2,75 +2,19 @@ import { SessionError } from "../core/errors.ts";
 import { isUsersWord, speakerOf } from "../core/event.ts";
 import { given } from "../core/fields.ts";
 import {
-  areBothKept,
   EARLIER_MAX,
   type EarlierText,
   type EntryMarks,
-  type KeptBeside,
   type MemoryEntry,
   type MemoryStore,
   NO_SESSION,
 } from "../core/memory-store.ts";
-import type { AddMemory, EditMemory, KeepBoth } from "../core/operations/memory.ts";
+import type { AddMemory, EditMemory } from "../core/operations/memory.ts";
 import type { Given } from "../core/operations/parse-request.ts";
 import { hashOf } from "../knowledge/hash-of.ts";
-import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 
 /** Decisions that an entry remembers. */
-const KEEPS_MAX = 100;
-
-/**
- * Decides that neither of two entries replaces the other, or takes that back. The decision stands in the first of them
- * with its time, and stays there when it is taken back, so memory as of a time knows it.
- *
- * @throws SessionError `KNOWLEDGE_NOT_FOUND`; `NOT_POSSIBLE` when a model asks, or both are the same
- */
-export async function keepBoth(
-  { ids, undo = false, origin }: Given<KeepBoth>,
-  memory: MemoryStore,
-  project: ProjectKnowledge | undefined,
-): Promise<MemoryEntry> {
-  const [first = "", second = ""] = ids;
-  if (!isUsersWord(origin)) {
-    throw new SessionError("NOT_POSSIBLE", {
-      message: "Only the user decides what holds.",
-      hint: `Ask the user to run: rkat memory keep-both ${undo ? "--undo " : ""}${first} ${second}`,
-    });
-  }
-  if (first === second) {
-    throw new SessionError("NOT_POSSIBLE", { message: "Both ids are those of one entry." });
-  }
-  const both = await memory.read(ids);
-  const [one, other] = [first, second].map((id) => {
-    const found = both.find((entry) => entry.id === id);
-    if (!found) throw unknown(id);
-    return found;
-  }) as [MemoryEntry, MemoryEntry];
-  const now = new Date().toISOString();
-  const save = async (entry: MemoryEntry, keeps: readonly KeptBeside[]) => {
-    if (entry.kind !== "message" && (await project?.store.read([entry.id]))?.length)
-      await project?.keep(entry.id, keeps.slice(-KEEPS_MAX));
-    else await mark(entry.id, marksOf({ ...entry, keeps }), memory);
-  };
-  if (!undo && !areBothKept(one, other)) {
-    await save(one, [...(one.keeps ?? []), { id: other.id, since: now }]);
-  }
-  for (const [entry, id] of undo
-    ? ([
-        [one, other.id],
-        [other, one.id],
-      ] as const)
-    : []) {
-    const isIt = (kept: KeptBeside) => kept.id === id && kept.until === undefined;
-    if (!entry.keeps?.some(isIt)) continue;
-    await save(
-      entry,
-      entry.keeps.map((kept) => (isIt(kept) ? { ...kept, until: now } : kept)),
-    );
-  }
-  const [stored = one] = await memory.read([one.id]);
-  return stored;
-}
+export const KEEPS_MAX = 100;
 
 /**
  * Changes an entry that was added by hand.
@@ -88,7 +32,7 @@ export async function editNote(
   memory: MemoryStore,
 ): Promise<MemoryEntry> {
   const [before] = await memory.read([id]);
-  if (!before) throw unknown(id);
+  if (!before) throw unknownEntry(id);
   requireNote(before);
   if (!isUsersWord(origin) && (pinned !== undefined || before.role !== "assistant")) {
     throw notYours(before, pinned);
@@ -129,21 +73,23 @@ async function joinInto(
   await mark(id, marksOf(marks), memory);
 }
 
-async function mark(id: string, marks: EntryMarks, memory: MemoryStore): Promise<void> {
+/** @throws SessionError `NOT_POSSIBLE`, `KNOWLEDGE_NOT_FOUND` */
+export async function mark(id: string, marks: EntryMarks, memory: MemoryStore): Promise<void> {
   if (!memory.mark) {
     throw new SessionError("NOT_POSSIBLE", {
       message: "This memory store cannot pin or edit entries.",
       hint: "Give it the method `mark`, as the stores of rkat have it.",
     });
   }
-  if (!(await memory.mark(id, marks))) throw unknown(id);
+  if (!(await memory.mark(id, marks))) throw unknownEntry(id);
 }
 
 interface AnyMarks extends Pick<EntryMarks, "earlier" | "keeps"> {
   readonly pinned?: boolean | undefined;
 }
 
-function marksOf({ pinned = false, earlier = [], keeps = [] }: AnyMarks): EntryMarks {
+/** The marks of an entry, those that are empty left out. */
+export function marksOf({ pinned = false, earlier = [], keeps = [] }: AnyMarks): EntryMarks {
   return {
     ...(pinned ? { pinned } : {}),
     ...(earlier.length > 0 ? { earlier: earlier.slice(-EARLIER_MAX) } : {}),
@@ -182,7 +128,7 @@ function notYours({ id }: MemoryEntry, pinned: boolean | undefined): SessionErro
   });
 }
 
-function unknown(id: string): SessionError {
+export function unknownEntry(id: string): SessionError {
   return new SessionError("KNOWLEDGE_NOT_FOUND", {
     message: `Memory has no entry with the id "${id}".`,
     hint: "`rkat memory list` shows the ids.",

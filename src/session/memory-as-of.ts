@@ -1,9 +1,10 @@
+import { given } from "../core/fields.ts";
 import {
-  keptAt,
   type MemoryEntry,
   type MemoryHit,
   type MemoryPage,
   type MemoryStore,
+  marksAt,
   textsAt,
 } from "../core/memory-store.ts";
 import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
@@ -13,7 +14,7 @@ import { instant, timeSpan } from "../text/time/instant.ts";
 
 const PAGE = 500;
 
-/** What a project knew at a time. Nothing of it is kept. */
+/** The knowledge of a project as it was at a time, in stores for one question. */
 export async function knowledgeAsOf(
   ms: number,
   project: ProjectKnowledge,
@@ -30,7 +31,7 @@ export async function knowledgeAsOf(
  *     learned               as it was known then, with the rules that followed from that
  *     forgotten, deleted    not there
  *
- * What has not changed is read in the memory that there is; the rest is put into one beside it, for this question.
+ * Entries that have not changed are read in the memory that there is. The others are put into one beside it, for this question.
  */
 export async function memoryAsOf(
   ms: number,
@@ -52,14 +53,10 @@ export async function memoryAsOf(
   }
   await changed.add(await editedSince(ms, memory));
   const isThere = ({ id, time }: MemoryEntry) => instant(time) <= ms && !others.has(id);
-  const then = ({ earlier = [], keeps, ...entry }: MemoryEntry): MemoryEntry => {
-    const before = earlier.filter(({ until }) => instant(until) <= ms);
-    return {
-      ...entry,
-      ...(before.length > 0 ? { earlier: before } : {}),
-      ...(keeps ? { keeps: keptAt(keeps, ms) } : {}),
-    };
-  };
+  const then = ({ earlier, keeps, ...entry }: MemoryEntry): MemoryEntry => ({
+    ...entry,
+    ...marksAt(given({ earlier, keeps }), ms),
+  });
   const untilThen = <Query extends { readonly until?: string }>(query: Query): Query =>
     timeSpan(query).until <= ms ? query : { ...query, until: new Date(ms).toISOString() };
   const around = (hit: MemoryHit): MemoryHit => {
@@ -92,7 +89,7 @@ export async function memoryAsOf(
       const found = (await memory.read(ids)).filter(isThere).map(then);
       return [...found, ...(await changed.read(ids))];
     },
-    // What has changed comes after what has not.
+    // Entries that have changed come after the others.
     async list(page) {
       const { after, ...rest } = page;
       const isChanged = after !== undefined && (await changed.read([after])).length > 0;
@@ -119,10 +116,9 @@ async function editedSince(ms: number, memory: MemoryStore): Promise<readonly Me
       limit: PAGE,
       ...(after === undefined ? {} : { after }),
     });
-    for (const { earlier = [], keeps = [], time: _, pinned: __, ...entry } of page) {
+    for (const { earlier = [], keeps, time: _, pinned: __, ...entry } of page) {
       for (const { id, content, time } of textsAt(earlier, ms)) {
-        const kept = keptAt(keeps, ms);
-        texts.push({ ...entry, id, content, keeps: kept, ...(time === undefined ? {} : { time }) });
+        texts.push({ ...entry, id, content, ...given({ time }), ...marksAt(given({ keeps }), ms) });
       }
     }
     after = page.at(-1)?.id;

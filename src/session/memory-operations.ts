@@ -79,7 +79,7 @@ export function memoryOperations(
   const store = memoryOf(options);
   const knowledge = learningOf(options)?.store;
 
-  /** What the project has learned. */
+  /** The knowledge of the project. */
   async function project() {
     const { ProjectKnowledge } = await import("../knowledge/project-knowledge.ts");
     const learning = learningOf(options);
@@ -192,7 +192,7 @@ export function memoryOperations(
     },
     async keepBoth(request) {
       const memory = await upToDate();
-      const { keepBoth } = await import("./edit-note.ts");
+      const { keepBoth } = await import("./keep-both.ts");
       return await keepBoth(request, memory, await project());
     },
     async verify(watch) {
