@@ -86,21 +86,30 @@ function licenceOf(name: string): string {
   return text.replace(/^Copyright .*$/m, `Copyright (c) ${author}`);
 }
 
+/** The first statement of each file that takes something from Node: edge runtimes and browsers have no such function. */
+const REFUSAL =
+  'if (!globalThis.process?.getBuiltinModule) throw new Error("rkat needs Node 22.18 or newer. Edge runtimes and browsers can call its REST API.");';
+
 /**
  * Takes what is Node's own from where Node itself has it. For an `import` Node first makes a module of it
  * with all that it exports. For `node:fs` that loads streams, which takes 3 ms.
  */
 const builtins: Plugin = {
   name: "builtins",
-  renderChunk: (code) =>
-    code.replace(/^import (.+) from "(node:.+)";$/gm, (_, names: string, from: string) => {
-      const given = /\{.+\}/.exec(names)?.[0].replaceAll(" as ", ": ");
-      const whole = /^(?:\* as )?(\w[\w$]*)/.exec(names)?.[1];
-      return [given, whole]
-        .filter((target) => target !== undefined)
-        .map((target) => `const ${target} = process.getBuiltinModule("${from}");`)
-        .join(" ");
-    }),
+  renderChunk(code) {
+    const taken = code.replace(
+      /^import (.+) from "(node:.+)";$/gm,
+      (_, names: string, from: string) => {
+        const given = /\{.+\}/.exec(names)?.[0].replaceAll(" as ", ": ");
+        const whole = /^(?:\* as )?(\w[\w$]*)/.exec(names)?.[1];
+        return [given, whole]
+          .filter((target) => target !== undefined)
+          .map((target) => `const ${target} = process.getBuiltinModule("${from}");`)
+          .join(" ");
+      },
+    );
+    return taken === code ? code : taken.replace(/^const .+ = process\.get/m, `${REFUSAL}\n$&`);
+  },
 };
 
 /**

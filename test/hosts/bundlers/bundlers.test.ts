@@ -8,10 +8,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { builtinModules } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { build as esbuild } from "esbuild";
+import { EdgeVM } from "@edge-runtime/vm";
+import { build as esbuild, type Plugin } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import webpack from "webpack";
 import { execFile } from "../../support/start-process.ts";
@@ -170,3 +172,37 @@ describe.each(here)("bundled by %s, without optional packages,", (bundler) => {
     expect(await said("threads")).toContain("Leave the package rkat out of your bundle");
   });
 });
+
+describe("in an edge runtime", () => {
+  test.each(doors)("%s says that it needs Node", async (door) => {
+    const { outputFiles } = await esbuild({
+      stdin: {
+        contents: `import * as door from "${door}"; globalThis.door = door;`,
+        resolveDir: folder,
+      },
+      bundle: true,
+      platform: "browser",
+      conditions: ["edge-light"],
+      format: "iife",
+      write: false,
+      logLevel: "silent",
+      plugins: [withoutNode],
+    });
+    const load = () => new EdgeVM().evaluate(outputFiles[0]?.text ?? "");
+    expect(load).toThrow(
+      "rkat needs Node 22.18 or newer. Edge runtimes and browsers can call its REST API.",
+    );
+  });
+});
+
+/** Edge runtimes have no such modules. Packages that rkat needs import some. */
+const withoutNode: Plugin = {
+  name: "without-node",
+  setup(build) {
+    build.onResolve(
+      { filter: new RegExp(`^(node:|(${builtinModules.join("|")})$)`) },
+      ({ path }) => ({ path, namespace: "node" }),
+    );
+    build.onLoad({ filter: /.*/, namespace: "node" }, () => ({ contents: "module.exports = {};" }));
+  },
+};
