@@ -1,7 +1,7 @@
-import { familyOf } from "../models/model-family.ts";
 import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
 import type { MessageView, ViewedMessage } from "../window/message-view.ts";
 import { ANSWER, type HostRoles, isProviderCompaction, opaqueTokensOf } from "./host-messages.ts";
+import { areApart } from "./other-providers.ts";
 
 /** The fields of a part that are looked at here. */
 interface Part {
@@ -56,9 +56,6 @@ export function isOnlySent(message: AiSdkMessage): boolean {
   return providerOptions?.rkat?.onlySent === true;
 }
 
-/** Providers whose own items no other of them reads. */
-const APART: ReadonlySet<string> = new Set(["anthropic", "gemini", "open_ai"]);
-
 /** Messages without what another provider put in the place of earlier ones; `undefined`: nothing is left of it. */
 const withoutOthers = new WeakMap<AiSdkMessage, AiSdkMessage | undefined>();
 
@@ -70,15 +67,11 @@ export function readableBy(
   provider: string | undefined,
   message: AiSdkMessage,
 ): AiSdkMessage | undefined {
-  if (message.role !== "assistant" || provider === undefined) return message;
-  const family = familyOf(provider).metaProvider;
+  if (message.role !== "assistant") return message;
   const parts = partsOf(message);
   const isOthers = ({ type, kind = "" }: Part) =>
-    type === "custom" &&
-    isProviderCompaction({ kind }) &&
-    APART.has(familyOf(kind).metaProvider) &&
-    familyOf(kind).metaProvider !== family;
-  if (!APART.has(family) || !parts.some(isOthers)) return message;
+    type === "custom" && isProviderCompaction({ kind }) && areApart(kind, provider);
+  if (!parts.some(isOthers)) return message;
   if (!withoutOthers.has(message)) {
     const content = parts.filter((part) => !isOthers(part));
     withoutOthers.set(message, content.length > 0 ? { ...message, content } : undefined);

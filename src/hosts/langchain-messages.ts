@@ -1,6 +1,7 @@
 import type { AssistantBlock, ContentBlock, Message } from "../core/message.ts";
 import type { MessageView, ViewedMessage } from "../window/message-view.ts";
 import { ANSWER, type HostRoles, isProviderCompaction, opaqueTokensOf } from "./host-messages.ts";
+import { areApart } from "./other-providers.ts";
 
 /** The parts of a message of LangChain that rkat reads. */
 export interface LangChainMessage {
@@ -12,6 +13,7 @@ export interface LangChainMessage {
   readonly status?: string;
   readonly additional_kwargs?: Readonly<Record<string, unknown>>;
   readonly usage_metadata?: { readonly input_tokens?: number } | undefined;
+  readonly response_metadata?: Readonly<Record<string, unknown>>;
   readonly lc_kwargs?: object;
 }
 
@@ -52,12 +54,55 @@ export const langChainView: MessageView<LangChainMessage> = {
       content,
       additional_kwargs: { lc_source: SUMMARY_SOURCE },
     }) satisfies LangChainMessage,
-  shorten(message, outputs) {
-    const content = outputs.get(message.tool_call_id ?? "") ?? message.content;
-    const copy = Object.create(Object.getPrototypeOf(message)) as LangChainMessage;
-    return Object.assign(copy, message, { content, lc_kwargs: { ...message.lc_kwargs, content } });
-  },
+  shorten: (message, outputs) =>
+    changed(message, { content: outputs.get(message.tool_call_id ?? "") ?? message.content }),
 };
+
+/** A copy of the same class. */
+function changed(message: LangChainMessage, fields: Partial<LangChainMessage>): LangChainMessage {
+  const copy = Object.create(Object.getPrototypeOf(message)) as LangChainMessage;
+  return Object.assign(copy, message, fields, { lc_kwargs: { ...message.lc_kwargs, ...fields } });
+}
+
+/** Answers without what only their own provider reads, by the answer; and back. */
+const plainAnswers = new WeakMap<LangChainMessage, LangChainMessage | undefined>();
+const wholeAnswers = new WeakMap<LangChainMessage, LangChainMessage>();
+
+/**
+ * A message as a provider reads it: of another provider's answer the text and the calls. The agent's state keeps it whole,
+ * for when the provider changes back. `undefined`: nothing is left of it.
+ */
+export function readableBy(
+  provider: string | undefined,
+  message: LangChainMessage,
+): LangChainMessage | undefined {
+  const { type, response_metadata = {} } = message;
+  const { model_provider: maker } = response_metadata;
+  if (type !== "ai" || typeof maker !== "string" || !areApart(maker, provider)) return message;
+  if (!plainAnswers.has(message)) plainAnswers.set(message, plainAnswer(message));
+  return plainAnswers.get(message);
+}
+
+function plainAnswer(message: LangChainMessage): LangChainMessage | undefined {
+  const { content, tool_calls = [], response_metadata } = message;
+  const text = blocksOf(content).flatMap((block) =>
+    block.type === "text" ? [{ type: "text", text: String(block.text) }] : [],
+  );
+  if (text.length === 0 && tool_calls.length === 0) return undefined;
+  const plain = changed(message, {
+    content: typeof content === "string" ? content : text,
+    additional_kwargs: {},
+    // The name tells a provider that its own items are in the message.
+    response_metadata: { ...response_metadata, model_provider: undefined, output: undefined },
+  });
+  wholeAnswers.set(plain, message);
+  return plain;
+}
+
+/** The agent's own message. */
+export function wholeAnswer(message: LangChainMessage): LangChainMessage {
+  return wholeAnswers.get(message) ?? message;
+}
 
 export const LANG_CHAIN_ROLES: HostRoles<LangChainMessage> = {
   userText: ({ type, content }) => (type === "human" ? textOf(content) : undefined),

@@ -15,7 +15,9 @@ import {
   LANG_CHAIN_ROLES,
   type LangChainMessage,
   langChainView,
+  readableBy,
   textOf,
+  wholeAnswer,
 } from "./langchain-messages.ts";
 
 export interface LangChainMiddlewareOptions
@@ -66,8 +68,10 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
   const asked = new WeakMap<HistoryWindow<LangChainMessage>, LangChainMessage>();
 
   async function send(request: ModelRequest, more: ApplyOptions): Promise<ModelRequest> {
-    const { messages: history, state, runtime } = request;
-    requireMessages("LangChain's request.messages", history);
+    const { messages: offered, state, runtime } = request;
+    requireMessages("LangChain's request.messages", offered);
+    const provider = providerOf(request.model);
+    const history = offered.flatMap((message) => readableBy(provider, message) ?? []);
     const { signal } = runtime;
     const window = chats.of(chatOf(state.messages, runtime));
     const inputTokens = lastInputTokens(state.messages, asked.get(window));
@@ -81,11 +85,11 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
       ...(signal ? { signal } : {}),
       ...more,
     });
-    const last = history.at(-1);
-    const isWhole = history.every((message, index) => message === state.messages[index]);
+    const last = offered.at(-1);
+    const isWhole = offered.every((message, index) => message === state.messages[index]);
     const kept = recalled.length === 0 ? messages : withoutAll(messages, recalled);
     if (last && isWhole && !isSameList(kept, history)) {
-      adoptions.set(last, { length: history.length, messages: kept });
+      adoptions.set(last, { length: offered.length, messages: kept.map(wholeAnswer) });
     }
     return { ...request, messages: alternating(messages, LANG_CHAIN_ROLES) };
   }
@@ -133,6 +137,19 @@ function isSameList<Item>(one: readonly Item[], other: readonly Item[]): boolean
 function nameOf(model: object | undefined): string | undefined {
   const names = [Reflect.get(model ?? {}, "model"), Reflect.get(model ?? {}, "modelName")];
   return names.find((name) => typeof name === "string" && name !== "");
+}
+
+/** The provider of a model, if it says so: integrations have a name of their kind, and a model by its name has settings. */
+function providerOf(model: object | undefined): string | undefined {
+  const { _llmType, _defaultConfig } = (model ?? {}) as {
+    readonly _llmType?: unknown;
+    readonly _defaultConfig?: { readonly modelProvider?: unknown };
+  };
+  const named = _defaultConfig?.modelProvider;
+  const kind: unknown = typeof _llmType === "function" ? _llmType.call(model) : undefined;
+  const name = typeof named === "string" ? named : kind;
+  // "azure_openai", "google-genai"
+  return typeof name === "string" ? name.replace(/[_-]/, ".") : undefined;
 }
 
 /** Asks the agent's model for summaries. */

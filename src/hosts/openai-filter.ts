@@ -3,13 +3,22 @@ import type { HistoryCompaction } from "../compaction/compact-history-options.ts
 import { requestText } from "../compaction/summary-request.ts";
 import type { SummaryRequest } from "../compaction/write-summary.ts";
 import { SessionError } from "../core/errors.ts";
+import { isObject } from "../core/fields.ts";
 import type { HostItems, HostRecord } from "../core/host-record.ts";
 import type { Message } from "../core/message.ts";
 import { looksRecalled, recalledText } from "../core/recalled.ts";
 import { createHistoryWindow } from "../window/create-history-window.ts";
 import type { HistoryWindow, HistoryWindowOptions } from "../window/history-window.ts";
 import { definedTokens, requireMessages } from "./host-messages.ts";
-import { itemView, messageOfItem, type OpenAIItem, userItem, userText } from "./openai-items.ts";
+import {
+  isReadableBy,
+  itemView,
+  type ModelKind,
+  messageOfItem,
+  type OpenAIItem,
+  userItem,
+  userText,
+} from "./openai-items.ts";
 
 export interface OpenAICompaction extends HistoryCompaction {
   /** Tokens that the model takes. Without an `autoCompactThreshold`, 80 % of it is the threshold. */
@@ -62,7 +71,13 @@ export function inputFilter(
     const otherTokens = definedTokens(instructions, toolsOf(agent));
     const name: unknown = Reflect.get(agent, "model");
     const model = typeof name === "string" && name !== "" ? { model: name } : {};
-    const { messages, recalled } = await window.apply(input, { otherTokens, summarize, ...model });
+    const kind = kindOf(agent);
+    const history = input.filter((item) => isReadableBy(kind, item));
+    const { messages, recalled } = await window.apply(history, {
+      otherTokens,
+      summarize,
+      ...model,
+    });
     records?.sent(recalled);
     return { ...modelData, input: [...messages] as Item[] };
   };
@@ -85,6 +100,18 @@ function modelOf(agent: object): OpenAIModel {
     message: "rkatFilter does not know who writes summaries: the agent has its model as a name.",
     hint: 'Pass `model`, such as `new OpenAIResponsesModel(client, "gpt-5")`, or `summarize: "fallback"` for summaries without a model.',
   });
+}
+
+/** The classes of the Agents SDK and of its adapter for models of the AI SDK. */
+const KINDS: readonly (readonly [RegExp, ModelKind])[] = [
+  [/^OpenAIResponses/, "responses"],
+  [/^(?:OpenAIChatCompletionsModel|AiSdkModel)$/, "other"],
+];
+
+function kindOf(agent: object): ModelKind {
+  const model: unknown = Reflect.get(agent, "model");
+  const name = isObject(model) ? model.constructor.name : "";
+  return KINDS.find(([classes]) => classes.test(name))?.[1];
 }
 
 /** The agent's tools in a request. */

@@ -1,6 +1,8 @@
+import { isObject } from "../core/fields.ts";
 import { type ContentBlock, type Message, SUMMARY_PREFIX } from "../core/message.ts";
 import type { MessageView } from "../window/message-view.ts";
 import { isProviderCompaction, opaqueTokensOf } from "./host-messages.ts";
+import { areApart } from "./other-providers.ts";
 
 /**
  * The part of an `AgentInputItem` that rkat reads. Everything else in it stays with it.
@@ -17,6 +19,8 @@ export interface OpenAIItem {
   readonly name?: string | undefined;
   readonly arguments?: unknown;
   readonly output?: unknown;
+  readonly id?: string | undefined;
+  readonly providerData?: unknown;
 }
 
 /** The message in an item; `undefined` for an item that rkat cannot read. */
@@ -43,6 +47,33 @@ export function messageOfItem(item: OpenAIItem): Message | undefined {
     blocks: [{ block_type: "tool_use", data: { id: callId, name, args: argsOf(item) } }],
     stop_reason: "tool_use",
   };
+}
+
+/** Ids of the results of OpenAI's own tools: searches, files, code, images, calls of MCP servers. */
+const OWN_RESULT = /^(?:ws|fs|ci|ig|mcp\w*)_/;
+
+/** The provider that alone reads an item, as the AI SDK names it. */
+function onlyReaderOf({ type, id = "", providerData, ...fields }: OpenAIItem): string | undefined {
+  const data = isObject(providerData) ? providerData : {};
+  const { model } = data;
+  if (type === "compaction") return "openai";
+  if (type === "hosted_tool_call" && OWN_RESULT.test(id)) return "openai";
+  if (type !== "reasoning") return undefined;
+  // The adapter of the AI SDK's models says there whose it is: "anthropic.messages:claude-opus-4-8".
+  if (typeof model === "string" && model.includes(":")) return model.split(":")[0];
+  const all: Readonly<Record<string, unknown>> = { ...fields, ...data };
+  const secret = all.encrypted_content ?? all.encryptedContent;
+  return typeof secret === "string" ? "openai" : undefined;
+}
+
+/** The kind of a `Model` of the Agents SDK, as far as its class tells who reads its items. A name of a model tells nothing. */
+export type ModelKind = "responses" | "other" | undefined;
+
+/** Whether a model reads an item. Only OpenAI's Responses API takes what OpenAI made for itself, and nothing of another provider's. */
+export function isReadableBy(kind: ModelKind, item: OpenAIItem): boolean {
+  const reader = kind && onlyReaderOf(item);
+  if (!reader) return true;
+  return kind === "responses" ? !areApart(reader, "openai") : reader !== "openai";
 }
 
 /** The message by which an item is remembered. */

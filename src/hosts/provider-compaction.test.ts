@@ -7,6 +7,8 @@ import type { MessageView } from "../window/message-view.ts";
 import { prepareStepWith } from "./ai-sdk-prepare-step.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
 import { langChainView } from "./langchain-messages.ts";
+import { langChainMiddleware } from "./langchain-middleware.ts";
+import { inputFilter } from "./openai-filter.ts";
 import { itemView } from "./openai-items.ts";
 
 const WORDS = "and so on, word by word, ".repeat(40);
@@ -110,6 +112,88 @@ test("LangChain: a block of the type compaction never leaves", async () => {
   expect(await stays(langChainView, item, turn)).toBe(true);
 });
 
+test("LangChain: another provider is sent the text and the calls of an answer, and the state keeps it whole", async () => {
+  const answer = {
+    type: "ai",
+    id: "a",
+    content: [
+      { type: "reasoning", reasoning: "Hm.", encrypted_content: "opaque" },
+      { type: "compaction", encrypted_content: "opaque" },
+      { type: "text", text: "I look.", annotations: ["opaque"] },
+      { type: "tool_call", id: "c", name: "look", args: {} },
+    ],
+    tool_calls: [{ id: "c", name: "look", args: {} }],
+    additional_kwargs: { reasoning: "opaque", tool_outputs: ["opaque"] },
+    response_metadata: { model_provider: "openai", output: ["opaque"] },
+    lc_kwargs: {},
+  };
+  const only = { ...answer, id: "b", content: [answer.content[1]], tool_calls: [] };
+  const turn = (index: number) => [
+    { type: "human", content: `Question ${index}: ${WORDS}` },
+    { type: "ai", content: `Answer ${index}: ${WORDS}` },
+  ];
+  const start = [
+    { type: "human", content: "Look." },
+    answer,
+    { type: "tool", tool_call_id: "c", content: "It is green." },
+    only,
+  ];
+  const end = Array.from({ length: 40 }, (_, index) => turn(index)).flat();
+  const middleware = langChainMiddleware({ contextWindow: 8_000, summarize: "fallback" });
+  const send = async (kind: string, messages: readonly object[]) => {
+    const runtime = { configurable: { thread_id: "t" } };
+    const model = { _llmType: () => kind, invoke: async () => ({ content: "" }) };
+    const request = { model, messages, state: { messages }, runtime } as never;
+    const sent = await middleware.wrapModelCall(request, ({ messages }) => messages);
+    const adopted = middleware.afterModel({ messages: messages as never }, runtime);
+    return { sent: JSON.stringify(sent), same: sent as readonly object[], adopted };
+  };
+  const { sent } = await send("anthropic", start);
+  expect(sent).not.toContain("opaque");
+  expect(sent).toContain("I look.");
+  expect(sent).toContain('"tool_calls":[{"id":"c"');
+  for (const kind of ["openai", "azure_openai", "some_server"]) {
+    expect((await send(kind, start)).same).toEqual(start);
+  }
+  const later = await send("google-genai", [...end, ...start]);
+  expect(later.sent).not.toContain("opaque");
+  expect(later.adopted?.messages).toContain(answer);
+});
+
+/** Models of the Agents SDK are known by their classes. */
+class OpenAIResponsesModel {}
+class OpenAIChatCompletionsModel {}
+class AiSdkModel {}
+class OwnModel {}
+
+test("OpenAI Agents: another provider is sent no item that only one reads", async () => {
+  const secret = { type: "reasoning", id: "rs_1", content: [], encrypted_content: "opaque" };
+  const signed = {
+    type: "reasoning",
+    id: "r",
+    content: [],
+    providerData: { model: "anthropic.messages:claude", signature: "opaque" },
+  };
+  const searched = { type: "hosted_tool_call", id: "ws_1", name: "web_search", output: "opaque" };
+  const compacted = { type: "compaction", encrypted_content: "opaque" };
+  const plain = [
+    { type: "message", role: "user", content: "Look." },
+    { type: "reasoning", id: "rs_2", content: [{ type: "input_text", text: "Hm." }] },
+    { type: "function_call", callId: "c", name: "look", arguments: "{}" },
+    { type: "function_call_result", callId: "c", output: "It is green." },
+  ];
+  const input = [compacted, ...plain, secret, searched, signed] as never[];
+  const filter = inputFilter({ contextWindow: 8_000, summarize: "fallback" });
+  const send = async (model: unknown) =>
+    (await filter({ modelData: { input }, agent: { model } })).input;
+  expect(await send(new OpenAIResponsesModel())).toEqual([compacted, ...plain, secret, searched]);
+  expect(await send(new OpenAIChatCompletionsModel())).toEqual([...plain, signed]);
+  expect(await send(new AiSdkModel())).toEqual([...plain, signed]);
+  for (const model of [new OwnModel(), "gpt-5", undefined]) {
+    expect(await send(model)).toEqual(input);
+  }
+});
+
 type Step = "talk" | "reason" | "search" | "compact";
 
 const steps = fc.array(
@@ -152,7 +236,7 @@ function itemsOf(step: Step, index: number): readonly Readonly<Record<string, un
       return [
         user,
         reasoning,
-        { type: "hosted_tool_call", id: `ws-${index}`, name: "web_search", output: WORDS },
+        { type: "hosted_tool_call", id: `ws_${index}`, name: "web_search", output: WORDS },
         answer,
       ];
     case "compact":
@@ -207,4 +291,35 @@ test("in random histories nothing that only a provider reads is dropped alone, c
   });
   await fc.assert(property, { numRuns: trials(10, 2_000) });
   expect(summaries).toBeGreaterThan(10);
+});
+
+test("in random histories with changes of provider, no item goes to another and none is gone when the first is back", {
+  timeout: CAMPAIGN_MS,
+}, async () => {
+  let compactions = 0;
+  const models = fc.array(fc.boolean(), { minLength: 60, maxLength: 60 });
+  const scenario = fc.record({ steps, models, copies: fc.boolean() });
+  const property = fc.asyncProperty(scenario, async ({ steps, models, copies }) => {
+    const filter = inputFilter({
+      contextWindow: 6_000,
+      summarize: async () => {
+        compactions += 1;
+        return "They talked about words.";
+      },
+    });
+    const history: object[] = [];
+    for (const [at, step] of steps.entries()) {
+      history.push(...itemsOf(step, at));
+      const isOpenAI = models[at] === true;
+      const model = isOpenAI ? new OpenAIResponsesModel() : new OpenAIChatCompletionsModel();
+      const input = (copies ? structuredClone(history) : [...history]) as never[];
+      const { input: sent } = await filter({ modelData: { input }, agent: { model } });
+      const own = (items: readonly object[]) =>
+        items.filter((item) => "type" in item && item.type === "compaction");
+      expect(own(sent)).toEqual(isOpenAI ? own(history) : []);
+      if (!isOpenAI) expect(JSON.stringify(sent)).not.toMatch(/encrypted_content|hosted_tool_call/);
+    }
+  });
+  await fc.assert(property, { numRuns: trials(10, 2_000) });
+  expect(compactions).toBeGreaterThan(10);
 });
