@@ -13,6 +13,8 @@ export const KINDS = [
   "time",
   "changed",
   "defined",
+  "order",
+  "short",
   "nothing",
 ] as const;
 
@@ -24,6 +26,8 @@ export interface AskedNote {
   readonly text: string;
   /** The note that answers it; `undefined` when none does. */
   readonly answer: string | undefined;
+  /** When and where it is asked. */
+  readonly at: string;
 }
 
 export interface FindingSet {
@@ -31,10 +35,21 @@ export interface FindingSet {
   readonly questions: readonly AskedNote[];
 }
 
-/** When and where the questions are asked: on a Thursday. */
+/**
+ * The first set is the one that searches were tuned on. The second was written, and measured once, by someone who had
+ * seen neither its rules nor the first set's questions.
+ */
+export const SETS = ["first", "second"] as const;
+
+export type SetName = (typeof SETS)[number];
+
+/** When and where the questions are asked, unless they have a day: on a Thursday. */
 export const ASKED_AT = "2026-11-26T10:00:00+01:00[Europe/Berlin]";
 
-const FOLDER = new URL("./notes/", import.meta.url);
+const FOLDERS: Readonly<Record<SetName, URL>> = {
+  first: new URL("./notes/", import.meta.url),
+  second: new URL("./second/", import.meta.url),
+};
 const SESSION_NOTES = 10;
 
 /**
@@ -44,25 +59,28 @@ const SESSION_NOTES = 10;
  *     # 2026-02-11 Der Schlüssel für den Serverraum liegt beim Hausmeister.
  *     plain: Wo liegt der Schlüssel für den Serverraum?
  *     compound: Serverraumschlüssel
+ *     time@2026-02-12: Was habe ich gestern notiert?
  */
-export function findingSet(): FindingSet {
+export function findingSet(name: SetName = "first"): FindingSet {
+  const folder = FOLDERS[name];
   const questions: AskedNote[] = [];
   const notes: { readonly id: string; readonly time: string; readonly content: string }[] = [];
-  for (const file of readdirSync(FOLDER).sort()) {
-    const language = file.replace(/(?:-\d)?\.txt$/, "");
+  for (const file of readdirSync(folder).sort()) {
+    const language = file.replace(/(?:-\w+)?\.txt$/, "");
     let answer: string | undefined;
-    for (const line of readFileSync(new URL(file, FOLDER), "utf8").trim().split("\n")) {
+    for (const line of readFileSync(new URL(file, folder), "utf8").trim().split("\n")) {
       const [, day, content] = /^# (\S+) (.+)$/.exec(line) ?? [];
       if (day !== undefined && content !== undefined) {
         answer = `${language}:${notes.length}`;
         notes.push({ id: answer, time: `${day}T10:00:00.000Z`, content });
         continue;
       }
-      const [, name, text = ""] = /^(\w+): ?(.*)$/.exec(line) ?? [];
-      const kind = KINDS.find((one) => one === name);
+      const [, named, asked, text = ""] = /^(\w+)(?:@(\S+))?: ?(.*)$/.exec(line) ?? [];
+      const kind = KINDS.find((one) => one === named);
       if (kind === undefined) throw new Error(`${file}: "${line}" has no kind.`);
       if (text === "") continue;
-      questions.push({ kind, language, text, answer: kind === "nothing" ? undefined : answer });
+      const at = asked === undefined ? ASKED_AT : `${asked}T10:00:00Z`;
+      questions.push({ kind, language, text, answer: kind === "nothing" ? undefined : answer, at });
     }
   }
   return { notes: inOrder(notes), questions };

@@ -4,7 +4,7 @@ import { sqliteStores } from "rkat/sqlite";
 import { scriptedModel } from "rkat/testing";
 import type { SayProgress } from "../bench.ts";
 import { Fts5Store } from "../fts5-store.ts";
-import { ASKED_AT, type AskedNote, findingSet, KINDS } from "./finding-set.ts";
+import { type AskedNote, findingSet, KINDS, type SetName } from "./finding-set.ts";
 
 export interface FindingOutput {
   readonly notes: number;
@@ -45,23 +45,23 @@ interface Asked {
   readonly score: number | undefined;
 }
 
-/** Asks rkat and FTS5 all questions about notes. */
+/** Asks rkat and FTS5 all questions about the notes of a set. */
 export async function findingTask(
-  { folder }: { readonly folder: string },
+  { folder, set }: { readonly folder: string; readonly set: SetName },
   say: SayProgress,
 ): Promise<FindingOutput> {
-  const { notes, questions } = findingSet();
-  const stores = sqliteStores({ path: join(folder, "rkat.db"), thread: "main" });
+  const { notes, questions } = findingSet(set);
+  const stores = sqliteStores({ path: join(folder, `${set}.db`), thread: "main" });
   const service = createSessionService({ model: scriptedModel([]), stores });
-  const peer = new Fts5Store(join(folder, "fts5.db"));
+  const peer = new Fts5Store(join(folder, `${set}-fts5.db`));
   try {
     await stores.memory.add(notes);
     peer.add(notes);
     await say(`${questions.length} questions`);
     const asked: Asked[] = [];
     for (const question of questions) {
-      const { text, answer = "none" } = question;
-      const hits = await service.searchMemory({ query: text, limit: LIMIT, at: ASKED_AT });
+      const { text, at, answer = "none" } = question;
+      const hits = await service.searchMemory({ query: text, limit: LIMIT, at });
       const ids = peer.search(text, LIMIT);
       asked.push({
         question,
@@ -100,7 +100,7 @@ function summary(notes: number, asked: readonly Asked[]): FindingOutput {
           answered.filter(({ question }) => question.language === language),
         ),
       ),
-    ],
+    ].filter(({ questions }) => questions > 0),
     answeredWrongly: {
       rkat: share(without, ({ found }) => found.rkat > 0),
       fts5: share(without, ({ found }) => found.fts5 > 0),
