@@ -19,6 +19,7 @@ import {
   startCluster,
 } from "./support/postgres.ts";
 import { note } from "./support/running-test.ts";
+import { stallingProxy } from "./support/stalling-proxy.ts";
 import { execFileSync } from "./support/start-process.ts";
 import { swallowingProxy } from "./support/swallowing-proxy.ts";
 import { LONG, trials } from "./support/trials.ts";
@@ -27,6 +28,11 @@ const KILLS = trials(2, 1000, "crash points");
 const CRASHES = trials(1, 50, "crash points");
 const TERMINATIONS = trials(4, 200, "crash points");
 const CUTS = trials(4, 300, "crash points");
+const STALLS = trials(2, 60, "crash points");
+/** Processes of the test with stalls. */
+const STALLED = LONG ? 4 : 2;
+/** One in so many stalls is longer than a lease. */
+const LONG_STALL = { every: 20, ms: 17_000 } as const;
 const FULL_DISKS = trials(1, 10, "crash points");
 const WRITERS = LONG ? 8 : 2;
 /** Kills between two checks of the logs. */
@@ -129,6 +135,30 @@ describe.skipIf(!hasPostgres)("sessions on PostgreSQL", NEEDS_POSTGRES, () => {
     }
     report(`${proxy.cuts} cuts`, crowd);
     assert.deepEqual(crowd.failures, []);
+    await crowd.assertWhole();
+  });
+
+  test(`of ${STALLED} processes survive ${STALLS} stalls of the network, and memory is complete and once`, {
+    timeout: 60_000 + STALLS * 6000,
+  }, async () => {
+    const url = new URL(await postgresUrl());
+    const proxy = await stallingProxy(Number(url.port));
+    const writersUrl = new URL(url);
+    writersUrl.port = String(proxy.port);
+    const crowd = await ConversingCrowd.start({
+      url: url.href,
+      writersUrl: writersUrl.href,
+      schema: await freshSchema(),
+      writers: STALLED,
+      pauseMs: 2,
+    });
+    for (let stall = 1; stall <= STALLS; stall += 1) {
+      const isLong = stall % LONG_STALL.every === 0;
+      await proxy.stall(isLong ? LONG_STALL.ms : 50 + 1500 * Math.random());
+      await crowd.seesMore(10);
+      await crowd.follow();
+    }
+    report(`${STALLS} stalls`, crowd);
     await crowd.assertWhole();
   });
 

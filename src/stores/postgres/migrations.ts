@@ -6,6 +6,7 @@ import {
   CHECKSUM_OF_EVENTS,
   CHECKSUM_OF_KNOWLEDGE,
   FOUND_BY_KIND,
+  FOUND_BY_OWN_WORD,
   KNOWLEDGE_TABLES,
   LOG_TABLES,
 } from "./plain-schema.ts";
@@ -34,6 +35,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 3, usableFrom: 3, statements: CHECKSUM_OF_EVENTS },
   { version: 4, usableFrom: 3, statements: FOUND_BY_KIND },
   { version: 5, usableFrom: 3, statements: MARKS_OF_ENTRIES },
+  { version: 6, usableFrom: 3, statements: FOUND_BY_OWN_WORD },
 ];
 
 /** The version of the tables that this rkat makes. */

@@ -204,6 +204,29 @@ export const FOUND_BY_KIND: readonly string[] = [
   `create index event_by_kind on rkat.event (log, (${KIND_MARK}), seq) where ${HAS_KIND_MARK}`,
 ];
 
+/**
+ * The stems of an event, each behind a mark of its namespace. An index of them has the events of each namespace apart,
+ * so that a search reads nothing of others, however many there are. No stem has a space.
+ */
+export function ownStems(event = ""): string {
+  const mark = namespaceMark(`${event}namespace`);
+  return `replace(' ' || ${event}stems::text, ' ''', ' ''' || ${mark})::tsvector`;
+}
+
+/** Few namespaces share one. */
+export function namespaceMark(namespace: string): string {
+  return `to_hex(hashtext(${namespace}))`;
+}
+
+/**
+ * While the index is made, appends wait. Older programs go on, and look through all that a namespace has. A search reads
+ * the list of what was appended lately, of all namespaces, so it is a short one.
+ */
+export const FOUND_BY_OWN_WORD: readonly string[] = [
+  `create index event_by_own_word on rkat.event using gin ((${ownStems()})) with (gin_pending_list_limit = 256)`,
+  "drop index rkat.event_by_word",
+];
+
 export const CHECKSUM_OF_KNOWLEDGE: readonly string[] = [
   "alter table rkat.knowledge_entry rename column signature to likeness",
   "alter table rkat.knowledge_entry add column checksum bigint",

@@ -6,6 +6,7 @@ import { eventText } from "../history/event-text.ts";
 import { type FoundRow, hitIn, timeRange } from "../history/search-history.ts";
 import { searchWords } from "../history/search-words.ts";
 import { eventIn } from "../history/stored-event.ts";
+import { namespaceMark, ownStems } from "./plain-schema.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 
 /**
@@ -33,7 +34,7 @@ export async function searchEvents(
       statement,
       namespace,
       asked,
-      asked.join(" | "),
+      asked.map((word) => word.replace("'", "' ")).join("|"),
       query.sessionId ?? null,
       query.fromTurn ?? 0,
       query.toTurn ?? Number.MAX_SAFE_INTEGER,
@@ -65,14 +66,20 @@ interface Before {
   readonly before: string | null;
 }
 
-/** Finds events of a namespace. */
+/** Finds events of a namespace. In `$3`, a space stands where the mark of the namespace belongs. */
 export const SEARCH = `
   with found as materialized (
     select position, session_id, log, seq, stems, event.turns, timestamp_ms
-    from rkat.event as event join rkat.log on key = log
-    where stems @@ $3::tsquery and event.namespace = $1 and log.namespace = $1
-      and ($4::text is null or session_id = $4)
-  ), asked as (
+    from (
+      select position, log, seq, stems, turns, timestamp_ms from rkat.event as event
+      where ${ownStems("event.")} @@ replace($3::text, ' ', ${namespaceMark("$1::text")})::tsquery
+        -- These cost less where no index is used. No other index knows them: it would be read for all of a namespace.
+        and (namespace = $1) is true and coalesce(stems @@ replace($3, ' ', '')::tsquery, false)
+      -- The sessions are joined to what was found, not the other way round.
+      offset 0
+    ) as event join rkat.log on key = log
+    where log.namespace = $1 and ($4::text is null or session_id = $4)
+  ), asked as materialized (
     select word::tsquery as word,
       ln(1 + (select count(*) from found) / greatest(count(position), 1)::float8) as weight
     from unnest($2::text[]) as question (word) left join found on stems @@ word::tsquery
