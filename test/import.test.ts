@@ -14,6 +14,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { importTranscripts } from "../src/app/import-transcripts.ts";
 import { indexableText } from "../src/core/message.ts";
+import { SessionState } from "../src/core/session-state.ts";
 import { createSessionService } from "../src/index.ts";
 import { MemoryIndex } from "../src/projections/memory-index.ts";
 import { type SqliteStores, sqliteStores } from "../src/sqlite.ts";
@@ -620,4 +621,28 @@ test("ChatGPT: a later export with another current branch adds what is new in it
       `And a stoat, ${named}?`,
     ]);
   }
+});
+
+test("a session of which no time is known is the last in the list, until rkat goes on with it", async () => {
+  const timed = new ClaudeLines("0f3c2b1a-1111-4222-8333-444455556666", { cwd: folder });
+  writeFileSync(join(folder, "timed.jsonl"), String(timed.user("Look.").text("msg_1", "I see.")));
+  const messages = [
+    { role: "user", content: "Why did it fail?" },
+    { role: "assistant", content: "It is late." },
+  ];
+  writeFileSync(join(folder, "untimed.json"), JSON.stringify({ messages }));
+  await importTranscripts({ stores, path: folder });
+  const service = createSessionService({ model: scriptedModel(["Yes."]), stores });
+  const [first, last] = await service.list({});
+  expect(first?.source.agent).toBe("claude-code");
+  expect(last?.updatedAt).toBe("1970-01-01T00:00:00.000Z");
+  const { sessionId = "" } = last ?? {};
+  // The log says the same.
+  const state = new SessionState(sessionId);
+  await state.catchUp((after) => stores.events.read(sessionId, after));
+  expect(state.updatedAtMs).toBe(0);
+  await service.startTurn({ sessionId, prompt: "And now?" });
+  const [newest] = await service.list({});
+  await service.close();
+  expect(newest?.sessionId).toBe(sessionId);
 });

@@ -1,4 +1,4 @@
-import type { DurableEvent, NewEvent } from "../core/event.ts";
+import type { DurableEvent, NewEvent, SessionSettings } from "../core/event.ts";
 import type { PositionedEvent } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import type { ImportBatch } from "../core/import-store.ts";
@@ -119,19 +119,22 @@ export class SessionLog {
     this.#snapshot = undefined;
     const lastSeq = known?.seq ?? (await stores.events.lastSeq(id));
     if (!known) this.#isOwn = lastSeq === 0;
+    const isTimeless = ![titled.startedAt, ...events.map(({ origin }) => origin?.time)].some(
+      timeOf,
+    );
     const startMs = timeOf(titled.startedAt) ?? timeOf(events[0]?.origin?.time) ?? timeMs;
     const created = () => ({
       type: "session_created" as const,
       session_id: id,
-      settings: settingsOf(titled),
+      settings: isTimeless ? withoutTime(settingsOf(titled)) : settingsOf(titled),
     });
     const opening: NewEvent[] = lastSeq > 0 ? [] : [stamped(created(), startMs)];
     const before = known ?? (await snapshotOf(id, lastSeq, opening, stores));
     const added = timed(events, Math.max(startMs, lastSeq > 0 ? before.updated_at_ms : startMs));
-    const appended = added.map(({ event, timestamp_ms }) => ({
+    const appended = added.map(({ event }) => ({
       message: event.message,
       isCompaction: event.imported?.boundary === "compaction",
-      timestampMs: timestamp_ms,
+      saidMs: timeOf(event.origin?.time) ?? 0,
     }));
     const snapshot = extendSnapshot(before, appended satisfies readonly AppendedMessage[]);
     const batch = { sessionId: id, lastSeq, events: [...opening, ...added], snapshot, ids };
@@ -157,6 +160,14 @@ function positioned(
     return { position: first + index, sessionId, stored, turns: begun };
   });
 }
+
+/** A session of which no time is known began before all others. Its messages have the time of the file. */
+function withoutTime(settings: SessionSettings): SessionSettings {
+  const { source } = settings;
+  return source ? { ...settings, source: { ...source, started_at: NO_TIME } } : settings;
+}
+
+const NO_TIME = new Date(0).toISOString();
 
 /** Events with the time at which each was said. One without a time has that of the one before. */
 function timed(events: readonly MessageAdded[], startMs: number) {
@@ -199,7 +210,7 @@ interface AppendedMessage {
   readonly message: Message;
   /** It is the summary of a compaction of the agent. */
   readonly isCompaction: boolean;
-  readonly timestampMs: number;
+  readonly saidMs: number;
 }
 
 /**
@@ -228,7 +239,7 @@ function extendSnapshot(
       ? {}
       : { recorded_compactions: before.recorded_compactions + compactions }),
     seq: to,
-    updated_at_ms: Math.max(before.updated_at_ms, ...added.map((one) => one.timestampMs)),
+    updated_at_ms: Math.max(before.updated_at_ms, ...added.map((one) => one.saidMs)),
     turns: before.turns + added.filter(({ message }) => startsTurn(message)).length,
     message_count: before.message_count + added.length,
     last_assistant_text: texts.at(-1) ?? before.last_assistant_text,

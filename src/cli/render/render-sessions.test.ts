@@ -56,6 +56,11 @@ test("the tokens of another agent's session are not known, so the table has none
   );
 });
 
+test("a session whose agent wrote no times has none", () => {
+  const untimed = { ...SESSION, updatedAt: "1970-01-01T00:00:00.000Z" };
+  expect(renderSessionList([untimed], NOW, PLAIN, 120)).toMatch(/ {2}no time +12 /);
+});
+
 test("in a narrow terminal titles are cut, and columns that matter less are left out", () => {
   const source = {
     agent: "claude-code",

@@ -30,7 +30,7 @@ export function renderSessionList(
     const isOwn = source.agent === OWN_AGENT;
     return {
       SESSION: idOf(session),
-      "LAST USED": shortTimeAgo(session.updatedAt, now),
+      "LAST USED": hasTime(session) ? shortTimeAgo(session.updatedAt, now) : NO_TIME,
       // The id of an imported session begins with its agent.
       AGENT:
         isOwn || session.sessionId.startsWith(`${source.agent}:`) ? "" : oneLine(source.agent, 20),
@@ -80,6 +80,13 @@ export function renderSessionList(
   ].join("\n");
 }
 
+const NO_TIME = "no time";
+
+/** Some agents write no times. */
+function hasTime({ updatedAt }: SessionSummary): boolean {
+  return Date.parse(updatedAt) > 0;
+}
+
 const COLUMNS = [
   "SESSION",
   "LAST USED",
@@ -117,7 +124,10 @@ export function renderSession(view: SessionView, now: number, style: Style): str
     [
       ...sourceFacts(view.source),
       ["model", view.source.model ?? view.model],
-      ["last used", `${timeAgo(view.updatedAt, now)}${view.isActive ? ", a turn is running" : ""}`],
+      [
+        "last used",
+        `${hasTime(view) ? timeAgo(view.updatedAt, now) : NO_TIME}${view.isActive ? ", a turn is running" : ""}`,
+      ],
       ["turns", `${view.turns} (${view.messageCount} messages)`],
       ["history", `${view.history.length} messages, about ${thousands(view.historyTokens)} tokens`],
       ["compactions", compactionsOf(view)],

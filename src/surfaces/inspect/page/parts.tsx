@@ -129,6 +129,8 @@ const CLOCK = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" });
 export function Time({ at }: { readonly at: string | number }) {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return <span>{plain(String(at))}</span>;
+  // An imported session whose agent wrote no times.
+  if (date.getTime() === 0) return <span>no time</span>;
   return (
     <time dateTime={date.toISOString()} title={MOMENT.format(date)}>
       {ago(date)}
