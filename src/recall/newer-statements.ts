@@ -4,6 +4,7 @@ import {
   type MemoryHit,
   type OtherStatement,
 } from "../core/memory-store.ts";
+import { laterAnswersFirst } from "./later-answers.ts";
 import {
   addressOf,
   hasOneValue,
@@ -32,8 +33,10 @@ const READ_MAX = 40;
  *     value    each has one of the same kind (a number with its unit, a version, a time, a day, a name), and they differ
  *     grounds  the newer one says that something changed, or names the old value as gone, or a word for something
  *              that has one value stands in both (port, deadline, budget, owner, …)
+ *
+ * With a question, the later answer to it comes first too, where nothing of this is sure. Then neither names the other.
  */
-export function newestFirst(hits: readonly MemoryHit[]): readonly MemoryHit[] {
+export function newestFirst(hits: readonly MemoryHit[], question = ""): readonly MemoryHit[] {
   const read = hits.slice(0, READ_MAX);
   const newer = new Map<number, { readonly at: number; readonly change: Change }[]>();
   const statements = new Map<number, readonly Statement[]>();
@@ -46,12 +49,31 @@ export function newestFirst(hits: readonly MemoryHit[]): readonly MemoryHit[] {
     // Most say nothing of a change, and are not read closer.
     if (!mayReplace(hit.content) || statementsOf(at).length === 0) continue;
     for (const [older, before] of read.entries()) {
-      const change = isLater(hit, before) && changeOf(statementsOf(at), statementsOf(older));
-      if (change && !areBothKept(hit, before))
-        newer.set(older, [...(newer.get(older) ?? []), { at, change }]);
+      const change = isLaterOfTwo(hit, before) && changeOf(statementsOf(at), statementsOf(older));
+      if (change) newer.set(older, [...(newer.get(older) ?? []), { at, change }]);
     }
   }
-  return newer.size === 0 ? hits : placed(hits, newer);
+  const holding = newer.size === 0 ? hits : placed(hits, newer);
+  return question === "" ? holding : withLaterAnswers(holding, question);
+}
+
+function withLaterAnswers(hits: readonly MemoryHit[], question: string): readonly MemoryHit[] {
+  const read = hits.slice(0, READ_MAX);
+  const order = laterAnswersFirst(read, question, isLaterOfTwo);
+  if (order.every((at, place) => at === place)) return hits;
+  const moved = order.flatMap((at, place) => inPlaceOf(hits[at], hits[place]));
+  return [...moved, ...hits.slice(READ_MAX)];
+}
+
+/** A result with the score of the one whose place it takes. */
+function inPlaceOf(hit: MemoryHit | undefined, found: MemoryHit | undefined): MemoryHit[] {
+  if (!hit || !found) return [];
+  const { score, match } = found;
+  return [{ ...hit, score, ...(match === undefined ? {} : { match }) }];
+}
+
+function isLaterOfTwo(hit: MemoryHit, before: MemoryHit): boolean {
+  return isLater(hit, before) && !areBothKept(hit, before);
 }
 
 type Newer = ReadonlyMap<number, readonly { readonly at: number; readonly change: Change }[]>;
@@ -74,8 +96,7 @@ function placed(hits: readonly MemoryHit[], newer: Newer): readonly MemoryHit[] 
     for (const [nth, place] of places.entries()) {
       const [hit, found] = [moved[nth], hits[place]];
       if (!hit || !found) continue;
-      const { score, match } = found;
-      told[place] = { ...hit, score, ...(match === undefined ? {} : { match }) };
+      told.splice(place, 1, ...inPlaceOf(hit, found));
     }
   }
   return told;

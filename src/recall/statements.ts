@@ -49,10 +49,17 @@ const TOKENS_MAX = 40;
 /** The sentences of a text that give something a value, plainly. */
 export function statementsIn(content: string): readonly Statement[] {
   if (content.length > TEXT_MAX) return [];
-  return content
-    .split(SENTENCE_END)
-    .slice(0, SENTENCES_MAX)
-    .flatMap((sentence) => statementOf(sentence) ?? []);
+  return sentencesOf(content).flatMap((sentence) => statementOf(sentence) ?? []);
+}
+
+/** The first sentences of a text. */
+export function sentencesOf(content: string): readonly string[] {
+  return content.split(SENTENCE_END).slice(0, SENTENCES_MAX);
+}
+
+/** Whether a sentence tells something, and is no question, condition, plan, opinion, quotation or code. */
+export function isPlain(sentence: string): boolean {
+  return !NOT_PLAIN.test(sentence);
 }
 
 /** Not behind "Dr." and the like. */
@@ -90,7 +97,7 @@ const TOKEN =
   /#[0-9a-f]{3,8}\b|\d{1,2}:\d{2}|\d{1,9}(?:-\d{1,9}){1,5}|[$€£]|v?\d+(?:[.,]\d+)*\p{L}{0,2}%?|[\p{L}\p{M}_][\p{L}\p{M}\p{N}_'’-]*(?:[./@][\p{L}\p{N}_-]+)*/giu;
 
 function statementOf(sentence: string): Statement | undefined {
-  if (!HAS_VALUE.test(sentence) || NOT_PLAIN.test(sentence) || MAY.test(sentence)) return undefined;
+  if (!HAS_VALUE.test(sentence) || !isPlain(sentence) || MAY.test(sentence)) return undefined;
   const tokens = (sentence.match(TOKEN) ?? []).filter((token) => !OF_DATES.has(token));
   if (tokens.length < 2 || tokens.length > TOKENS_MAX) return undefined;
   const words = new Set<string>();
@@ -269,11 +276,17 @@ const ONE_VALUE_WORDS = set(
 );
 const ONE_VALUE = new Set([...ONE_VALUE_WORDS].map(stem));
 
-function stem(word: string): string {
+/** The beginning of a word, without the ending of a plural. */
+export function stem(word: string): string {
   return word
     .replace(/['’]s$/u, "")
     .replace(/(?<=\p{L}{3})(?:s|es|en)$/u, "")
     .slice(0, STEM_LETTERS);
+}
+
+/** Whether a word, in small letters, says nothing of the thing that a sentence is about. */
+export function isEmptyWord(word: string): boolean {
+  return EMPTY.has(word) || HOLDS.has(word) || GONE.has(word);
 }
 
 /** A name in a program, such as max_connections. It has one value. */
@@ -288,6 +301,11 @@ const MAY_REPLACE = new RegExp(
   `(?<![\\p{L}\\p{N}])(?:${[...CHANGES, ...GONE, ...ONE_VALUE_WORDS].filter((word) => !FROM.has(word)).join("|")})`,
   "iu",
 );
+
+/** Whether one of the words, in small letters, says that something is no longer so. */
+export function isChangeWord(word: string): boolean {
+  return CHANGES.has(word);
+}
 
 /** Whether a text may say that something changed, by a quick look. */
 export function mayReplace(text: string): boolean {

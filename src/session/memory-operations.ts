@@ -127,7 +127,8 @@ export function memoryOperations(
     const at =
       request.at ??
       nowHere(then === undefined ? undefined : new Date(timeSpan({ until: then }).until));
-    const inOrder = (found: readonly MemoryHit[]) => newestFirst(withoutCopies(found));
+    const asked = [request.query].flat().join("\n");
+    const inOrder = (found: readonly MemoryHit[]) => newestFirst(withoutCopies(found), asked);
     const hits = await searchFor(limit, inOrder, (wider) =>
       memory.search({ ...query, at, limit: Math.min(wider + NEWER_AMONG, SEARCH_LIMIT_MAX) }),
     );
