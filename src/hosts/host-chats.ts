@@ -1,5 +1,6 @@
 import type { HostRecord } from "../core/host-record.ts";
 import { newId } from "../core/ids.ts";
+import type { MemoryEntry } from "../core/memory-store.ts";
 import type { Tool, ToolOutput } from "../core/tool.ts";
 import { providerFailure } from "../models/provider-failure.ts";
 import { createHistoryWindow } from "../window/create-history-window.ts";
@@ -13,6 +14,8 @@ export type ChatName =
       readonly id: string;
       /** Another agent asks in it, and no person. */
       readonly isInner?: boolean;
+      /** What the person demanded in the chat of the agent that asks. */
+      readonly demands?: () => readonly MemoryEntry[];
     }
   | { readonly begins: string }
   | { readonly run: object };
@@ -24,7 +27,7 @@ export interface ChatRecords {
 }
 
 /** Chats whose windows a process keeps. */
-const CHATS_MAX = 200;
+export const CHATS_MAX = 200;
 
 /** Levels of causes that are looked at: hosts wrap the errors of providers. */
 const CAUSES_MAX = 8;
@@ -90,9 +93,19 @@ export class HostChats<HostMessage extends object> {
     return createHistoryWindow({
       ...this.#options,
       ...(recordOf && isStored ? { record: recordOf(chatId, isInner) } : {}),
-      ...(memoryFor ? { memory: memoryFor(chatId) } : {}),
+      ...(memoryFor ? { memory: beginningWith(chat, memoryFor(chatId)) } : {}),
     });
   }
+}
+
+/** A memory whose records begin with what the person demanded where the chat was begun. */
+function beginningWith(
+  chat: Exclude<ChatName, { readonly run: object }> | undefined,
+  memory: WindowMemory,
+): WindowMemory {
+  const { demands } = chat && "id" in chat ? chat : {};
+  if (!demands) return memory;
+  return { ...memory, pinned: async () => [...demands(), ...(await memory.pinned())] };
 }
 
 function keyOf(chat: { readonly id: string } | { readonly begins: string }): string {

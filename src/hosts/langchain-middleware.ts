@@ -4,12 +4,20 @@ import { SessionError } from "../core/errors.ts";
 import { given, isObject } from "../core/fields.ts";
 import { isPlainJson } from "../core/json-values.ts";
 import type { Tool } from "../core/tool.ts";
+import { demandsIn } from "../window/demands.ts";
 import type {
   ApplyOptions,
   HistoryWindow,
   HistoryWindowOptions,
 } from "../window/history-window.ts";
-import { askingAgain, type ChatName, HostChats, type HostMemory, outputOf } from "./host-chats.ts";
+import {
+  askingAgain,
+  CHATS_MAX,
+  type ChatName,
+  HostChats,
+  type HostMemory,
+  outputOf,
+} from "./host-chats.ts";
 import { ANSWERS_TOKENS, alternating, definedTokens, requireMessages } from "./host-messages.ts";
 import {
   LANG_CHAIN_ROLES,
@@ -19,6 +27,8 @@ import {
   textOf,
   wholeAnswer,
 } from "./langchain-messages.ts";
+import { isOtherReader } from "./other-providers.ts";
+import { RecentlyUsed } from "./recently-used.ts";
 
 export interface LangChainMiddlewareOptions
   extends Omit<HistoryWindowOptions<LangChainMessage>, "view"> {}
@@ -67,19 +77,41 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
   /** The last message of each window's last request. */
   const asked = new WeakMap<HistoryWindow<LangChainMessage>, LangChainMessage>();
 
+  /** The last history of each thread. An agent that a tool runs begins with what was demanded there. */
+  const threads = new RecentlyUsed<readonly LangChainMessage[]>(CHATS_MAX);
+
+  function windowOf({ state: { messages }, runtime }: ModelRequest) {
+    const chat = chatOf(messages, runtime);
+    const thread = threadOf(runtime);
+    if (thread === undefined || !memory) return chats.of(chat);
+    if (!("isInner" in chat)) {
+      threads.set(thread, messages);
+      return chats.of(chat);
+    }
+    const { sessionId } = memory.memoryFor(thread);
+    const demands = () =>
+      demandsIn(
+        threads.of(thread, () => []),
+        langChainView,
+        sessionId,
+      );
+    return chats.of({ ...chat, demands });
+  }
+
   async function send(request: ModelRequest, more: ApplyOptions): Promise<ModelRequest> {
     const { messages: offered, state, runtime } = request;
     requireMessages("LangChain's request.messages", offered);
     const provider = providerOf(request.model);
     const history = offered.flatMap((message) => readableBy(provider, message) ?? []);
     const { signal } = runtime;
-    const window = chats.of(chatOf(state.messages, runtime));
+    const window = windowOf(request);
     const inputTokens = lastInputTokens(state.messages, asked.get(window));
     const question = state.messages.at(-1);
     if (question) asked.set(window, question);
     const { messages, recalled } = await window.apply(history, {
       summarize: options.summarize ?? summaryOf(request.model),
       ...given({ model: nameOf(request.model) }),
+      edited: isOtherReader(window, provider),
       lastInputTokens: inputTokens,
       otherTokens: otherTokens(request) + ANSWERS_TOKENS,
       ...(signal ? { signal } : {}),

@@ -1,10 +1,11 @@
 import { newId } from "../core/ids.ts";
 import { jsonText } from "../core/json-values.ts";
+import { looksRecalled } from "../core/recalled.ts";
 import type { Tool } from "../core/tool.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import type { HistoryWindowOptions } from "../window/history-window.ts";
 import { modelOptions, sentOf } from "./ai-sdk-requests.ts";
-import { aiSdkView } from "./ai-sdk-view.ts";
+import { AI_SDK_ROLES, aiSdkView } from "./ai-sdk-view.ts";
 import { HostChats, type HostMemory, isTooLong, outputOf } from "./host-chats.ts";
 import { requireMessages } from "./host-messages.ts";
 
@@ -57,9 +58,11 @@ export function mastraProcessor(options: MastraProcessorOptions, memory?: HostMe
       const { prompt, model, steps, state, abortSignal } = request;
       requireMessages("Mastra's prompt", prompt);
       const id = threadOf(request);
-      const window = chats.of(id ? { id } : { begins: beginning(prompt) });
+      const isInner = isSubAgents(request);
+      const window = chats.of(id ? { id, isInner } : { begins: beginning(prompt) });
       const lastInputTokens = steps.at(-1)?.usage?.inputTokens;
-      const sent = await sentOf(window, prompt, {
+      const own = isInner ? prompt.filter((message) => !isRecord(message)) : prompt;
+      const sent = await sentOf(window, own, {
         ...modelOptions(model, { contextWindow, summarize }),
         outgrown: outgrown.delete(state),
         ...(lastInputTokens === undefined ? {} : { lastInputTokens }),
@@ -81,10 +84,35 @@ export function mastraProcessor(options: MastraProcessorOptions, memory?: HostMe
   };
 }
 
-function threadOf({ requestContext }: MastraStep): string | undefined {
-  const context = requestContext?.get("MastraMemory");
-  const { thread } = (context ?? {}) as { readonly thread?: { readonly id?: string } };
-  return thread?.id;
+/** The part of Mastra's own entry in a request's context that rkat reads. */
+interface MastraContext {
+  readonly thread?: { readonly id?: string };
+  readonly memoryConfig?: { readonly lastMessages?: unknown; readonly generateTitle?: unknown };
+}
+
+function contextOf({ requestContext }: MastraStep): MastraContext {
+  return (requestContext?.get("MastraMemory") ?? {}) as MastraContext;
+}
+
+function threadOf(step: MastraStep): string | undefined {
+  return contextOf(step).thread?.id;
+}
+
+const UUID_AT_END = /-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/**
+ * Whether another agent asks. For each question to a sub-agent, Mastra makes a thread of its own, named after the parent's, and
+ * loads and titles nothing there.
+ */
+function isSubAgents(step: MastraStep): boolean {
+  const { thread, memoryConfig } = contextOf(step);
+  const isBare = memoryConfig?.lastMessages === false && memoryConfig.generateTitle === false;
+  return isBare && UUID_AT_END.test(thread?.id ?? "");
+}
+
+/** Whether a message shows records of memory. A sub-agent is given what its parent's model was sent, and has records of its own. */
+function isRecord(message: AiSdkMessage): boolean {
+  return message.role === "user" && looksRecalled(AI_SDK_ROLES.userText(message) ?? "");
 }
 
 /** Without a thread, a chat is known by its first user message. */

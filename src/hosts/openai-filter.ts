@@ -19,6 +19,7 @@ import {
   userItem,
   userText,
 } from "./openai-items.ts";
+import { isOtherReader } from "./other-providers.ts";
 
 export interface OpenAICompaction extends HistoryCompaction {
   /** Tokens that the model takes. Without an `autoCompactThreshold`, 80 % of it is the threshold. */
@@ -76,6 +77,7 @@ export function inputFilter(
     const { messages, recalled } = await window.apply(history, {
       otherTokens,
       summarize,
+      edited: isOtherReader(window, kind),
       ...model,
     });
     records?.sent(recalled);

@@ -12,3 +12,13 @@ export function areApart(maker: string | undefined, reader: string | undefined):
   const [made, read] = [familyOf(maker).metaProvider, familyOf(reader).metaProvider];
   return APART.has(made) && APART.has(read) && made !== read;
 }
+
+/** The reader of each window's last history. */
+const readers = new WeakMap<object, string | undefined>();
+
+/** Whether a window gets a history for another reader than the last one, so that items far back may be others. */
+export function isOtherReader(window: object, reader: string | undefined): boolean {
+  const isOther = readers.has(window) && readers.get(window) !== reader;
+  readers.set(window, reader);
+  return isOther;
+}

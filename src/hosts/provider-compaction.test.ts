@@ -99,6 +99,27 @@ test("OpenAI Agents: an item of the type compaction never leaves", async () => {
   expect(await stays(itemView, item, turn)).toBe(true);
 });
 
+test("an item right behind a summary stays when that is replaced", async () => {
+  const message = (role: string, text: string) => ({ type: "message", role, content: text });
+  const turn = (index: number) => [
+    message("user", `Question ${index}: ${WORDS}`),
+    message("assistant", `Answer ${index}: ${WORDS}`),
+  ];
+  const window = createHistoryWindow<object>({
+    view: itemView as MessageView<object>,
+    contextWindow: 8_000,
+    summarize: async () => "They talked about words.",
+  });
+  const start = Array.from({ length: 10 }, (_, index) => turn(index)).flat();
+  const first = await window.apply(start, { force: true });
+  const item = { type: "compaction", encrypted_content: "opaque" };
+  const [summary = {}] = first.messages;
+  const rest = Array.from({ length: 30 }, (_, index) => turn(10 + index)).flat();
+  const { messages, outcome } = await window.apply([summary, item, ...rest], { edited: true });
+  expect(outcome).toBe("compacted");
+  expect(messages).toContain(item);
+});
+
 test("LangChain: a block of the type compaction never leaves", async () => {
   const item = {
     type: "ai",

@@ -158,9 +158,9 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   /** Takes the history, and learns from the provider's count and refusal of the last request. */
   #follow(
     history: readonly HostMessage[],
-    { lastInputTokens, otherTokens, contextWindow = 0, threshold, outgrown }: WindowCall,
+    { lastInputTokens, otherTokens, contextWindow = 0, threshold, edited, outgrown }: WindowCall,
   ): void {
-    const change = this.#history.follow(history);
+    const change = this.#history.follow(history, { whole: edited });
     // The last request may belong to another conversation.
     if (change === "another") this.#sentTokens = undefined;
     if (change !== "the same") this.#learn(lastInputTokens, otherTokens);

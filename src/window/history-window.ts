@@ -41,6 +41,8 @@ export interface ApplyOptions {
   readonly lastInputTokens?: number;
   /** Estimated tokens of the rest of a request besides the history: instructions and tools. They add to the window's. */
   readonly otherTokens?: number;
+  /** Messages far back may be others than in the last call: compare all of them. */
+  readonly edited?: boolean;
   /** The provider refused the history as too long: make it smaller, even if the estimate fits. */
   readonly outgrown?: boolean;
   /** Compact down to the turn budget, even if the estimate fits. */

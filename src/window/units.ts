@@ -39,6 +39,8 @@ export interface WeighedView extends ViewedMessage {
 export function addToUnits(units: Unit[], view: WeighedView): void {
   const last = units.at(-1);
   const { message, opaqueTokens = 0, weight, stays = false } = view;
+  // With a summary, what never leaves would leave: the next summary takes its place.
+  const isFirst = !last || (stays && last.pieces.some(isSummary));
   const piece = {
     from: last?.to ?? 0,
     to: (last?.to ?? 0) + 1,
@@ -47,9 +49,9 @@ export function addToUnits(units: Unit[], view: WeighedView): void {
     weight,
     stays,
     // An unreadable message joins the message before it, and the one after it when it is the first.
-    isOpen: view.joins === "next" || (message === undefined && units.length === 0),
+    isOpen: view.joins === "next" || (message === undefined && isFirst),
   };
-  if (!last || !belongsTo(last, message)) units.push(piece);
+  if (!last || isFirst || !belongsTo(last, message)) units.push(piece);
   else {
     units[units.length - 1] = {
       from: last.from,

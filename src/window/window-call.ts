@@ -23,6 +23,7 @@ export interface WindowCall {
   readonly threshold: number;
   readonly lastInputTokens: number;
   readonly otherTokens: number;
+  readonly edited: boolean;
   readonly outgrown: boolean;
   readonly force: boolean;
   readonly signal: AbortSignal | undefined;
@@ -35,6 +36,7 @@ const APPLY = group({
   model: someText,
   lastInputTokens: amount,
   otherTokens: amount,
+  edited: flag,
   outgrown: flag,
   force: flag,
   signal,
@@ -53,7 +55,7 @@ export function windowCall(
   options: ApplyOptions,
 ): WindowCall {
   const { summarize = window.summarize, lastInputTokens = 0, outgrown = false } = options;
-  const { contextWindow = window.contextWindow, force = false, signal } = options;
+  const { contextWindow = window.contextWindow, edited = false, force = false, signal } = options;
   const otherTokens = (window.otherTokens ?? 0) + (options.otherTokens ?? 0);
   requireSummarize(summarize);
   requirePositive("contextWindow", contextWindow);
@@ -61,7 +63,7 @@ export function windowCall(
   const compactor = windowCompactor(settings, contextWindow, otherTokens);
   const { autoCompactThreshold: threshold } = compactor.config;
   const limits = { contextWindow, compactor, threshold };
-  return { ...limits, summarize, lastInputTokens, otherTokens, outgrown, force, signal };
+  return { ...limits, summarize, lastInputTokens, otherTokens, edited, outgrown, force, signal };
 }
 
 /** The compactor of a window. */

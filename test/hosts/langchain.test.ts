@@ -330,7 +330,7 @@ test("an agent that a tool runs has a chat of its own: its questions are no pers
     middleware: [rkat],
     checkpointer: new MemorySaver(),
   });
-  for (const prompt of ["Delegate four times.", "And four times more."]) {
+  for (const prompt of ["Never use port 8080. Delegate four times.", "And four times more."]) {
     const { messages } = await parent.invoke(
       { messages: [new HumanMessage(prompt)] },
       { configurable: { thread_id: "one" }, recursionLimit: 100 },
@@ -357,6 +357,10 @@ test("an agent that a tool runs has a chat of its own: its questions are no pers
     expect(author).toBe("program");
   }
   expect(prompts).toContain("user");
+  // Each begins with what the person demanded, as a record.
+  const first = childAt.billed.filter(({ kind }) => kind === "step");
+  expect(first.length).toBeGreaterThan(0);
+  for (const { body } of first) expect(JSON.stringify(body)).toContain("Never use port 8080.");
   expect([...parentAt.problems, ...childAt.problems]).toEqual([]);
   // Each summary of the parent takes a part of what it was asked and told itself.
   const summaries = parentAt.billed.filter(({ kind }) => kind === "summary");

@@ -204,6 +204,76 @@ test("after a restart, a thread goes on with the summary that was paid for", asy
   expect(server.problems).toEqual([]);
 });
 
+test("a sub-agent has a chat of its own: its questions are no person's, and it begins with what the person demanded", async () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  const rkat = rkatProcessor({ contextWindow: 3_000, stores, author: "user" });
+  const inner = rkatProcessor({ contextWindow: 2_000, stores, author: "user" });
+  const question = (step: number) => `Which part has the number ${step}? ${LONG}`;
+  const parentAt = await startLocalProvider({
+    call: (step) =>
+      step < 4 ? { name: "agent-child", args: { prompt: question(step) } } : undefined,
+  });
+  const childAt = await startLocalProvider({ call: reads(4) });
+  onTestFinished(async () => {
+    await rkat.close();
+    await inner.close();
+    await stores.close();
+    await Promise.all([parentAt.close(), childAt.close()]);
+  });
+  const modelOf = (url: string) => ({ providerId: "local", modelId: "gpt", url, apiKey: "none" });
+  const output = (path: string) => `${path} has the number ${path.length}. ${LONG}`;
+  const child = new Agent({
+    id: "child",
+    name: "Child",
+    description: "Answers.",
+    instructions: "",
+    model: modelOf(childAt.urls.openai),
+    tools: { read: readTool(output) },
+    memory: new MockMemory(),
+    inputProcessors: [inner],
+  });
+  const parent = new Agent({
+    id: "parent",
+    name: "Parent",
+    instructions: "",
+    model: modelOf(parentAt.urls.openai),
+    agents: { child },
+    memory: new MockMemory(),
+    inputProcessors: [rkat],
+  });
+  const memory = { thread: "one", resource: "ada", options: { lastMessages: 1_000 } };
+  for (const prompt of ["Never use port 8080. Delegate four times.", "And four times more."]) {
+    const { text } = await parent.generate(prompt, { maxSteps: 20, memory });
+    expect(text).toContain("Done after 4 calls.");
+  }
+  await rkat.close();
+  await inner.close();
+
+  const said: { session: string; author: string | undefined; text: string }[] = [];
+  for (const { id: session } of await stores.sessions.list({})) {
+    for await (const { event } of stores.events.read(session, 0)) {
+      if (event.type !== "message_added" || event.message.role !== "user") continue;
+      const text = JSON.stringify(event.message.content);
+      said.push({ session, author: event.origin?.author, text });
+    }
+  }
+  const inChildren = said.filter(({ session }) => session !== "mastra:one");
+  expect(inChildren.some(({ text }) => text.includes("Which part has"))).toBe(true);
+  for (const { session, author, text } of inChildren) {
+    expect(session).toMatch(/^mastra:one-/);
+    expect(author).toBe("program");
+    expect(text).not.toContain("[Recalled from memory]");
+  }
+  const inParent = said.filter(({ session }) => session === "mastra:one");
+  expect(inParent.some(({ author, text }) => author === "user" && text.includes("8080"))).toBe(
+    true,
+  );
+  expect(inParent.some(({ text }) => text.includes("Which part has"))).toBe(false);
+  const steps = childAt.billed.filter(({ kind }) => kind === "step");
+  for (const { body } of steps) expect(JSON.stringify(body)).toContain("Never use port 8080.");
+  expect([...parentAt.problems, ...childAt.problems]).toEqual([]);
+});
+
 test("a setting that makes no sense is refused when the processor is made", () => {
   expect(() => rkatProcessor({ contextWindow: -1 })).toThrow(
     "contextWindow: it has to be a number above 0, and is -1",
