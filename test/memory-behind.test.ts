@@ -95,6 +95,20 @@ test("a search answers with what is there, and says on every surface what memory
   }
 });
 
+// Over a second, for the same reason.
+test("lists answer with what is there, and a note can be edited", async () => {
+  const { stores, open } = gated();
+  onTestFinished(open);
+  await stores.events.append("s", 0, MUCH);
+  const service = createSessionService({ model: scriptedModel([]), stores, approvals: {} });
+  const { id } = await service.addMemory({ content: "The staging server is in Berlin." });
+  expect((await service.listMemory({})).map((entry) => entry.id)).toEqual([id]);
+  expect(await service.listKnowledge({})).toEqual([]);
+  expect(await service.listApprovals({})).toEqual([]);
+  const edited = await service.editMemory({ id, content: "The staging server is in Bonn." });
+  expect(edited.content).toBe("The staging server is in Bonn.");
+});
+
 test("a turn does not wait for a memory that is far behind", async () => {
   const { stores, open } = gated();
   onTestFinished(open);

@@ -14,15 +14,14 @@ export function approvalOperations({
   desk,
   live,
   work,
-  outages,
   projected,
+  wait,
 }: ServiceCore): Part<keyof ApprovalOperations> {
   const store = options.stores.approvals;
-  const listing = {};
   return {
     async listApprovals(request) {
-      // On a full disk, for example, the list is what the store has.
-      await outages.attempt(listing, projected);
+      // The list is what the store has, on a full disk for example, or when there is much to do.
+      await wait.isDone();
       return await store.list(request);
     },
     async answerApproval({ sessionId, approvalId, origin, ...given }) {

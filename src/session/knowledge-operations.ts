@@ -40,25 +40,29 @@ export function knowledgeOperations({
     return project;
   }
 
+  /** Soon, with what is there. */
+  async function soon(): Promise<ProjectKnowledge> {
+    assert(project);
+    if (await wait.isDone()) await outages.attempt(project, () => project.settle());
+    return project;
+  }
+
   return {
     listKnowledge: async ({ limit = LIST_LIMIT_DEFAULT, asOf, ...page }) => {
-      const now = await current();
+      const now = await soon();
       if (asOf === undefined) return await now.list({ limit, ...page });
       const { knowledgeAsOf } = await import("./memory-as-of.ts");
       const then = await knowledgeAsOf(timeSpan({ until: asOf }).until, now);
       return await then.list({ limit, ...page });
     },
-    readKnowledge: async ({ knowledgeId }) => await (await current()).read(knowledgeId),
+    readKnowledge: async ({ knowledgeId }) => await (await soon()).read(knowledgeId),
     addKnowledge: async (request) => await (await current()).add(request),
     editKnowledge: async (request) => await (await current()).edit(request),
     distillKnowledge: async () => await (await current()).distill(),
     addendum: () =>
       outages.attempt(telling, async () => {
         // A new session does not wait long for what others said a moment ago.
-        if (project && (await wait.isDone())) {
-          await outages.attempt(project, () => project.settle());
-        }
-        return await project?.addendum();
+        return project && (await (await soon()).addendum());
       }),
     rulesUsed: (ids) => outages.attempt(noting, async () => await project?.markRulesUsed(ids)),
   };

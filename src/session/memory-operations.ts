@@ -111,6 +111,13 @@ export function memoryOperations(
     return memory;
   }
 
+  /** Soon, with what is there. */
+  async function soon(): Promise<MemoryStore> {
+    const memory = opened();
+    await wait.isDone();
+    return memory;
+  }
+
   const sessions = options.stores?.sessions;
 
   async function search({
@@ -157,7 +164,7 @@ export function memoryOperations(
       );
     },
     async listMemory({ id, asOf: then, ...request }) {
-      const memory = await asOf(then, await upToDate());
+      const memory = await asOf(then, await soon());
       const page = await ofSource(request, sessions, options);
       const entries =
         id === undefined
@@ -187,12 +194,12 @@ export function memoryOperations(
       return { id: entry.id, added: (await store.add([entry])) > 0 };
     },
     async editMemory(request) {
-      const memory = await upToDate();
+      const memory = await soon();
       const { editNote } = await import("./edit-note.ts");
       return await editNote(request, memory);
     },
     async keepBoth(request) {
-      const memory = await upToDate();
+      const memory = await soon();
       const { keepBoth } = await import("./keep-both.ts");
       return await keepBoth(request, memory, await project());
     },
