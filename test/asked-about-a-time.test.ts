@@ -54,6 +54,23 @@ describe.each(Object.entries(OPEN))("on %s", (_, open) => {
       (await store.search({ query, limit: 10, at: AT, ...more })).map(({ id }) => id);
   }
 
+  test("words that no list has, beside a day that is near, list that day: after what has the words, and not in English", async () => {
+    const ask = await asking();
+    expect(await ask("co mówiłem wczoraj")).toEqual(["tuesdayLate", "wednesday"]);
+    expect(await ask("昨天说了什么")).toEqual(["tuesdayLate", "wednesday"]);
+    expect(await ask("что сломалось вчера")).toEqual(["tuesdayLate", "wednesday"]);
+    expect(await ask("kto naprawił budget wczoraj")).toEqual([
+      "weekBefore",
+      "tuesdayLate",
+      "wednesday",
+    ]);
+    expect(await ask("who mended the bicycle yesterday")).toEqual([]);
+    expect(await ask("kto naprawił mój stary zielony rower wczoraj rano w garażu")).toEqual([]);
+    expect(await ask("kto naprawił rower w zeszłym roku")).toEqual([]);
+    expect(await ask("co mówiłem wczoraj", { minScore: 0.3 })).toEqual([]);
+    expect(await ask("co mówiłem wczoraj", { bestMatch: 0.1 })).toEqual([]);
+  });
+
   test("a question that has only a time lists that time, what people said first", async () => {
     const ask = await asking();
     expect(await ask("what did I say yesterday")).toEqual(["tuesdayLate", "wednesday"]);

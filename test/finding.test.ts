@@ -27,7 +27,7 @@ const FLOORS: Readonly<Record<SetName, Readonly<Partial<Record<Kind, number>>>>>
     typo: 82,
     paraphrase: 95,
     identifier: 90,
-    time: 70,
+    time: 80,
     changed: 90,
     order: 95,
     short: 90,

@@ -85,6 +85,8 @@ test("the command takes words for the time, and texts that came with a time of t
   const wrong = await project.rkat(["memory", "list", "--as-of", "nonsense"]);
   expect([wrong.code, wrong.stdout]).toEqual([2, ""]);
   expect(wrong.stderr).toContain("ISO 8601");
+  expect(wrong.stderr).toContain("--as-of nonsense is no time");
+  expect(wrong.stderr).toContain("two weeks ago");
 });
 
 test("a text that an entry of knowledge had before it was edited is forgotten with the entry, and with what says the same", async () => {

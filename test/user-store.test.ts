@@ -116,6 +116,29 @@ test("each question about one session is answered for one of the library too", a
   expect(asked).toContain("sessionCost");
 });
 
+test("that two entries both hold is decided where both are; one of each replaces nothing", async () => {
+  const folder = await temporaryFolder();
+  const own = await openAt(join(folder, "own.db"));
+  const library = await openAt(join(folder, "library.db"));
+  const here = await own.addMemory({ content: "The staging port is 8022." });
+  const [first, second] = [
+    await library.addMemory({ content: "The harbour limit is 10." }),
+    await library.addMemory({ content: "The yard limit is 20." }),
+  ];
+  const both = withLibrary(own, library);
+  expect(await both.keepBoth({ ids: [first.id, second.id] })).toMatchObject({ store: "user" });
+  for (const ids of [[here.id, first.id] as const, [first.id, here.id] as const]) {
+    await expect(both.keepBoth({ ids: [...ids] })).rejects.toMatchObject({
+      code: "NOT_POSSIBLE",
+      message: expect.stringContaining(`"${first.id}" is in the user-wide store`),
+      hint: expect.stringContaining("rkat memory add"),
+    });
+  }
+  await expect(both.keepBoth({ ids: [here.id, "none"] })).rejects.toMatchObject({
+    code: "KNOWLEDGE_NOT_FOUND",
+  });
+});
+
 test("the entries of a project and a library are listed page by page, each once", async () => {
   const folder = await temporaryFolder();
   const own = await openAt(join(folder, "own.db"));

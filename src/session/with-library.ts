@@ -125,6 +125,7 @@ export function withLibrary(
         return await own.keepBoth(request);
       } catch (error) {
         if (!isUnknown(error)) throw error;
+        await requireOneStore(request.ids, memory);
         return { ...(await library.keepBoth(request)), store: "user" };
       }
     },
@@ -217,6 +218,18 @@ function memoryReads(own: MemoryReads, library: MemoryReads, options: LibraryOpt
       return second ? bothStats(first, second) : first;
     },
   };
+}
+
+/** @throws SessionError `NOT_POSSIBLE` when one entry is the project's, and the other the library's */
+async function requireOneStore(ids: readonly string[], memory: MemoryReads): Promise<void> {
+  const found = await memory.listMemory({ id: [...ids], limit: ids.length });
+  const librarys = found.find(({ store }) => store === "user");
+  const own = found.find(({ store }) => store !== "user");
+  if (!librarys || !own) return;
+  throw new SessionError("NOT_POSSIBLE", {
+    message: `"${librarys.id}" is in the user-wide store, and "${own.id}" in the project's. Neither replaces the other: what is in one store replaces nothing in another, so both hold.`,
+    hint: "To decide between them, say one of them again in the other's store with `rkat memory add`, and name the two that are there.",
+  });
 }
 
 /** The entries of the first, and after its last one those of the library. */

@@ -124,7 +124,11 @@ function requireClock(at: string | undefined): void {
   });
 }
 
-/** A time as a filter takes it: "last Tuesday" is its first or last millisecond. Other texts stay as they are. */
+/**
+ * A time as a filter takes it: "last Tuesday" is its first or last millisecond. What begins as ISO 8601 does stays as it is.
+ *
+ * @throws SessionError `INVALID_PARAMS`
+ */
 export function timeOf(
   flags: Pick<FilterFlags, "since" | "until" | "asOf" | "at">,
   name: "since" | "until" | "asOf",
@@ -134,7 +138,11 @@ export function timeOf(
   const clock = readClock(flags.at ?? nowHere());
   const [span] = (clock && timeInWords(text, clock)?.spans) ?? [];
   const ms = name === "since" ? span?.from : span && span.to - 1;
-  return ms === undefined || !Number.isFinite(ms) ? text : new Date(ms).toISOString();
+  if (ms !== undefined && Number.isFinite(ms)) return new Date(ms).toISOString();
+  throw new SessionError("INVALID_PARAMS", {
+    message: `--${name === "asOf" ? "as-of" : name} ${text} is no time.`,
+    hint: 'Write ISO 8601 (2026-11-26, 2026-11-26T10:00:00Z), or words: "yesterday", "last Tuesday", "two weeks ago", "in spring", "Q3".',
+  });
 }
 
 /**

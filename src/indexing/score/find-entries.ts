@@ -140,15 +140,31 @@ function findWith(
   const question = readQuestion(text, query.at);
   const withWords = entriesWithWords(arrays, index, question, query, weights);
   const { listsTime } = question;
-  if (listsTime === undefined) return withWords;
+  if (listsTime === undefined && !mayMeanTime(question, query)) return withWords;
   const ofTime = entriesOfTime(index, question, query, weights);
   const isOfTime = new Set(ofTime.map(({ slot }) => slot));
+  if (listsTime === undefined) {
+    if (withWords.found.some(({ slot }) => isOfTime.has(slot))) return withWords;
+    const guessed = ofTime.map((entry) => ({ ...entry, match: GUESSED_MATCH }));
+    return { ...withWords, found: inOrderOfMatch([...withWords.found, ...guessed]) };
+  }
   const comesLast = (slot: number) =>
     listsTime !== "last" && ofTime.length > 0 && !isOfTime.has(slot);
   const said = withWords.found.map((entry) =>
     comesLast(entry.slot) ? { ...entry, match: Math.min(entry.match, AFTER_LISTED) } : entry,
   );
   return { ...withWords, found: inOrderOfMatch([...said, ...ofTime]) };
+}
+
+/**
+ * Whether the words of a question may be those of any question, though no list has them: "co mówiłem wczoraj". Those of
+ * English are known. What has to be sure enough is no guess.
+ */
+function mayMeanTime(question: Question, { bestMatch, minMatch }: QuestionOptions): boolean {
+  const { isEnglish, isRelative, spans, words } = question;
+  const isShort = spans.length > 0 && spans.every(({ from, to }) => to - from <= GUESSED_SPAN_MAX);
+  const isGuess = bestMatch === undefined && minMatch === undefined;
+  return isGuess && isRelative && isShort && !isEnglish && words.length <= GUESSED_WORDS_MAX;
 }
 
 /** Each entry once, with its best match, the best first. None scores more than the one before it. */
@@ -229,6 +245,12 @@ const RARE_SHARE = { english: 0.25, other: 0.22 } as const;
 
 /** Match of an entry from the time that a question asks for, with no word in common. */
 const LISTED_MATCH = 0.5;
+/** The same, when its words ask for more than what was said, and nothing from that time has any of them. */
+const GUESSED_MATCH = 0.12;
+/** Days in milliseconds. Too much was said in a longer time. */
+const GUESSED_SPAN_MAX = 8 * 86_400_000;
+/** Other words of the question. In scripts without spaces, two characters are one. */
+const GUESSED_WORDS_MAX = 4;
 /** The factor of an entry of the less likely time: "last Tuesday" may be that of the week before. */
 const LESS_LIKELY = 0.9;
 /** Maximum match of an entry that only names the time. Entries from that time come first. */

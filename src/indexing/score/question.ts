@@ -42,6 +42,8 @@ export interface Question {
   readonly time: NamedTime | undefined;
   /** The same, where it is known when the question was asked; the likelier one first. */
   readonly spans: readonly Span[];
+  /** The time is said by its distance from now, as "yesterday" is. An entry from that time hardly says it. */
+  readonly isRelative: boolean;
   /**
    * It has a time and asks for nothing more than what was said then. Entries that have its words are results too: after
    * those of that time, and before them when the name of a time is the whole query:
@@ -111,6 +113,7 @@ function read(asked: string, at: string | undefined): Question {
     asksForAnswers: ANSWERS.test(query),
     time: clock ? said && isIn(said.spans) : namedTime(query, month),
     spans: said?.spans ?? [],
+    isRelative: said?.isRelative ?? false,
     listsTime: isOnlyTime
       ? all.every((word) => words.includes(word))
         ? "last"
