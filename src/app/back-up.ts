@@ -162,7 +162,15 @@ async function withSnapshot(
   const { connectionString, notify: _, partitions: __, ...place } = postgresAddress(address);
   // The tables are made, or brought to this version, before: a snapshot is only read.
   const ready = postgresStores({ connectionString, ...place });
-  await ready.users().finally(() => ready.close());
+  try {
+    const users = await ready.users();
+    // Entries that wait go into the index, which a snapshot only reads.
+    for (const { memory } of [ready, ...users.map((user) => ready.forUser(user))]) {
+      await memory.stats();
+    }
+  } finally {
+    await ready.close();
+  }
   const pool = await openSnapshotPool(connectionString);
   const stores = postgresStores({ pool, ...place });
   try {

@@ -75,6 +75,8 @@ export interface MemoryDatabase {
   /** The memory of another namespace in the same database. */
   inNamespace(namespace: string): MemoryDatabase;
   run: RunTask;
+  /** Stores a few entries for every search from then on, and returns how many were new; `undefined` when they are not few. */
+  addFew?(entries: readonly MemoryEntry[]): Promise<number | undefined>;
   search(query: MemoryQuery, embedded?: EmbeddedSearch): Promise<readonly MemoryHit[]>;
   /** Checks one state of the memory, whatever is written meanwhile. */
   verify(watch: Watch): Promise<MemoryCheck>;
@@ -137,9 +139,16 @@ export class IndexedMemoryStore implements IndexedMemory {
     // A search does not need it, and starts sooner without. A second `import` would take longer than the work.
     this.#redact ??= (await import("../secrets/redact-secrets.ts")).redactEntries;
     await this.#prepare();
+    const entries = this.#redact(added);
+    // What comes from the log comes in larger numbers, and is not waited for.
+    const few = log ? undefined : await this.#database.addFew?.(entries);
+    if (few !== undefined) {
+      if (few > 0) this.#vectors?.wake();
+      return few;
+    }
     const { added: count, mergeDue } = await this.#database.run(
       "addMemories",
-      this.#redact(added),
+      entries,
       log && this.#database.restoresFrom(log) ? "write unsynced" : "write",
     );
     if (mergeDue) this.#database.wakeMerging();

@@ -1,10 +1,20 @@
 import type { ApprovalAnswer, PendingApproval } from "../core/approval.ts";
 import { SessionError } from "../core/errors.ts";
 import { isSource } from "../core/event-shape.ts";
-import { fields, isFlag, isNumber, isText, listOf, maybe, type Shape } from "../core/fields.ts";
+import {
+  fields,
+  isFlag,
+  isNumber,
+  isText,
+  listOf,
+  maybe,
+  orNull,
+  type Shape,
+} from "../core/fields.ts";
 import type { ImportedFile } from "../core/import-store.ts";
 import { parsedJson, WRAPPED_NESTING_MAX, withinNesting } from "../core/json-values.ts";
 import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS, type KnowledgeEntry } from "../core/knowledge.ts";
+import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
 import type { LoggedSource } from "../core/session-source.ts";
 
 /*
@@ -103,6 +113,11 @@ export function storedSource(text: string): LoggedSource {
   return storedJson(text, isSource, "The source of a session");
 }
 
+/** An entry that waits to come into the index of memory. */
+export function storedMemory(text: string): Omit<MemoryEntry, "id"> {
+  return storedJson(text, isMemory, "An entry of memory");
+}
+
 export function storedFile(text: string): ImportedFile {
   return storedJson(text, isFile, "The state of an imported file");
 }
@@ -135,6 +150,20 @@ const isEntry = fields({
   reason: maybe(isText),
   goal: maybe(isText),
   sources: maybe(listOf(isText)),
+});
+
+const isMemory = fields({
+  content: isText,
+  sessionId: isText,
+  turn: orNull(isNumber),
+  kind: oneOf(MEMORY_KINDS),
+  role: maybe(isText),
+  speaker: maybe(isText),
+  time: maybe(isText),
+  source: maybe(fields({ from: isNumber, to: isNumber })),
+  pinned: maybe(isFlag),
+  earlier: maybe(listOf(fields({ id: isText, content: isText, until: isText }))),
+  keeps: maybe(listOf(fields({ id: isText, since: isText }))),
 });
 
 const isApproval = fields({

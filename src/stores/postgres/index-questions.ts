@@ -34,7 +34,7 @@ export interface StoredHead extends Head {
 }
 
 export const HEAD: PartSql = {
-  fields: `number, saves, removals, version, generation, changes, removed_at, columns_at, stored, slots,
+  fields: `number, saves, removed, version, generation, changes, removed_at, columns_at, stored, slots,
     passages, rebuilt, rebuilt_version`,
   from: "from head",
 };

@@ -5,6 +5,23 @@ export const MARKS_OF_ENTRIES: readonly string[] = [
 ];
 
 /**
+ * The addition of version 7: entries that are not in the index yet (`waiting-entries.ts`). A program that does not look
+ * there would not find them, so a column that it reads has another name.
+ */
+export const ENTRIES_THAT_WAIT: readonly string[] = [
+  `create table rkat.memory_waiting (
+    namespace text collate "C" not null,
+    id text collate "C" not null,
+    -- The order of adding.
+    number bigint generated always as identity,
+    -- The JSON of the entry without its id.
+    entry text not null,
+    primary key (namespace, id)
+  )`,
+  "alter table rkat.memory_namespace rename column removals to removed",
+];
+
+/**
  * Tables of the index (`indexing/index-store.ts` says what their rows mean).
  *
  * Blobs are compressed already. A block of words or columns stays in its row while it fits a page, which

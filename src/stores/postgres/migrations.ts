@@ -1,6 +1,6 @@
 import { SessionError } from "../../core/errors.ts";
 import { followServer } from "./event-positions.ts";
-import { indexSchema, MARKS_OF_ENTRIES } from "./index-schema.ts";
+import { ENTRIES_THAT_WAIT, indexSchema, MARKS_OF_ENTRIES } from "./index-schema.ts";
 import { COUNT_PARTITIONS, withPartitions } from "./partitions.ts";
 import {
   CHECKSUM_OF_EVENTS,
@@ -36,6 +36,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 4, usableFrom: 3, statements: FOUND_BY_KIND },
   { version: 5, usableFrom: 3, statements: MARKS_OF_ENTRIES },
   { version: 6, usableFrom: 3, statements: FOUND_BY_OWN_WORD },
+  { version: 7, usableFrom: 7, statements: ENTRIES_THAT_WAIT },
 ];
 
 /** The version of the tables that this rkat makes. */

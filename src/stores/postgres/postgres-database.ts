@@ -88,6 +88,8 @@ export class PostgresDatabase {
   readonly schema: string;
   /** The longest time for an answer. */
   readonly answerMs: number;
+  /** Whether nothing can be written. */
+  readonly onlyReads: boolean;
   /** Whether connections keep prepared statements. It is found out. */
   prepares = true;
   readonly #connectionString: string | undefined;
@@ -122,6 +124,7 @@ export class PostgresDatabase {
     this.#password = connectionString === undefined ? "" : passwordOf(connectionString);
     this.#retryMs = options.retryMs ?? RETRY_MS;
     this.answerMs = options.answerMs ?? ANSWER_MS;
+    this.onlyReads = pool?.onlyReads ?? false;
     this.#pool = pool && Promise.resolve(pool);
   }
 

@@ -1,3 +1,4 @@
+import type { MemoryEntry } from "../../core/memory-store.ts";
 import type { AsyncIndexStore, TransactionMode } from "../../indexing/port/asking.ts";
 import type {
   Changes,
@@ -21,6 +22,7 @@ import { SaveStatement } from "./save-index-changes.ts";
 import type { Statements } from "./statements.ts";
 import type { LackingPage, WantedCodes } from "./vector-questions.ts";
 import * as vectors from "./vector-questions.ts";
+import { ENTRIES_WAIT, takeWaiting } from "./waiting-entries.ts";
 
 /** The number of attempts before work gets a real transaction. A read may be long. */
 const TRIES = { read: 1, search: 3, write: 3, "write unsynced": 3 } as const;
@@ -40,31 +42,78 @@ export class PostgresIndexStore implements AsyncIndexStore {
   readonly #within: Within | undefined;
   readonly #partition: MemoryPartition;
   readonly #questions: QuestionsTogether<Head | undefined>;
-  /** The last write. The next one waits for it: one of two that run at once would have to begin again. */
-  #writing: Promise<unknown> = Promise.resolve();
+  readonly #writes: Writes;
+  /** Whether entries that wait matter: then each answer is refused while there are some. */
+  readonly #looksForWaiting: boolean;
 
   constructor(
     db: PostgresDatabase,
     namespace: string,
-    partition = new MemoryPartition(db, namespace),
-    within?: Within,
+    {
+      partition = new MemoryPartition(db, namespace),
+      within,
+      writes = { last: Promise.resolve() },
+      looksForWaiting = false,
+    }: StoreParts = {},
   ) {
     this.#db = db;
     this.#namespace = namespace;
     this.#partition = partition;
     this.#within = within;
+    this.#writes = writes;
+    this.#looksForWaiting = looksForWaiting;
     this.#questions = new QuestionsTogether(namespace, (batch) => this.#begin(batch));
+  }
+
+  /** The same index, whose every answer is an `EntriesWait` while entries wait. */
+  lookingForWaiting(): PostgresIndexStore {
+    return this.#with({ looksForWaiting: true });
+  }
+
+  #with(parts: StoreParts): PostgresIndexStore {
+    return new PostgresIndexStore(this.#db, this.#namespace, {
+      partition: this.#partition,
+      writes: this.#writes,
+      looksForWaiting: this.#looksForWaiting,
+      ...parts,
+    });
+  }
+
+  /** Takes entries that wait, and does `work` with them in the same transaction. Returns whether there may be more. */
+  async fold(
+    work: (entries: readonly MemoryEntry[], within: AsyncIndexStore) => Promise<unknown>,
+  ): Promise<boolean> {
+    await this.#partition.find();
+    return await this.#inTurn(async () => {
+      for (;;) {
+        try {
+          return await this.#db.write(async (statements) => {
+            const { entries, more } = await takeWaiting(statements, this.#namespace);
+            const within = new Within("write", statements);
+            if (entries.length > 0) await work(entries, this.#with({ within }));
+            return more;
+          });
+        } catch (error) {
+          // Another process has made the namespace.
+          if (!(error instanceof Conflict)) throw error;
+        }
+      }
+    });
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#writes.last.then(work, work);
+    this.#writes.last = result.catch(() => {});
+    return result;
   }
 
   async transact<Result>(
     mode: TransactionMode,
     work: (within: AsyncIndexStore) => Promise<Result>,
   ): Promise<Result> {
+    if (this.#within) return work(this);
     const run = () => this.#repeat(mode, work);
-    if (mode === "read" || mode === "search") return run();
-    const result = this.#writing.then(run, run);
-    this.#writing = result.catch(() => {});
-    return result;
+    return mode === "read" || mode === "search" ? run() : this.#inTurn(run);
   }
 
   async #repeat<Result>(
@@ -87,14 +136,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
   ): Promise<Result> {
     await this.#partition.find();
     const run = (statements: Statements) =>
-      work(
-        new PostgresIndexStore(
-          this.#db,
-          this.#namespace,
-          this.#partition,
-          new Within(mode, statements),
-        ),
-      );
+      work(this.#with({ within: new Within(mode, statements) }));
     if (!isReal) return run(this.#db);
     if (mode === "read" || mode === "search") return this.#db.read(run);
     return this.#db.write(async (statements) => {
@@ -118,8 +160,12 @@ export class PostgresIndexStore implements AsyncIndexStore {
   /** Puts the head first into a batch. The result sends the batch. */
   #begin(batch: QuestionBatch): () => Promise<Head | undefined> {
     const heads = batch.rows(questions.HEAD, questions.headOf);
+    const waiting = this.#looksForWaiting
+      ? batch.rows({ fields: "1", from: ENTRIES_WAIT }, questions.firstNumber)
+      : [];
     return async () => {
       batch.take(await this.#send(batch.statement));
+      if (waiting.length > 0) throw new EntriesWait();
       this.#within?.check(heads[0]);
       return heads[0] && questions.portHead(heads[0]);
     };
@@ -381,6 +427,18 @@ export class PostgresIndexStore implements AsyncIndexStore {
   }
 }
 
+interface StoreParts {
+  readonly partition?: MemoryPartition;
+  readonly within?: Within;
+  readonly writes?: Writes;
+  readonly looksForWaiting?: boolean;
+}
+
+/** The last write. The next one waits for it: one of two that run at once would have to begin again. */
+interface Writes {
+  last: Promise<unknown>;
+}
+
 /** A transaction: where its statements run, and the state that it has seen. */
 class Within {
   readonly mode: TransactionMode;
@@ -407,6 +465,9 @@ class Within {
 function stateOf(mode: TransactionMode, head: questions.StoredHead | null): number {
   return (mode === "search" ? head?.removals : head?.saves) ?? -1;
 }
+
+/** Entries wait that have to be folded first. */
+export class EntriesWait extends Error {}
 
 /** Another process saved in between. */
 class Conflict extends Error {}

@@ -1,6 +1,13 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { newId } from "../../core/ids.ts";
-import type { MemoryCheck, MemoryHit, MemoryQuery, Watch } from "../../core/memory-store.ts";
+import type {
+  MemoryCheck,
+  MemoryEntry,
+  MemoryHit,
+  MemoryQuery,
+  Watch,
+} from "../../core/memory-store.ts";
+import { type Added, addEntries } from "../../indexing/add.ts";
 import { OpenIndex, OpenIndexes } from "../../indexing/open-index.ts";
 import {
   type Asking,
@@ -21,10 +28,12 @@ import {
 } from "../indexed-memory.ts";
 import { MemoryPartition } from "./partitions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
-import { PostgresIndexStore } from "./postgres-index-store.ts";
+import { EntriesWait, PostgresIndexStore } from "./postgres-index-store.ts";
 import type { Statements } from "./statements.ts";
+import { FEW_ENTRIES, GroupedAdds } from "./waiting-entries.ts";
 
 const DELETED_FROM = [
+  "rkat.memory_waiting",
   "rkat.memory_entry",
   "rkat.memory_segment",
   "rkat.memory_word_block",
@@ -50,7 +59,13 @@ export class PostgresMemoryStore extends IndexedMemoryStore {
 interface Shared {
   readonly merger: BackgroundMerger;
   readonly indexes: OpenIndexes;
+  readonly adds: GroupedAdds;
 }
+
+/** Entries that a process adds before it folds them, if nobody has asked for anything meanwhile. */
+const FOLDED_AFTER = 128;
+/** So many may wait of a process that adds faster than it folds: who asks next, folds them first. */
+const WAITING_MAX = 512;
 
 /** The memory of a namespace in PostgreSQL. */
 class PostgresMemory implements MemoryDatabase {
@@ -59,8 +74,15 @@ class PostgresMemory implements MemoryDatabase {
   readonly #cacheBytes: number | undefined;
   readonly #partition: MemoryPartition;
   readonly #store: PostgresIndexStore;
+  /** The same, for all that has to see every entry that was added. */
+  readonly #whole: PostgresIndexStore;
   readonly #merging: Merging;
   readonly #shared: Shared;
+  /** The fold that runs, and the one that begins after it. */
+  #folding: Promise<void> | undefined;
+  #nextFold: Promise<void> | undefined;
+  /** Entries that this process added since it last folded. */
+  #unfolded = 0;
   /** The last search. The next one waits for it: they share what is known of the index. */
   #searching: Promise<unknown> = Promise.resolve();
 
@@ -68,13 +90,18 @@ class PostgresMemory implements MemoryDatabase {
     db: PostgresDatabase,
     namespace = "default",
     cacheBytes?: number,
-    shared: Shared = { merger: new BackgroundMerger(), indexes: new OpenIndexes() },
+    shared: Shared = {
+      merger: new BackgroundMerger(),
+      indexes: new OpenIndexes(),
+      adds: new GroupedAdds(db),
+    },
   ) {
     this.#db = db;
     this.#namespace = namespace;
     this.#cacheBytes = cacheBytes;
     this.#partition = new MemoryPartition(db, namespace);
-    this.#store = new PostgresIndexStore(db, namespace, this.#partition);
+    this.#store = new PostgresIndexStore(db, namespace, { partition: this.#partition });
+    this.#whole = this.#store.lookingForWaiting();
     this.#merging = { store: this.#store, lease: new PostgresLease(db, namespace, "merge") };
     this.#shared = shared;
   }
@@ -87,18 +114,75 @@ class PostgresMemory implements MemoryDatabase {
     return new PostgresMemory(this.#db, namespace, this.#cacheBytes, this.#shared);
   }
 
-  readonly run: RunTask = (name, ...values) => this.#run(askTask(name, values));
+  readonly run: RunTask = (name, ...values) => this.#run(() => askTask(name, values));
 
-  #run<Result>(asking: Asking<Result>, onProgress?: (progress: Progress) => void): Promise<Result> {
-    return runAsync(asking, this.#store, onProgress).catch((error) => {
+  async addFew(entries: readonly MemoryEntry[]): Promise<number | undefined> {
+    if (entries.length > FEW_ENTRIES) return undefined;
+    const said = entries.filter(({ content }) => content.trim() !== "");
+    if (said.length === 0) return 0;
+    if (this.#unfolded >= WAITING_MAX) await this.#folding?.catch(() => {});
+    const added = await this.#shared.adds.add(this.#namespace, said).catch((error) => {
       throw this.#db.failure(error);
     });
+    this.#unfolded += added;
+    // What fails here, fails again when somebody asks, who then hears of it.
+    if (this.#unfolded >= FOLDED_AFTER && !this.#folding) this.#fold().catch(() => {});
+    return added;
+  }
+
+  /** Puts all entries that wait now into the index. Those who ask while it runs share the next one. */
+  #fold(): Promise<void> {
+    if (!this.#folding) {
+      this.#folding = this.#foldAll().finally(() => {
+        this.#folding = undefined;
+      });
+      return this.#folding;
+    }
+    // The one that runs may have begun before the last entry was added.
+    this.#nextFold ??= this.#folding
+      .catch(() => {})
+      .then(() => {
+        this.#nextFold = undefined;
+        return this.#fold();
+      });
+    return this.#nextFold;
+  }
+
+  async #foldAll(): Promise<void> {
+    this.#unfolded = 0;
+    let mergeDue = false;
+    const add = async (entries: readonly MemoryEntry[], within: AsyncIndexStore) => {
+      const added: Added = await runAsync(addEntries(entries), within);
+      mergeDue ||= added.mergeDue;
+    };
+    while (await this.#store.fold(add));
+    if (mergeDue) this.wakeMerging();
+  }
+
+  /** `asking` is made again if it has to be asked again. */
+  async #run<Result>(
+    asking: () => Asking<Result>,
+    onProgress?: (progress: Progress) => void,
+  ): Promise<Result> {
+    try {
+      if (this.#db.onlyReads) return await runAsync(asking(), this.#store, onProgress);
+      try {
+        return await runAsync(asking(), this.#whole, onProgress);
+      } catch (error) {
+        if (!(error instanceof EntriesWait)) throw error;
+      }
+      await this.#fold();
+      // What was added since then came later than the question.
+      return await runAsync(asking(), this.#store, onProgress);
+    } catch (error) {
+      throw this.#db.failure(error);
+    }
   }
 
   search(query: MemoryQuery, embedded?: EmbeddedSearch): Promise<readonly MemoryHit[]> {
     const search = () => {
       const index = this.#shared.indexes.of(this.#namespace, this.#cacheBytes);
-      return this.#run(searchEntries(index, query, embedded));
+      return this.#run(() => searchEntries(index, query, embedded));
     };
     const hits = this.#searching.then(search, search);
     this.#searching = hits;
@@ -107,7 +191,7 @@ class PostgresMemory implements MemoryDatabase {
 
   async verify({ signal, onProgress }: Watch): Promise<MemoryCheck> {
     const check = await this.#run(
-      verifyIndex(() => new OpenIndex()),
+      () => verifyIndex(() => new OpenIndex()),
       (progress) => {
         signal?.throwIfAborted();
         onProgress?.(progress);
@@ -136,8 +220,9 @@ class PostgresMemory implements MemoryDatabase {
     this.#shared.merger.wake(this.#merging);
   }
 
-  finishMerging(): Promise<void> {
-    return this.#shared.merger.finish(this.#merging);
+  async finishMerging(): Promise<void> {
+    await this.#fold();
+    await this.#shared.merger.finish(this.#merging);
   }
 
   lease(work: string) {
@@ -146,6 +231,7 @@ class PostgresMemory implements MemoryDatabase {
   }
 
   async close(): Promise<void> {
+    await this.#folding?.catch(() => {});
     await this.#shared.merger.close();
     await this.#db.close();
   }

@@ -31,6 +31,8 @@ export interface PostgresClient {
 
 /** The part of a pool that rkat needs. */
 export interface PostgresPool {
+  /** Nothing can be written. */
+  readonly onlyReads?: boolean;
   query(statement: PostgresStatement): Promise<PostgresResult>;
   connect(): Promise<PostgresClient>;
   end(): Promise<void>;

@@ -17,6 +17,7 @@ const TABLES = [
   "knowledge_gone",
   "projection_checkpoint",
   "knowledge_state",
+  "memory_waiting",
 ] as const;
 
 /** What an unused namespace may have all the same: it was looked at. */

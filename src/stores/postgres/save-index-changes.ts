@@ -85,13 +85,13 @@ export class SaveStatement {
     }));
     if (saves === undefined) {
       return `insert into rkat.memory_namespace
-          (name, saved_by, saves, removals, ${columns.map(({ column }) => column)})
+          (name, saved_by, saves, removed, ${columns.map(({ column }) => column)})
         values (${name}, ${id}, 1, 0, ${columns.map(({ value }) => value)})
         on conflict (name) do nothing returning number`;
     }
     const removes = SEARCHED.some((table) => (remove[table]?.length ?? 0) > 0);
     return `update rkat.memory_namespace
-      set saved_by = ${id}, saves = saves + 1, removals = removals + ${removes ? 1 : 0},
+      set saved_by = ${id}, saves = saves + 1, removed = removed + ${removes ? 1 : 0},
         ${columns.map(({ column, value }) => `${column} = ${value}`)}
       where name = ${name} and saves = ${this.#bind(saves, "bigint")} returning number`;
   }

@@ -43,6 +43,7 @@ export async function openSnapshotPool(connectionString: string): Promise<Postgr
     throw error;
   }
   return {
+    onlyReads: true,
     query,
     connect: async () => ({ query, release() {} }),
     async end() {

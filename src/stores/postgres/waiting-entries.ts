@@ -1,0 +1,198 @@
+import type { MemoryEntry } from "../../core/memory-store.ts";
+import { storedMemory } from "../stored-json.ts";
+import type { PostgresDatabase } from "./postgres-database.ts";
+import { whetherAgain } from "./postgres-failure.ts";
+import type { Statements } from "./statements.ts";
+
+/*
+ * Single entries wait in a table before the index, so that writers do not wait for each other:
+ *
+ *     add ─► memory_waiting ─► fold ─► memory_entry, and the blocks of the index
+ *
+ * An add is one insert. Whoever asks the index anything finds out in the same statement that entries wait, folds all of
+ * them into it with one save, and asks again. So a search finds what any process had added before it began.
+ */
+
+/** Adds of more entries go into the index at once. */
+export const FEW_ENTRIES = 16;
+/** Entries that one fold takes. */
+const FOLD_MAX = 128;
+
+/** The condition that entries of the namespace `$1` wait. */
+export const ENTRIES_WAIT =
+  "from (select from rkat.memory_waiting where namespace = $1::text limit 1) as waiting";
+
+/** `$4` says that it was sent before: what is there as it was sent, was new then. */
+const ADD = `
+  with asked as (
+    select * from unnest($1::text[], $2::text[], $3::text[]) with ordinality
+      as asked (namespace, id, entry, at)
+  ), added as (
+    insert into rkat.memory_waiting (namespace, id, entry)
+    select namespace, id, entry from asked
+    where not exists (
+      select from rkat.memory_entry e
+      where e.namespace = (select number from rkat.memory_namespace n where n.name = asked.namespace)
+        and e.id = asked.id offset 0)
+    order by at
+    on conflict do nothing returning namespace, id
+  )
+  select namespace, id from added
+  union all
+  select w.namespace, w.id from rkat.memory_waiting w join asked using (namespace, id)
+  where $4::boolean and w.entry = asked.entry`;
+
+/**
+ * Takes the oldest, once no other writer has the namespace. Of two that fold at the same time, the second one may find
+ * entries that the first has taken meanwhile: it takes none of those, and looks again.
+ */
+const TAKE = `
+  with locked as materialized (
+    select 1 from rkat.memory_namespace where name = $1::text for update
+  ), oldest as materialized (
+    select ctid as place from rkat.memory_waiting where namespace = $1::text
+    order by number limit ${FOLD_MAX}
+  ), taken as (
+    delete from rkat.memory_waiting
+    where ctid = any (array (select place from oldest)) and (select count(*) from locked) >= 0
+    returning number, id, entry
+  )
+  select found, number, id, entry
+  from (select count(*) as found from oldest) as found left join taken on true`;
+
+interface Taken {
+  readonly found: number;
+  readonly number: number | null;
+  readonly id: string;
+  readonly entry: string;
+}
+
+/** Takes entries that wait, in the order in which they came, and says whether there may be more. */
+export async function takeWaiting(
+  statements: Statements,
+  namespace: string,
+): Promise<{ readonly entries: readonly MemoryEntry[]; readonly more: boolean }> {
+  const rows = await statements.prepared<Taken>(TAKE, namespace);
+  const entries = rows
+    .filter(({ number }) => number !== null)
+    .toSorted((one, other) => (one.number ?? 0) - (other.number ?? 0))
+    .map(({ id, entry }): MemoryEntry => ({ ...storedMemory(entry), id }));
+  return { entries, more: (rows[0]?.found ?? 0) === FOLD_MAX };
+}
+
+/** Statements under way at once: the server does one while this process makes the next. */
+const STATEMENTS_MAX = 2;
+/** Entries and characters of a statement that has more than one add. */
+const GROUP = { entriesMax: 200, charactersMax: 500_000 } as const;
+
+interface Add {
+  readonly namespace: string;
+  /** The JSON of each entry without its id, by its id. */
+  readonly entries: ReadonlyMap<string, string>;
+  readonly characters: number;
+  resolve(added: number): void;
+  reject(error: unknown): void;
+}
+
+/** Sends the adds that wait at the same time as one statement, for all namespaces of a process. */
+export class GroupedAdds {
+  readonly #database: PostgresDatabase;
+  #waiting: Add[] = [];
+  #underWay = 0;
+  #isDue = false;
+
+  constructor(database: PostgresDatabase) {
+    this.#database = database;
+  }
+
+  /** Returns how many were new. They wait until somebody folds them. */
+  async add(namespace: string, added: readonly MemoryEntry[]): Promise<number> {
+    const entries = new Map<string, string>();
+    for (const { id, ...rest } of added) {
+      // Half a character is stored as a sign for it.
+      const stored = id.toWellFormed();
+      if (!entries.has(stored)) entries.set(stored, JSON.stringify(rest));
+    }
+    const characters = [...entries.values()].reduce((sum, { length }) => sum + length, 0);
+    return await new Promise((resolve, reject) => {
+      this.#waiting.push({ namespace, entries, characters, resolve, reject });
+      this.#sendSoon();
+    });
+  }
+
+  /** Writers that were answered together add their next entries in the same moment. */
+  #sendSoon(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setImmediate(() => {
+      this.#isDue = false;
+      while (this.#underWay < STATEMENTS_MAX && this.#waiting.length > 0) {
+        void this.#send(this.#nextGroup());
+      }
+    });
+  }
+
+  #nextGroup(): readonly Add[] {
+    let [entries, characters] = [0, 0];
+    const end = this.#waiting.findIndex((add, at) => {
+      entries += add.entries.size;
+      characters += add.characters;
+      return at > 0 && (entries > GROUP.entriesMax || characters > GROUP.charactersMax);
+    });
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
+  }
+
+  async #send(group: readonly Add[]): Promise<void> {
+    this.#underWay += 1;
+    await this.#run(group);
+    this.#underWay -= 1;
+    this.#sendSoon();
+  }
+
+  async #run(group: readonly Add[], wasSent = false): Promise<void> {
+    let isAgain = wasSent;
+    try {
+      const counts = await this.#database.repeat(async (statements, isRepeated) => {
+        isAgain ||= isRepeated;
+        try {
+          return await addAll(statements, group, isAgain);
+        } catch (error) {
+          if (group.length === 1 || whetherAgain(error)) throw error;
+          return undefined;
+        }
+      });
+      // The error may be that of one add. The others shall not have it.
+      if (counts) for (const [at, { resolve }] of group.entries()) resolve(counts[at] ?? 0);
+      else for (const one of group) await this.#run([one], isAgain);
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+  }
+}
+
+/** How many entries of each add were new. Of two adds with the same entry, the first one stores it. */
+async function addAll(
+  statements: Statements,
+  group: readonly Add[],
+  isAgain: boolean,
+): Promise<readonly number[]> {
+  const sent = group.flatMap(({ namespace, entries }) =>
+    [...entries].map(([id, entry]) => ({ namespace, id, entry })),
+  );
+  const rows = await statements.prepared<{ namespace: string; id: string }>(
+    ADD,
+    sent.map(({ namespace }) => namespace),
+    sent.map(({ id }) => id),
+    sent.map(({ entry }) => entry),
+    isAgain,
+  );
+  const added = new Set(rows.map(({ namespace, id }) => keyOf(namespace, id)));
+  return group.map(
+    ({ namespace, entries }) =>
+      [...entries.keys()].filter((id) => added.delete(keyOf(namespace, id))).length,
+  );
+}
+
+function keyOf(namespace: string, id: string): string {
+  return JSON.stringify([namespace, id]);
+}
