@@ -22,7 +22,13 @@ import { SaveStatement } from "./save-index-changes.ts";
 import type { Statements } from "./statements.ts";
 import type { LackingPage, WantedCodes } from "./vector-questions.ts";
 import * as vectors from "./vector-questions.ts";
-import { ENTRIES_WAIT, takeWaiting } from "./waiting-entries.ts";
+import {
+  dropWaiting,
+  ENTRIES_WAIT,
+  MANY_WAIT,
+  readWaiting,
+  type WaitingEntries,
+} from "./waiting-entries.ts";
 
 /** The number of attempts before work gets a real transaction. A read may be long. */
 const TRIES = { read: 1, search: 3, write: 3, "write unsynced": 3 } as const;
@@ -45,6 +51,8 @@ export class PostgresIndexStore implements AsyncIndexStore {
   readonly #writes: Writes;
   /** Whether entries that wait matter: then each answer is refused while there are some. */
   readonly #looksForWaiting: boolean;
+  /** What the next save folds. */
+  readonly #folds: WaitingEntries | undefined;
 
   constructor(
     db: PostgresDatabase,
@@ -54,6 +62,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
       within,
       writes = { last: Promise.resolve() },
       looksForWaiting = false,
+      folds,
     }: StoreParts = {},
   ) {
     this.#db = db;
@@ -62,6 +71,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
     this.#within = within;
     this.#writes = writes;
     this.#looksForWaiting = looksForWaiting;
+    this.#folds = folds;
     this.#questions = new QuestionsTogether(namespace, (batch) => this.#begin(batch));
   }
 
@@ -79,26 +89,25 @@ export class PostgresIndexStore implements AsyncIndexStore {
     });
   }
 
-  /** Takes entries that wait, and does `work` with them in the same transaction. Returns whether there may be more. */
-  async fold(
-    work: (entries: readonly MemoryEntry[], within: AsyncIndexStore) => Promise<unknown>,
+  /** Puts entries that wait into the index with `add`, which saves once. Returns whether there may be more. */
+  fold(add: (entries: readonly MemoryEntry[], within: AsyncIndexStore) => Promise<unknown>) {
+    return this.#inTurn(() => this.#repeat("write", (within) => within.#foldSome(add)));
+  }
+
+  /** Whether more entries wait than one fold takes. */
+  async manyWait(): Promise<boolean> {
+    return (await this.#db.row(MANY_WAIT, this.#namespace)) !== undefined;
+  }
+
+  async #foldSome(
+    add: (entries: readonly MemoryEntry[], within: AsyncIndexStore) => Promise<unknown>,
   ): Promise<boolean> {
-    await this.#partition.find();
-    return await this.#inTurn(async () => {
-      for (;;) {
-        try {
-          return await this.#db.write(async (statements) => {
-            const { entries, more } = await takeWaiting(statements, this.#namespace);
-            const within = new Within("write", statements);
-            if (entries.length > 0) await work(entries, this.#with({ within }));
-            return more;
-          });
-        } catch (error) {
-          // Another process has made the namespace.
-          if (!(error instanceof Conflict)) throw error;
-        }
-      }
-    });
+    const { statements } = this.#within ?? { statements: this.#db };
+    const folds = await readWaiting(statements, this.#namespace);
+    if (folds.entries.length === 0) return false;
+    await add(folds.entries, this.#with({ within: this.#within, folds }));
+    if (!this.#within?.hasSaved) await dropWaiting(statements, this.#namespace, folds);
+    return folds.more;
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -118,7 +127,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
 
   async #repeat<Result>(
     mode: TransactionMode,
-    work: (within: AsyncIndexStore) => Promise<Result>,
+    work: (within: PostgresIndexStore) => Promise<Result>,
   ): Promise<Result> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -131,7 +140,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
 
   async #try<Result>(
     mode: TransactionMode,
-    work: (within: AsyncIndexStore) => Promise<Result>,
+    work: (within: PostgresIndexStore) => Promise<Result>,
     isReal: boolean,
   ): Promise<Result> {
     await this.#partition.find();
@@ -415,6 +424,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
     const { sql, values, removes } = new SaveStatement(this.#namespace, {
       saves: within.seen?.saves,
       isSynced: within.mode !== "write unsynced",
+      folds: this.#folds,
       changes,
     });
     const named = this.#partition.of(sql);
@@ -429,9 +439,10 @@ export class PostgresIndexStore implements AsyncIndexStore {
 
 interface StoreParts {
   readonly partition?: MemoryPartition;
-  readonly within?: Within;
+  readonly within?: Within | undefined;
   readonly writes?: Writes;
   readonly looksForWaiting?: boolean;
+  readonly folds?: WaitingEntries;
 }
 
 /** The last write. The next one waits for it: one of two that run at once would have to begin again. */

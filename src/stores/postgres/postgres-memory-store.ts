@@ -66,6 +66,9 @@ interface Shared {
 const FOLDED_AFTER = 128;
 /** So many may wait of a process that adds faster than it folds: who asks next, folds them first. */
 const WAITING_MAX = 512;
+/** After a kill, another process folds when this is over. */
+const FOLD_MS = 5_000;
+const FOLD_WAIT_MS = 50;
 
 /** The memory of a namespace in PostgreSQL. */
 class PostgresMemory implements MemoryDatabase {
@@ -81,6 +84,8 @@ class PostgresMemory implements MemoryDatabase {
   /** The fold that runs, and the one that begins after it. */
   #folding: Promise<void> | undefined;
   #nextFold: Promise<void> | undefined;
+  /** The fold that nobody waits for. */
+  #aside: Promise<void> | undefined;
   /** Entries that this process added since it last folded. */
   #unfolded = 0;
   /** The last search. The next one waits for it: they share what is known of the index. */
@@ -120,14 +125,34 @@ class PostgresMemory implements MemoryDatabase {
     if (entries.length > FEW_ENTRIES) return undefined;
     const said = entries.filter(({ content }) => content.trim() !== "");
     if (said.length === 0) return 0;
-    if (this.#unfolded >= WAITING_MAX) await this.#folding?.catch(() => {});
+    if (this.#unfolded >= WAITING_MAX) await this.#aside;
     const added = await this.#shared.adds.add(this.#namespace, said).catch((error) => {
       throw this.#db.failure(error);
     });
     this.#unfolded += added;
-    // What fails here, fails again when somebody asks, who then hears of it.
-    if (this.#unfolded >= FOLDED_AFTER && !this.#folding) this.#fold().catch(() => {});
+    if (this.#unfolded >= FOLDED_AFTER) this.#aside ??= this.#foldAside();
     return added;
+  }
+
+  /** Folds what nobody has asked for, unless another process does. Resolves when few are left. */
+  async #foldAside(): Promise<void> {
+    const lease = new PostgresLease(this.#db, this.#namespace, "fold");
+    try {
+      while (!(await lease.take(FOLD_MS))) {
+        await sleep(FOLD_WAIT_MS);
+        if (this.closed || !(await this.#store.manyWait())) return;
+      }
+      try {
+        await this.#foldAll();
+      } finally {
+        await lease.release();
+      }
+    } catch {
+      // It fails again when somebody asks, who then hears of it.
+    } finally {
+      this.#unfolded = 0;
+      this.#aside = undefined;
+    }
   }
 
   /** Puts all entries that wait now into the index. Those who ask while it runs share the next one. */
@@ -231,6 +256,7 @@ class PostgresMemory implements MemoryDatabase {
   }
 
   async close(): Promise<void> {
+    await this.#aside;
     await this.#folding?.catch(() => {});
     await this.#shared.merger.close();
     await this.#db.close();

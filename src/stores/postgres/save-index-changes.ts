@@ -7,6 +7,7 @@ import {
   type TableName,
   type Tables,
 } from "../../indexing/port/index-store.ts";
+import { isWaiting, type WaitingEntries } from "./waiting-entries.ts";
 
 type Type =
   | "uuid"
@@ -16,6 +17,7 @@ type Type =
   | "double precision"
   | "text"
   | "json"
+  | "tid"
   | "bytea";
 
 /** A field of a row, whose column has the same name in snake_case. */
@@ -37,6 +39,8 @@ interface Save {
   readonly saves: number | undefined;
   /** Otherwise a power failure may undo it. */
   readonly isSynced: boolean;
+  /** Entries that it takes out of those that wait. If some of them are gone, nothing happens. */
+  readonly folds?: WaitingEntries | undefined;
   readonly changes: Changes;
 }
 
@@ -44,7 +48,7 @@ interface Save {
  * One statement that saves everything or nothing:
  *
  *     head      counts the save, if nothing was saved since `saves` was read: otherwise nothing happens
- *     gone_…    removes rows of a table
+ *     gone_…    removes rows of a table, and entries that wait no longer
  *     put_…     then puts rows there
  *
  * The rows of a table travel as one array for each column, with blobs in base64. The answer has one row if it
@@ -56,12 +60,23 @@ export class SaveStatement {
   /** Whether it removes rows. */
   readonly removes: boolean;
 
-  constructor(namespace: string, { saves, isSynced, changes }: Save) {
+  constructor(namespace: string, { saves, isSynced, folds, changes }: Save) {
     this.removes = Object.values(changes.remove).some((keys) => keys.length > 0);
     const name = this.#bind(namespace, "text");
     // When a connection was lost, the statement is sent again, and finds by it that it was done.
     const id = this.#bind(newId(), "uuid");
-    const parts = [`head as (${this.#head({ name, id, saves, changes })})`];
+    const waiting = folds && {
+      rows: `namespace = ${name} and ${isWaiting(this.#bind(folds.places, "tid[]"), this.#bind(folds.numbers, "bigint[]"))}`,
+      count: this.#bind(folds.numbers.length, "bigint"),
+    };
+    const isThere = waiting
+      ? `(select count(*) from rkat.memory_waiting where ${waiting.rows}) = ${waiting.count}`
+      : "true";
+    const parts = [`head as (${this.#head({ name, id, saves, changes, isThere })})`];
+    if (waiting) {
+      parts.push(`gone_waiting as (delete from rkat.memory_waiting
+        where ${waiting.rows} and exists (select from head) returning 1)`);
+    }
     for (const table of Object.keys(WRITTEN) as TableName[]) {
       const remove = changes.remove[table] ?? [];
       const put = groupsOf(table, changes.put[table] ?? []);
@@ -78,7 +93,7 @@ export class SaveStatement {
     return `$${this.values.push(value)}::${type}`;
   }
 
-  #head({ name, id, saves, changes: { head, remove } }: HeadParts): string {
+  #head({ name, id, saves, isThere, changes: { head, remove } }: HeadParts): string {
     const columns = Object.entries(HEAD).map(([field, type]) => ({
       column: columnOf(field),
       value: this.#bind(head[field as keyof Head], type),
@@ -86,14 +101,14 @@ export class SaveStatement {
     if (saves === undefined) {
       return `insert into rkat.memory_namespace
           (name, saved_by, saves, removed, ${columns.map(({ column }) => column)})
-        values (${name}, ${id}, 1, 0, ${columns.map(({ value }) => value)})
+        select ${name}, ${id}, 1, 0, ${columns.map(({ value }) => value)} where ${isThere}
         on conflict (name) do nothing returning number`;
     }
     const removes = SEARCHED.some((table) => (remove[table]?.length ?? 0) > 0);
     return `update rkat.memory_namespace
       set saved_by = ${id}, saves = saves + 1, removed = removed + ${removes ? 1 : 0},
         ${columns.map(({ column, value }) => `${column} = ${value}`)}
-      where name = ${name} and saves = ${this.#bind(saves, "bigint")} returning number`;
+      where name = ${name} and saves = ${this.#bind(saves, "bigint")} and ${isThere} returning number`;
   }
 
   #remove<Name extends TableName>(name: Name, keys: readonly KeyOf<Name>[]): string {
@@ -150,6 +165,8 @@ interface HeadParts {
   readonly id: string;
   readonly saves: number | undefined;
   readonly changes: Changes;
+  /** A condition: what it folds is still there. */
+  readonly isThere: string;
 }
 
 /** Rows that a search under way may read again. */

@@ -22,6 +22,9 @@ const FOLD_MAX = 128;
 export const ENTRIES_WAIT =
   "from (select from rkat.memory_waiting where namespace = $1::text limit 1) as waiting";
 
+export const MANY_WAIT = `
+  select from rkat.memory_waiting where namespace = $1::text offset ${FOLD_MAX} limit 1`;
+
 /** `$4` says that it was sent before: what is there as it was sent, was new then. */
 const ADD = `
   with asked as (
@@ -42,42 +45,54 @@ const ADD = `
   select w.namespace, w.id from rkat.memory_waiting w join asked using (namespace, id)
   where $4::boolean and w.entry = asked.entry`;
 
-/**
- * Takes the oldest, once no other writer has the namespace. Of two that fold at the same time, the second one may find
- * entries that the first has taken meanwhile: it takes none of those, and looks again.
- */
-const TAKE = `
-  with locked as materialized (
-    select 1 from rkat.memory_namespace where name = $1::text for update
-  ), oldest as materialized (
-    select ctid as place from rkat.memory_waiting where namespace = $1::text
-    order by number limit ${FOLD_MAX}
-  ), taken as (
-    delete from rkat.memory_waiting
-    where ctid = any (array (select place from oldest)) and (select count(*) from locked) >= 0
-    returning number, id, entry
-  )
-  select found, number, id, entry
-  from (select count(*) as found from oldest) as found left join taken on true`;
+const OLDEST = `
+  select ctid::text as place, number, id, entry from rkat.memory_waiting where namespace = $1::text
+  order by number limit ${FOLD_MAX}`;
 
-interface Taken {
-  readonly found: number;
-  readonly number: number | null;
+/** Entries that wait, and where their rows are. */
+export interface WaitingEntries {
+  /** In the order in which they came. */
+  readonly entries: readonly MemoryEntry[];
+  readonly places: readonly string[];
+  readonly numbers: readonly number[];
+  /** Whether there may be more. */
+  readonly more: boolean;
+}
+
+export async function readWaiting(
+  statements: Statements,
+  namespace: string,
+): Promise<WaitingEntries> {
+  const rows = await statements.prepared<WaitingRow>(OLDEST, namespace);
+  return {
+    entries: rows.map(({ id, entry }): MemoryEntry => ({ ...storedMemory(entry), id })),
+    places: rows.map(({ place }) => place),
+    numbers: rows.map(({ number }) => number),
+    more: rows.length === FOLD_MAX,
+  };
+}
+
+interface WaitingRow {
+  readonly place: string;
+  readonly number: number;
   readonly id: string;
   readonly entry: string;
 }
 
-/** Takes entries that wait, in the order in which they came, and says whether there may be more. */
-export async function takeWaiting(
+/** The condition that a row is one of these. Another row may have come to its place, with another number. */
+export function isWaiting(places: string, numbers: string): string {
+  return `ctid = any (${places}) and number = any (${numbers})`;
+}
+
+const DROP = `delete from rkat.memory_waiting where namespace = $1::text and ${isWaiting("$2::tid[]", "$3::bigint[]")}`;
+
+/** Drops entries that the index has already. */
+export async function dropWaiting(
   statements: Statements,
   namespace: string,
-): Promise<{ readonly entries: readonly MemoryEntry[]; readonly more: boolean }> {
-  const rows = await statements.prepared<Taken>(TAKE, namespace);
-  const entries = rows
-    .filter(({ number }) => number !== null)
-    .toSorted((one, other) => (one.number ?? 0) - (other.number ?? 0))
-    .map(({ id, entry }): MemoryEntry => ({ ...storedMemory(entry), id }));
-  return { entries, more: (rows[0]?.found ?? 0) === FOLD_MAX };
+  { places, numbers }: WaitingEntries,
+): Promise<void> {
+  await statements.change(DROP, namespace, places, numbers);
 }
 
 /** Statements under way at once: the server does one while this process makes the next. */
