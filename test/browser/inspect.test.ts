@@ -426,6 +426,14 @@ describe.skipIf(MISSING)(`the page in a browser${MISSING ? ` (${MISSING})` : ""}
     await views(other).getByRole("link", { name: "Knowledge" }).click();
     await other.getByLabel("Kind").selectOption("preference");
     await other.locator(".badge.rule").first().waitFor({ state: "detached" });
+    const before = other
+      .getByRole("article")
+      .filter({ has: other.locator(".words", { hasText: "Always use npm." }) });
+    await before.getByRole("button", { name: "Both hold" }).click();
+    await before.getByText("You said that this holds too:").waitFor();
+    expect(await before.getByText("no longer holds").count()).toBe(0);
+    await before.getByRole("button", { name: "Not both" }).click();
+    await before.getByText("no longer holds").waitFor();
     const commits = (text: string) => other.getByRole("article").filter({ hasText: text });
     await commits("Write short commits.").getByRole("button", { name: "Edit" }).click();
     await other.getByLabel("New text").fill("Write long commits.");

@@ -96,6 +96,9 @@ export function KnowledgeView({
                 writes={about.writes}
                 onForget={setForgetting}
                 onChange={(change) => work(source.send("POST", pathOf(entry), change))}
+                onKeepBoth={(ids, undo) =>
+                  work(source.send("POST", "memory/keep-both", { ids, undo }))
+                }
               />
             </div>
           </li>
@@ -129,9 +132,11 @@ interface CardProps {
   readonly writes: boolean;
   readonly onForget: (entry: Entry) => void;
   readonly onChange: (change: { readonly content?: string; readonly pinned?: boolean }) => void;
+  /** Says that neither of two replaces the other, or takes that back. */
+  readonly onKeepBoth: (ids: readonly [string, string], undo: boolean) => void;
 }
 
-function EntryCard({ source, entry, entries, writes, onForget, onChange }: CardProps) {
+function EntryCard({ source, entry, entries, writes, onForget, onChange, onKeepBoth }: CardProps) {
   const [edited, setEdited] = useState<string>();
   const replaced = entries.filter(({ replaced_by }) => replaced_by === entry.id);
   return (
@@ -167,12 +172,25 @@ function EntryCard({ source, entry, entries, writes, onForget, onChange }: CardP
           entries={entries}
         />
       )}
+      {keptBeside(entry, entries).map((id) => (
+        <Linked key={id} text="You said that this holds too:" id={id} entries={entries} />
+      ))}
       {replaced.map(({ id }) => (
         <Linked key={id} text="It replaced:" id={id} entries={entries} />
       ))}
       <Sources source={source} of={{ id: entry.id }} />
       {writes && edited === undefined && (
         <div class="bar">
+          {[entry.replaced_by ?? []].flat().map((id) => (
+            <button type="button" key={id} onClick={() => onKeepBoth([entry.id, id], false)}>
+              Both hold
+            </button>
+          ))}
+          {keptBeside(entry, entries).map((id) => (
+            <button type="button" key={id} onClick={() => onKeepBoth([entry.id, id], true)}>
+              Not both
+            </button>
+          ))}
           <button type="button" onClick={() => onChange({ pinned: !entry.pinned })}>
             {entry.pinned ? "Unpin" : "Pin"}
           </button>
@@ -186,6 +204,13 @@ function EntryCard({ source, entry, entries, writes, onForget, onChange }: CardP
       )}
     </article>
   );
+}
+
+/** The entries beside which a person keeps one. The decision stands in either of the two. */
+function keptBeside(entry: Entry, entries: readonly Entry[]): readonly string[] {
+  const now = ({ keeps = [] }: Entry) => keeps.filter(({ until }) => until === undefined);
+  const others = entries.filter((other) => now(other).some(({ id }) => id === entry.id));
+  return [...new Set([...now(entry), ...others].map(({ id }) => id))];
 }
 
 /** When it was said first and last. */
