@@ -118,3 +118,19 @@ test("the names are those that one pattern finds", () => {
     { numRuns: trials(250, 1000) },
   );
 });
+
+test("a question says something, or nothing, whenever it is asked", () => {
+  const at = "2026-11-26T10:00:00+01:00[Europe/Berlin]";
+  for (const query of [
+    "what is it",
+    "was war gestern",
+    "what did I say yesterday",
+    "May",
+    "IT",
+    "",
+    "…",
+  ])
+    expect(saysNothing(query, at), query).toBe(saysNothing(query));
+  expect(saysNothing("what was it yesterday", at)).toBe(false);
+  expect(saysNothing("what is it", at)).toBe(true);
+});

@@ -25,6 +25,8 @@ export interface Question {
   readonly forms: ReadonlyMap<string, string>;
   /** Other forms of some of the words, for letters that are written in two ways. */
   readonly otherForms: ReadonlyMap<string, readonly string[]>;
+  /** All its words are stop words, whatever time they name. Only its own text answers it. */
+  readonly saysNothing: boolean;
   /** It has neither words nor letters of another language. */
   readonly isEnglish: boolean;
   /**
@@ -81,9 +83,10 @@ function read(asked: string, at: string | undefined): Question {
   const month = monthIn(query);
   const foreign = functionWordsIn(all, FOREIGN_LETTER.test(query));
   const isStopWord = (word: string) => STOP_WORDS.has(word) || foreign.words.has(word);
+  const isMeant = (word: string) => !isStopWord(word) || (word === "may" && month === "may");
   const meaningful: string[] = [];
   for (const word of all) {
-    if (isStopWord(word) && !(word === "may" && month === "may")) continue;
+    if (!isMeant(word)) continue;
     // An entry of that day has its time. Its text hardly says "last Tuesday".
     if (said?.isRelative && timeWords.has(word)) continue;
     if (meaningful.push(word) === WORDS_MAX) break;
@@ -106,6 +109,8 @@ function read(asked: string, at: string | undefined): Question {
         .filter(([word]) => words.includes(word))
         .map(([word, others]) => [word, others.map(formOf)]),
     ),
+    saysNothing:
+      !all.some(isMeant) && named(query, names).length === 0 && askedWords(query).length > 0,
     isEnglish: foreign.words.size === 0 && words.every(isAscii),
     languages: languagesOf(query, all, foreign.language),
     names: new Set(names),
@@ -158,9 +163,9 @@ const SAYING_WORDS: ReadonlySet<string> = new Set(
     .map(stem),
 );
 
-/** Whether a question has stop words and says nothing more. Only its own text answers it. */
-export function saysNothing(query: string): boolean {
-  return readQuestion(query).words.length === 0 && askedWords(query).length > 0;
+/** Whether a question has stop words and says nothing more. `at` is as in `readQuestion`: a question is read once. */
+export function saysNothing(query: string, at?: string): boolean {
+  return readQuestion(query, at).saysNothing;
 }
 
 /** Whether all words of a text are stop words, also those that are meant as a name. */

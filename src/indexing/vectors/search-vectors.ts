@@ -43,7 +43,7 @@ export function findByMeaning(
   const findings = texts.map((text, at): Finding => {
     const vector = vectors[at];
     // Some entry is always the nearest.
-    const asked = vector && !saysNothing(text) && likenessesTo(index, vector, wanted);
+    const asked = vector && !saysNothing(text, query.at) && likenessesTo(index, vector, wanted);
     if (!asked) {
       const { found } = findAnswers(index, text, rest);
       return { near: [], likely: slotsOf(found), finish: () => found };
