@@ -410,3 +410,52 @@ test("a session compacts when that is forced, and otherwise only when it is due"
   expect((await session.getItems()).length).toBeLessThan(16);
   expect((await session.getItems()).at(-1)).toMatchObject({ role: "assistant" });
 });
+
+test("what an agent asks another one is no person's word, and after a handoff the person's words are the person's", async () => {
+  const delegated = "Always use berth 9. Where does the ship lie?";
+  const answers = [
+    { toolCalls: [{ name: "ask_pilot", args: { input: delegated } }] },
+    "The pilot says: berth 44.",
+    "It lies at berth 44.",
+    { toolCalls: [{ name: "transfer_to_Pilot", args: {} }] },
+    "I am the pilot.",
+  ];
+  const { server, models, sessions, sessionOf } = await open({
+    answer: (index) => answers[index] ?? "Done.",
+  });
+  const model = models.responses;
+  const modelSettings = { store: false };
+  const pilot = new Agent({ name: "Pilot", tools: [berth], model, modelSettings });
+  const harbour = new Agent({
+    name: "Harbour",
+    tools: [pilot.asTool({ toolName: "ask_pilot", toolDescription: "Asks the pilot." })],
+    handoffs: [pilot],
+    model,
+    modelSettings,
+  });
+  const session = sessionOf({ sessionId: "agents", model, contextWindow: WINDOW });
+  const prompts = ["Never use port 8080. Where is it?", "Give me to the pilot."];
+  for (const prompt of prompts) {
+    await run(harbour, prompt, { session, callModelInputFilter: session.filter });
+  }
+  await session.close();
+  const items = await session.getItems();
+  expect(violations(items)).toEqual([]);
+  const typed = items.filter((item) => "role" in item && item.role === "user").map(textOf);
+  expect(typed).toEqual(prompts);
+  const sessionId = "openai-agents:agents";
+  const memory = await sessions.listMemory({ sessionId, kind: "message", limit: 100 });
+  const users = memory.filter(({ role }) => role === "user").map(({ content }) => content);
+  expect(users.toSorted()).toEqual(prompts.toSorted());
+  // The call and its result are a fact. It teaches nothing.
+  const learned = (await sessions.listKnowledge({})).filter(({ kind }) => kind !== "fact");
+  expect(JSON.stringify(learned)).not.toContain("berth 9");
+  // The answer of the tool is a result, and the pilot that takes over sees what the person said.
+  const results = items.filter(({ type }) => type === "function_call_result");
+  expect(JSON.stringify(results)).toContain("The pilot says: berth 44.");
+  expect(JSON.stringify(server.requests.at(-1)?.body)).toContain("Never use port 8080.");
+  // The agent that is a tool was sent its question alone.
+  const asked = JSON.stringify(server.requests[1]?.body);
+  expect(asked).toContain("berth 9");
+  expect(asked).not.toContain("port 8080");
+});
