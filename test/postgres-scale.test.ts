@@ -126,8 +126,9 @@ describe.skipIf(!hasPostgres)("what the server does", NEEDS_POSTGRES, () => {
       await Promise.all(ids.map(one));
     }
     await stores.close();
-    // A server does so by itself within a minute. Without, some pages are found by reading all events.
-    await analyze(place);
+    // A server does so by itself within a minute. Without, some pages of a long log are found by reading all of it; of a
+    // short one, they always are.
+    if (LONG) await analyze(place);
     const before = await eventsRead(place);
     const later = postgresStores(place);
     const following = createSessionService({ model: scriptedModel([]), stores: later });
