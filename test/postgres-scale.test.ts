@@ -80,7 +80,8 @@ describe.skipIf(!hasPostgres)("what the server does", NEEDS_POSTGRES, () => {
     await copyUsers(pool, { schema, from, to: `${from} `, first: 1, last: OTHERS });
     const beside = await measure();
     for (const name of Object.keys(works)) {
-      expect(beside[name], name).toBeLessThanOrEqual(1.3 * (alone[name] ?? 0) + 60);
+      // The server has several plans for a search, which handle 150 rows more or less. Those of the others are 150 times as many.
+      expect(beside[name], name).toBeLessThanOrEqual(1.3 * (alone[name] ?? 0) + 300);
     }
   }, 600_000);
 

@@ -45,9 +45,20 @@ const ABOUT = ["tide", "ferry", "pier", "harbour", "lantern", "ledger", "winch",
 const DO = ["check", "describe", "compare", "count", "sort", "look up"] as const;
 const WHEN = ["for Monday", "for the report", "again", "from last week", "near the quay"] as const;
 
+/** What is asked for beside it in the same message, and done with its answer. `#` is a number. */
+const WORK = [
+  "Look at the export in report#.ts, it loses the last row when there are more than # rows.",
+  "Rename the class Winch# to Hoist and move it into the folder engine.",
+  "The build on Maria's machine ended with exit code #, see what it is.",
+  "Write a short page about the ferry to Oban that leaves at #:15.",
+  "Then add a column for the price of pier # and sort by it.",
+  "Anna wrote in issue # that the login is slow, and Peter sees it too.",
+  "Page # of the manual says that the pump in Leith needs oil.",
+] as const;
+
 /**
- * An endless talk in which each wish is said once, at one of the first turns. All else that is asked is
- * done with its answer, and is no wish.
+ * An endless talk in which each wish is said once, at one of the first turns, among sentences of other kinds. All else
+ * that is asked is done with its answer, and is no wish.
  */
 export function* wishfulTalk(seed: number): Generator<Exchange> {
   const random = randomFrom(seed);
@@ -55,11 +66,15 @@ export function* wishfulTalk(seed: number): Generator<Exchange> {
   for (let turn = 0; ; turn += 1) {
     const said = turns.flatMap(({ wish, at }) => (at === turn ? [wish] : []));
     const request = `Can you ${oneOf(DO, random)} the ${oneOf(ABOUT, random)} ${oneOf(WHEN, random)}, number ${turn}?`;
+    const work = Array.from({ length: below(3, random) }, () =>
+      oneOf(WORK, random).replaceAll("#", String(2 + below(80, random))),
+    );
+    const place = below(work.length + 1, random);
     const answer = Array.from({ length: ANSWER_SENTENCES }, (_, index) => {
       return `Point ${index} of ${turn}: the ${oneOf(ABOUT, random)} was next to the ${oneOf(ABOUT, random)} at ${below(24, random)} hours.`;
     });
     yield {
-      asked: [{ text: [...said, request].join(" ") }],
+      asked: [{ text: [...work.toSpliced(place, 0, ...said), request].join(" ") }],
       answered: [{ text: answer.join(" ") }],
     };
   }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { trials } from "../../test/support/trials.ts";
 import { type Message, summaryMessage } from "../core/message.ts";
 import { compactHistory } from "./compact-history.ts";
 import { textSize } from "./cut-text.ts";
@@ -93,6 +94,32 @@ describe("the words of people below a summary", () => {
     ]);
   });
 
+  test("what may hold for longer stays in the longest talk, among sentences that are done with their answers", () => {
+    const wish = fc.constantFrom(
+      "Prices are in Swiss francs, never in euros.",
+      "Check with me before you send anything to a customer.",
+      "I can't do mornings, so nothing before eleven.",
+      "Von Leo darf in den Briefen nichts stehen.",
+    );
+    const work = "Rename Winch4 to Hoist7 and move it to src/engine, as Anna wrote in issue 12.";
+    fc.assert(
+      fc.property(wish, fc.nat({ max: 3 }), fc.nat({ max: 300 }), (said, place, turn) => {
+        let summary = "The story so far.";
+        for (let round = 0; round < 12; round += 1) {
+          const turns = Array.from({ length: 25 }, (_, index) => {
+            const text = Array.from({ length: 3 }, () => `${work} That is ${round * 25 + index}.`);
+            return round * 25 + index === turn ? text.toSpliced(place, 0, said) : text;
+          });
+          const leaving = turns.flatMap((text) => [user(text.join(" ")), answer("Done.")]);
+          const { text } = wordsSection(wordsIn([summaryMessage(summary), ...leaving]), 8_000);
+          summary = `The story so far.${text}`;
+        }
+        if (turn < 300) expect(summary).toContain(said);
+      }),
+      { numRuns: trials(20, 300) },
+    );
+  });
+
   test("short ones stay before long ones, and a pasted text keeps its two ends", () => {
     const pasted = `Look at this log. ${"0123456789 ".repeat(500)} Why does it stop?`;
     const words = wordsIn([
@@ -101,7 +128,7 @@ describe("the words of people below a summary", () => {
       user(pasted),
       answer("No."),
     ]);
-    const small = wordsSection(words, 600, 300);
+    const small = wordsSection(words, 1_000, 300);
     expect(small.text).toMatch(/• Never push to main\.\n• Look at this log\.$/);
     expect(small.report).toEqual({ kept: 2, cut: 1, left: 0 });
     expect(wordsSection(words, 200).report).toEqual({ kept: 1, cut: 0, left: 1 });

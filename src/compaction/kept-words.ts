@@ -9,6 +9,7 @@ import {
 } from "../core/message.ts";
 import { refusalIn } from "../core/refusal.ts";
 import { cutMiddle, cutToSize, textSize } from "./cut-text.ts";
+import { LASTING_CUES, lastingCues, SURE_CUES } from "./lasting-cues.ts";
 import { summaryText, userText } from "./render-transcript.ts";
 
 /** A message of a person that left the history, as the summary carries it on. */
@@ -38,11 +39,17 @@ const PASTED_BYTES = 1_200;
 /** The longest text that is kept before any longer one. It has what people ask for in passing. */
 const SHORT_CHARACTERS = 120;
 
+/** The part of the room that sentences of longer texts may take before short texts. */
+const SURE_PART = 1 / 10;
+
 /** Longer texts stay whole while all of them together take at most this part of the room. */
 const WHOLE_PART = 1 / 10;
 
-/** Of the others the short sentences stay, up to this part. */
-const EXCERPT_PART = 2 / 5;
+/** Of the others the sentences stay that may hold for longer, up to this part. */
+const LASTING_PART = 2 / 5;
+
+/** Any other short sentences, up to this part. */
+const PASSING_PART = 1 / 3;
 
 /** The longest sentence of a longer text that is kept without the rest. */
 const SENTENCE_CHARACTERS = 160;
@@ -133,14 +140,19 @@ const HEADING_ROOM = textSize(headingOf(9_999_999));
 interface Line {
   readonly word: Word;
   readonly line: string;
+  /** Whether it is the text, and not some of its sentences. */
+  readonly isWhole?: boolean;
 }
 
 /**
- * The section below a summary, within `bytesMax` of JSON and the `room` that there is, or nothing. Short texts stay first, the newest of
- * them before older ones. Of what is left longer ones take a part, and short sentences of still others:
+ * The section below a summary, within `bytesMax` of JSON and the `room` that there is, or nothing. First come sentences of longer
+ * texts that surely hold for longer, then short texts, the newest before older ones. Of what is left whole longer texts take a
+ * part, and sentences of still others:
  *
- *     ├── whole longer texts ──┼── their sentences ──┤
+ *     ├── what surely holds ──┤
  *     ├── short texts ───────────────────────────────────────────┤ bytesMax
+ *     ├── whole longer texts ──┤
+ *     ├── other sentences ──┼── what may hold ──┤
  *
  * Words without room are counted.
  */
@@ -151,19 +163,29 @@ export function wordsSection(
 ): { readonly text: string; readonly report: WordsReport } {
   const chosen = new Map<Word, Line>();
   let used = HEADING_ROOM;
-  const add = (part: number, forms: readonly (Line | undefined)[]) => {
-    for (const form of forms) {
-      const size = form ? textSize(form.line) : 0;
-      if (!form || chosen.has(form.word) || used + size > Math.min(room, part * bytesMax)) continue;
+  const add = (part: number, of: readonly Word[], form: (word: Word) => Line | undefined) => {
+    const max = Math.min(room, part * bytesMax);
+    for (const word of of) {
+      if (used >= max) return;
+      const earlier = chosen.get(word);
+      const line = earlier?.isWhole ? undefined : form(word);
+      if (!line) continue;
+      const size = textSize(line.line) - textSize(earlier?.line ?? "");
+      if (size <= 0 || used + size > max) continue;
       used += size;
-      chosen.set(form.word, form);
+      chosen.set(word, line);
     }
   };
   const newestFirst = [...words].reverse();
+  const short = newestFirst.filter(isShort);
   const long = newestFirst.filter((word) => !isShort(word));
-  add(1, newestFirst.filter(isShort).map(lineOf));
-  add(WHOLE_PART, long.map(lineOf));
-  add(EXCERPT_PART, long.map(excerptOf));
+  const excerptOf = excerpts();
+  add(SURE_PART, long, (word) => excerptOf(word, SURE_CUES));
+  add(1, short, (word) => (isLasting(word) ? lineOf(word) : undefined));
+  add(1, short, lineOf);
+  add(WHOLE_PART, long, lineOf);
+  add(LASTING_PART, long, (word) => excerptOf(word, LASTING_CUES));
+  add(PASSING_PART, long, (word) => excerptOf(word, -Infinity));
   const gone = left + words.length - chosen.size;
   const kept = words.flatMap((word) => chosen.get(word) ?? []);
   const cut = kept.filter(({ word, line }) => line !== renderLine(word, word.text)).length;
@@ -182,6 +204,10 @@ function isShort({ text }: Word): boolean {
   return text.length <= SHORT_CHARACTERS;
 }
 
+function isLasting({ text }: Word): boolean {
+  return lastingCues(text) >= LASTING_CUES && !QUESTION.test(text);
+}
+
 /** A text on a line of its own, and of a pasted one the two ends. */
 function lineOf(word: Word): Line {
   const { text } = word;
@@ -189,22 +215,47 @@ function lineOf(word: Word): Line {
     textSize(text) <= PASTED_BYTES
       ? text
       : cutToSize(PASTED_BYTES, (bytes) => cutMiddle(text, bytes));
-  return { word, line: renderLine(word, shown) };
+  return { word, line: renderLine(word, shown), isWhole: true };
 }
 
-/** Short sentences of a text, those with numbers and names first. Questions have had their answers. */
-function excerptOf(word: Word): Line | undefined {
-  const sentences = word.text.split(SENTENCE_ENDS).filter(isDemandLike);
-  const byWorth = sentences.toSorted((a, b) => Number(SPECIFIC.test(b)) - Number(SPECIFIC.test(a)));
-  let room = EXCERPT_BYTES;
-  const chosen = byWorth.filter((sentence) => {
-    const size = textSize(sentence) + 3;
-    room -= size;
-    return room >= 0;
+/**
+ * Writes short sentences of a text, of those that have `least` cues that they hold for longer. Such sentences come first, then
+ * those with numbers and names. Questions have had their answers.
+ */
+function excerpts(): (word: Word, least: number) => Line | undefined {
+  const read = new Map<Word, readonly Sentence[]>();
+  return (word, least) => {
+    const all = read.get(word) ?? sentencesOf(word);
+    read.set(word, all);
+    let room = EXCERPT_BYTES;
+    const chosen = new Set(
+      all
+        .filter(({ cues }) => cues >= least)
+        .toSorted((a, b) => b.worth - a.worth)
+        .filter(({ text }) => {
+          room -= textSize(text) + 3;
+          return room >= 0;
+        }),
+    );
+    if (chosen.size === 0) return undefined;
+    const shown = all.filter((each) => chosen.has(each)).map(({ text }) => text);
+    return { word, line: renderLine(word, shown.join(" … ")) };
+  };
+}
+
+interface Sentence {
+  readonly text: string;
+  readonly cues: number;
+  readonly worth: number;
+}
+
+function sentencesOf({ text }: Word): readonly Sentence[] {
+  const short = text.split(SENTENCE_ENDS).filter(isDemandLike);
+  return short.map((sentence) => {
+    const cues = lastingCues(sentence);
+    const worth = 2 * Number(cues >= LASTING_CUES) + Number(SPECIFIC.test(sentence));
+    return { text: sentence, cues, worth };
   });
-  const kept = new Set(chosen);
-  if (kept.size === 0) return undefined;
-  return { word, line: renderLine(word, sentences.filter((each) => kept.has(each)).join(" … ")) };
 }
 
 /** A number, or a name that is not the first word. */
@@ -215,8 +266,10 @@ const SENTENCE_ENDS = /(?<=[.!?])\s+(?:… )?|(?<=[。！？])|\n+| … /;
 /** Whether a sentence is short, is no question, and has words. */
 function isDemandLike(sentence: string): boolean {
   const text = sentence.trim();
-  return text.length <= SENTENCE_CHARACTERS && /\p{L}.{6}/su.test(text) && !/[?？]$/.test(text);
+  return text.length <= SENTENCE_CHARACTERS && /\p{L}.{6}/su.test(text) && !QUESTION.test(text);
 }
+
+const QUESTION = /[?？]$/;
 
 function renderLine({ outcome }: Word, text: string): string {
   // A text in brackets would be taken for its outcome.

@@ -156,10 +156,14 @@ export function preferencesIn(message: string): readonly string[] {
     .map((sentence) => oneLine(sentence, PREFERENCE.max));
 }
 
+/** A question, a choice among what was shown, or what will come. */
+const OF_THE_MOMENT =
+  /\?$|^never give up|^i(?:['’]d)? (?:\w+ )?prefer (?:the|this|that|your|option|number) (?:.*\b)?(?:ones?|options?|versions?|first|second|third|last|former|latter|two|three)\b|^from now on,? (?:it|he|she|they|things)\b/i;
+
 /** Whether a sentence states a lasting wish. */
 function isLasting(sentence: string): boolean {
   if (sentence.length < PREFERENCE.min || sentence.length > PREFERENCE.max) return false;
-  if (/\?$|^never give up/i.test(sentence)) return false;
+  if (OF_THE_MOMENT.test(sentence)) return false;
   const found = LASTING.exec(sentence);
   return found !== null && !NO_REQUEST.test(found.groups?.always ?? "");
 }
@@ -176,11 +180,11 @@ const HEADING =
 
 /** The start of a sentence that holds for the rest of a session. */
 const STANDING =
-  /^(?:(?:please|and|also|but|so|ok(?:ay)?|note|remember|important)[,:]? )*(?:(?:constraint|rule|requirement|restriction|limit|guideline)s?: |(?:do not|don't|don’t|never|only|under no circumstances|at no (?:time|point)|in no case|no longer|stop|you (?:must|may|can|are (?:not )?allowed to|should (?:never|always|not|only))|make sure|be sure to|keep in mind|as of now|for the rest of|(?:in|for|during) this (?:session|conversation|chat)|until (?:i|we) (?:say|tell)|it(?:'s| is|’s) (?:now )?ok(?:ay)? to|feel free to) \S)/i;
+  /^(?:(?:please|and|also|but|so|ok(?:ay)?|note|remember|important)[,:]? )*(?:(?:constraint|rule|requirement|restriction|limit|guideline)s?: |(?:do not|don't|don’t|never|only|under no circumstances|at no (?:time|point)|in no case|no longer|stop \p{L}+ing|you (?:must|may|can|are (?:not )?allowed to|should (?:never|always|not|only))|make sure|be sure to|keep in mind|as of now|for the rest of|(?:in|for|during) this (?:session|conversation|chat)|until (?:i|we) (?:say|tell)|it(?:'s| is|’s) (?:now )?ok(?:ay)? to|feel free to) \S)/iu;
 
 /** A sentence about this moment, which is no instruction. */
 const PASSING =
-  /^(?:please )?(?:(?:do not|don't|don’t) (?:worry|mind|bother|panic|thank|know|think|understand|see|care|remember|believe|like|want|need|have|get|you|we|they|i)\b|never mind|stop (?:it|that|here|now|there)?[.!]?$|only (?:then|now|if|when|because|one|two|three|a|an|the|some|after|recently|today|yesterday)\b|you can (?:see|find|also see|read|tell|imagine|check|look)\b)/i;
+  /^(?:please )?(?:(?:do not|don't|don’t) (?:worry|mind|bother|panic|thank|know|think|understand|see|care|remember|believe|like|want|need|have|get|you|we|they|i)\b|never mind|stop (?:it|that|here|now|there)?[.!]?$|only (?:then|now|if|when|because|one|two|three|a|an|the|some|after|recently|today|yesterday)\b|you can (?:see|find|also see|read|tell|imagine|check|look)\b|you (?:must|may|can|can['’]t|cannot) (?:be (?!brief|concise|polite|formal|informal|careful|precise|honest|direct|short|consistent|blunt|strict|\p{L}+ed\b)\p{L}+|have (?:\p{L}+ed|been|had|seen|forgotten|known|made|done|got|gone)|feel|think|mean|guess)\b|for the rest of the (?:day|week|month|year)\b)/iu;
 
 /**
  * The standing instructions in a user's message, word for word: its lasting wishes, and what holds for

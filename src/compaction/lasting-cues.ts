@@ -1,0 +1,84 @@
+/**
+ * How likely it is that a sentence holds beyond the request that it stands in: a limit, a preference, a rule, or what the
+ * speaker can and cannot do ("Budget is 900 euros and that is all there is.").
+ *
+ * It only decides which sentences keep their place when there is no room for all, so it may be wrong: it reads words, not
+ * meaning. What becomes a rule is read much more strictly, by `instructionsIn`.
+ */
+export function lastingCues(sentence: string): number {
+  const clauses = sentence.toLowerCase().split(CLAUSE_ENDS);
+  const begins = clauses.filter((clause) => BEGINNINGS.test(clause.trimStart()));
+  const strong = begins.length + matches(STRONG, sentence) + matches(UNSPACED, sentence);
+  return 2 * strong + matches(WEAK, sentence) - 2 * matches(PASSED, sentence);
+}
+
+/** From so many cues on, a sentence is taken for one that holds. */
+export const LASTING_CUES = 2;
+
+/** From so many on, it nearly always is one. */
+export const SURE_CUES = 3;
+
+function matches(cues: RegExp, sentence: string): number {
+  return sentence.match(cues)?.length ?? 0;
+}
+
+const CLAUSE_ENDS = /[,;:.!–—]+|\b(?:and|so|but)\s|[。、，；：！]/;
+
+/** Scripts without spaces have no words that a pattern could tell apart. */
+const UNSPACED =
+  /以后|今后|从现在|永远|始终|总是|一律|必须|只能|只用|只要|不要|不能|不吃|不得|别再|禁止|最多|过敏|吃素|预算|今後|これから|必ず|常に|いつも|絶対|しないで|使わず|使わないで|抜いて|だけ|のみ|禁止|以内|アレルギー|予算|앞으로|항상|언제나|절대|반드시|하지 ?마|지 말|만 (?:사용|쓰|답)|로만|이내|알레르기|못 먹|빼 |예산/gu;
+
+/** Any of these, as whole words. */
+function anyOf(...lists: readonly string[]): RegExp {
+  return new RegExp(String.raw`(?<![\p{L}\p{N}])(?:${lists.join("|")})(?![\p{L}\p{N}])`, "giu");
+}
+
+/** How a clause begins that asks for something to stay so: a way of working, or what is not to be done. */
+const BEGINNINGS = new RegExp(
+  `^(?:(?:please|kindly|just|bitte|s'il (?:te|vous) plaît|por favor|per favore) )*(?:${[
+    // What is not to be done.
+    "do not|don['’]t (?!worry|be |you\\b)|no (?!one|problem|worries|idea|need|thanks|doubt|errors?|luck|wonder|matter|way)\\p{L}|nothing (?!changed|happened|works|new|else|was|is wrong|beats|like)|nobody|none of|hands off|leave .{1,60} (?:alone|as it is|as they are|the way|out|untouched)",
+    "avoid|refrain|skip|quit \\p{L}+ing\\b|stop \\p{L}+ing\\b|hold off|never (?!saw|had|mind|thought|knew|give up)|only|not (?:a|in|on|more|before|after|without) ",
+    // How things are to be done.
+    "use (?!the (?:first|second|third|other|last|new|next)|this|that|these|it\\b|a (?:for|while)\\b)|stick (?:to|with)|keep (?!going|on\\b|up\\b|it up|it for now|\\p{L}+ing\\b)|prefer|assume|pretend|treat|call (?:me|it|the|them)|address|speak|talk|reply|respond|answer|indent|name \\p{L}+s |round|write (?:in|as|the \\p{L}+s|for|so that|short|like|everything)",
+    "explain (?:things|everything|it all)|(?:ask|tell|warn|check with|consult|show|inform|notify|keep) me .{0,40}(?:before|after|first|when|if|whenever|unless|posted|informed)|(?:ask|check|confirm|wait) (?:with me )?before|give me (?:(?:the|a|only) .{1,60}(?:unless|always|only)|\\p{L}+s$)|show me only|only show|walk me through",
+    "from (?:here|now|today|this point)|as of now|as a rule|going forward|just so you know|in (?:this|our|my) (?:repo(?:sitory)?|project|code ?base|house|team|company|city|country)\\b.{0,30} (?:we|i|is|are|must|use)|for (?:the rest|everything|every|all)\\b|without (?:my|our|an?)\\b|whatever (?:you|we|happens|it takes|i)|whenever|wherever|unless|until i|by default|in general|at (?:most|least|all times|no)\\b|minimum|maximum|under no|in no case|let['’]?s (?:agree|keep (?!\\p{L}+ing)|not|always|never|stick|use)|let us (?:agree|keep|not)",
+    "remember(?! the| when| yesterday)|(?:keep|bear) in mind|note that|mind that|be (?:brief|concise|polite|formal|careful|short|honest|consistent|blunt)|feel free to|you (?:can|may) (?:assume|always|only|skip|use|read)",
+    "(?:if|when|whenever|once|as soon as|before) (?!i |we |it['’]?s |things |you (?:have|know|need|want|like))",
+    // German.
+    "kein(?:e|en|em|er)?\\b|nichts|niemals|nie\\b|nur\\b|immer\\b|ab (?:jetzt|sofort|heute|hier)|von nun an|künftig|in zukunft|verwend(?:e|en)|benutz(?:e|en)|nimm (?:nur|immer|keine)|halt(?:e)? |bleib|antwort(?:e|en)|schreib(?:e|en)? (?:immer|nur|alles|auf|in)|frag(?:e|en)? (?:mich|uns|sie)?.{0,30}(?:bevor|vorher|erst)|fass(?:e)? (?:dich|.{1,40} nicht an)|lass(?:e)? .{1,60} (?:so|in ruhe|wie)|vergiss nicht|denk(?:e)? daran|duze|sieze|ohne (?:meine|unsere|dass)",
+    // French, Spanish, Italian, Portuguese.
+    "ne (?:touche|modifie|change|supprime|mets|fais|utilise|parle|réponds)|n['’](?:utilise|écris|efface|oublie)|toujours|jamais|désormais|à partir de|dorénavant|pas de\\b|réponds|répondez|utilise|tutoie|vouvoie|demande-moi|je (?:préfère|veux que|ne veux)",
+    "no (?:uses?|toques?|modifiques?|cambies?|borres?|escribas?|hagas?|pongas?|olvides?)|nunca|jamás|siempre|a partir de|de ahora en adelante|desde ahora|usa(?: siempre| solo|\\b)|responde|contesta|pregúntame|trátame|prefiero|nada de\\b",
+    "non (?:usare|toccare|modificare|cambiare|cancellare|scrivere)|niente|mai\\b|sempre\\b|d['’]ora in (?:poi|avanti)|usa\\b|rispondi|chiedimi|dammi del|preferisco",
+    "não (?:use|toque|altere|mude|apague|escreva|modifique|mexa)|daqui em diante|responda|pergunte|prefiro|quero (?:respostas|que)|nada de\\b",
+    // Dutch, Swedish, Danish, Norwegian, Polish, Russian, Turkish.
+    "gebruik|geen\\b|nooit|altijd|alleen|vanaf nu|antwoord|vraag .{0,20}voordat|svara|skriv på|använd|inga?\\b|aldrig|alltid|från och med|fråga .{0,20}innan|brug|ingen\\b|altid|aldri|fra nå|fra nu",
+    "zawsze|nigdy|zanim|nie (?:używaj|zmieniaj|usuwaj|dotykaj|pisz|rób)|od teraz|używaj|odpowiadaj|всегда|никогда|не (?:используй|трогай|меняй|удаляй|пиши|делай)|отныне|с этого момента|отвечай|обращайся|используй|her zaman|daima|asla|bundan sonra|sadece|hiçbir",
+  ].join("|")})`,
+  "u",
+);
+
+/** What says that something holds, or that it must or must not be, wherever it stands in a sentence. */
+const STRONG = anyOf(
+  "(?<!i['’]m |she['’]s |he['’]s |it['’]s )always|never(?! (?:saw|had|mind|know|thought))|ever again|no (?:more|longer|later)|nowhere|at (?:most|least)|max(?:imum|\\.)?|minimum|from (?:here|now|today) on|going forward|whenever|unless|throughout|at all times|each time|every time|as a rule|for the rest of|for this (?:chat|session|project)",
+  "must(?! (?:be|have|feel)\\b)|must be (?:\\p{L}+ed|in|on|at|under|below)|mustn['’]t|may not|may only|deadline|does not move|each \\p{L}+ needs?|written in|(?:is|are|am|be) (?:not )?(?:to be|allowed|forbidden|permitted|required|mandatory|supposed|banned|out|off|taboo)|forbids?|bans?|shall|has to|have to be|needs? to (?:be|stay|remain|work|run|fit)|need everything|important (?:that|to me)|make sure|be sure|should (?:always|never|be|not|only|end|start|stay|work|use|have)|ought to|not an option|all there is|stays? (?:as|under|below|within|in|compatible|out)|comes? first",
+  "i prefer|rather (?:have|you|than|not)|i['’]d (?:like|appreciate|prefer)|i hate|allerg(?:ic|y)|vegetarian|vegan|kosher|halal|diabetic|intolerant|dyslexic|asthma|wheelchair|colou?r-?blind|my (?:budget|pronouns|working hours)|budget is|read[ -]only|off limits|in mind|my approval|approves|without (?:my|our) ok|hands off|we agreed|nothing (?:from|with|newer|older|goes|gets|may|is to|in|on|before)|instead of",
+  "(?:i['’]m|i am|we['’]re|we are) (?:allergic|not able|unable|only|on|free|\\d+)|(?:i|we|you|mum|mom|dad|the kids) (?:can['’]?t(?! wait)|cannot|can not|don['’]t (?:eat|drink|drive|fly|speak|use|allow|want|work|accept|like)|only|won['’]t)|i (?:work|live|read|sleep|use|need|want)(?! (?:(?:you )?to|a|the|it)\\b)|so (?:no|nothing|keep|schedule|use|it has|leave|please|walk|trains|stairs|short|don['’]t)|don['’]t work for",
+  "immer|niemals|nie wieder|nur noch|höchstens|mindestens|maximal|muss|müssen|darf|dürfen|soll(?:en)? (?:immer|nie|nur|nicht)|wird nichts|allergisch|vegetarisch|vegetarier(?:in)?|vegan|vertrage|ohne (?:meine|dass)|bevor du|mehr geht nicht|budget liegt|auf keinen fall|unter keinen umständen",
+  "toujours|jamais|doit|doivent|il faut|au (?:plus|moins|maximum)|allergique|végétarien(?:ne)?|sans mon|avant de|qu['’]on se|siempre|nunca|debe[ns]?|hay que|como máximo|al menos|alérgic[oa]|vegetarian[oa]|soy|sin mi|antes de|sempre|mai|vanno|dev(?:e|ono)|al massimo|allergic[oa]|non lo sopporta|senza il mio|devem|no máximo|sem a minha|não pode|sem rodeios",
+  "altijd|nooit|moet(?:en)?|mag|mogen|maximaal|alleen|liever|allergisch|alltid|aldrig|måste|får inte|högst|allergiker|nötallergiker|hänsyn|allergisk|altid|må ikke|zawsze|nigdy|musi|muszą|nie wolno|najwyżej|tylko|zapytaj mnie|uczulon[ya]|всегда|никогда|нельзя|должн[аоы]?|только|не более|не ем|учитывай|аллергия|her zaman|asla|yalnızca|en fazla|olmadan|istemiyorum|zorunda|alerjim",
+);
+
+/** What often stands in such sentences, and in others too. */
+const WEAK = anyOf(
+  "every|each|any|only|nothing|nobody|can['’]?t|cannot|don['’]t|doesn['’]t|not|no|without|before|please|if|when|under|below|within|than|as if|use|keep",
+  "jede[rsnm]?|kein(?:e|en|em|er)?|nicht|ohne|bitte|wenn|unter|bevor|chaque|pas|sans|si|cada|sin|ogni|senza",
+);
+
+/** What was, or is told of others, or is said to be kind: no wish. */
+const PASSED = anyOf(
+  "yesterday|last (?:week|month|year|night|time)|ago|was|were|did|had|have been|said|says|told|thought|failed|took|returned|looked|went|tried|wrote|talked|met|made|seen",
+  "great|awesome|amazing|wonderful|beautiful|excit(?:ed|ing)|fun|proud|love(?:ly)?|glad|thanks|thank you|wow|yeah|cool|congrats|congratulations|hop(?:e|ing)|inspir\\p{L}+|feel(?:s|ing)?|journey|haha|lol|support(?:s|ing|ive)?|difference|together|remind(?:s|er)?|dreams?",
+  "gestern|war|waren|hatte|sagte|hier|était|avait|ayer|fue|había|ieri|era|ontem|foi|вчера|был[аи]?",
+);
