@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import type { StoredEvent } from "../../src/core/event.ts";
 import { createSessionService } from "../../src/index.ts";
@@ -91,10 +90,17 @@ export class ConversingCrowd {
   /** Waits until the writers have seen so many more events. */
   async seesMore(events: number): Promise<void> {
     const wanted = this.events + events;
-    while (this.events < wanted) {
+    const seen = () => {
       assert.deepEqual(this.#complaints, []);
-      await sleep(5);
-    }
+      return this.events;
+    };
+    await expect
+      .poll(seen, {
+        timeout: 60_000,
+        interval: 5,
+        message: `the writers saw no ${events} more events`,
+      })
+      .toBeGreaterThanOrEqual(wanted);
   }
 
   /** Kills a writer and starts it again. */
