@@ -6,8 +6,8 @@ import { beginsTurn } from "../../core/turn.ts";
 import { eventChecksum } from "../history/stored-event.ts";
 import { EVENTS_PER_NUMBER, FIRST_POSITION } from "./event-positions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
-import { whetherAgain } from "./postgres-failure.ts";
 import { eventWords } from "./search-events.ts";
+import { type Grouped, sendGroup } from "./send-group.ts";
 import type { Statements } from "./statements.ts";
 
 export interface Append {
@@ -172,11 +172,9 @@ const STATEMENTS_MAX = 2;
 /** Appends of one statement, and its events and characters when it has more than one append. */
 const GROUP = { appendsMin: 4, appendsMax: 64, eventsMax: 1000, charactersMax: 1_000_000 } as const;
 
-interface Waiting {
+interface Waiting extends Grouped<boolean> {
   readonly log: string;
   readonly rows: AppendRows;
-  resolve(isDone: boolean): void;
-  reject(error: unknown): void;
 }
 
 /**
@@ -244,40 +242,20 @@ export class GroupedAppends {
 
   async #send(group: readonly Waiting[]): Promise<void> {
     this.#underWay += 1;
-    await this.#run(group);
+    await sendGroup(this.#database, group, appended);
     this.#underWay -= 1;
     for (const { log } of group) this.#busy.delete(log);
     this.#sendSoon();
-  }
-
-  async #run(group: readonly Waiting[], wasSent = false): Promise<void> {
-    let isAgain = wasSent;
-    try {
-      const rows = group.map(({ rows }) => rows);
-      const done = await this.#database.repeat(async (statements, isRepeated) => {
-        isAgain ||= isRepeated;
-        try {
-          return await appended(statements, rows, isAgain);
-        } catch (error) {
-          if (group.length === 1 || whetherAgain(error)) throw error;
-          return undefined;
-        }
-      });
-      // The error may be that of one append. The others shall not have it.
-      if (done) for (const [at, { resolve }] of group.entries()) resolve(done[at] ?? false);
-      else for (const one of group) await this.#run([one], isAgain);
-    } catch (error) {
-      for (const { reject } of group) reject(error);
-    }
   }
 }
 
 /** `isAgain` says that the connection was lost before an answer, which may have been that all are stored. */
 async function appended(
   statements: Statements,
-  rows: readonly AppendRows[],
+  group: readonly Waiting[],
   isAgain: boolean,
 ): Promise<readonly boolean[]> {
+  const rows = group.map(({ rows }) => rows);
   const done = await appendAll(statements, rows);
   if (!isAgain) return done;
   const stored: boolean[] = [];

@@ -1,7 +1,7 @@
 import type { MemoryEntry } from "../../core/memory-store.ts";
 import { storedMemory } from "../stored-json.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
-import { whetherAgain } from "./postgres-failure.ts";
+import { type Grouped, sendGroup } from "./send-group.ts";
 import type { Statements } from "./statements.ts";
 
 /*
@@ -100,13 +100,11 @@ const STATEMENTS_MAX = 2;
 /** Entries and characters of a statement that has more than one add. */
 const GROUP = { entriesMax: 200, charactersMax: 500_000 } as const;
 
-interface Add {
+interface Add extends Grouped<number> {
   readonly namespace: string;
   /** The JSON of each entry without its id, by its id. */
   readonly entries: ReadonlyMap<string, string>;
   readonly characters: number;
-  resolve(added: number): void;
-  reject(error: unknown): void;
 }
 
 /** Sends the adds that wait at the same time as one statement, for all namespaces of a process. */
@@ -159,29 +157,9 @@ export class GroupedAdds {
 
   async #send(group: readonly Add[]): Promise<void> {
     this.#underWay += 1;
-    await this.#run(group);
+    await sendGroup(this.#database, group, addAll);
     this.#underWay -= 1;
     this.#sendSoon();
-  }
-
-  async #run(group: readonly Add[], wasSent = false): Promise<void> {
-    let isAgain = wasSent;
-    try {
-      const counts = await this.#database.repeat(async (statements, isRepeated) => {
-        isAgain ||= isRepeated;
-        try {
-          return await addAll(statements, group, isAgain);
-        } catch (error) {
-          if (group.length === 1 || whetherAgain(error)) throw error;
-          return undefined;
-        }
-      });
-      // The error may be that of one add. The others shall not have it.
-      if (counts) for (const [at, { resolve }] of group.entries()) resolve(counts[at] ?? 0);
-      else for (const one of group) await this.#run([one], isAgain);
-    } catch (error) {
-      for (const { reject } of group) reject(error);
-    }
   }
 }
 
