@@ -11,9 +11,6 @@ const SETTLE_MS = 50;
 /** How long to rest after a run. The lease is kept meanwhile. Searches do not wait: they flush. */
 const REST_MS = 500;
 
-/** The rest, on average, while another process has the lease. It projects what is appended here meanwhile. */
-const OTHERS_REST_MS = 2000;
-
 /** The longest work at the end of a process. What is left is done by the next one. */
 const CLOSE_MS = 10_000;
 
@@ -172,7 +169,7 @@ export class ProjectionRunner {
         const ours = this.#projections.filter(({ isLocal }) => isHeld || isLocal);
         await this.#runs.run(() => this.#outages.watch(this, () => this.#run(ours, "while held")));
         this.#isWoken ||= !isOurs || isHeld !== (this.#lease?.isHeld ?? true);
-        await this.#rest(isOurs ? REST_MS : OTHERS_REST_MS * (0.5 + Math.random()));
+        await this.#rest(isOurs ? REST_MS : REST_MS * (0.5 + Math.random()));
       }
     } finally {
       if (this.#lease?.isHeld) await this.#lease.release();
