@@ -120,15 +120,7 @@ describe.skipIf(!hasPostgres)("sessions on PostgreSQL", NEEDS_POSTGRES, () => {
   }, async () => {
     const url = new URL(await postgresUrl());
     const proxy = await cuttingProxy(Number(url.port), [".event (", "commit"], 0.05);
-    const writersUrl = new URL(url);
-    writersUrl.port = String(proxy.port);
-    const crowd = await ConversingCrowd.start({
-      url: url.href,
-      writersUrl: writersUrl.href,
-      schema: await freshSchema(),
-      writers: WRITERS,
-      pauseMs: 2,
-    });
+    const crowd = await crowdBehind(proxy, WRITERS);
     while (proxy.cuts < CUTS) {
       await crowd.seesMore(10);
       await crowd.follow();
@@ -143,15 +135,7 @@ describe.skipIf(!hasPostgres)("sessions on PostgreSQL", NEEDS_POSTGRES, () => {
   }, async () => {
     const url = new URL(await postgresUrl());
     const proxy = await stallingProxy(Number(url.port));
-    const writersUrl = new URL(url);
-    writersUrl.port = String(proxy.port);
-    const crowd = await ConversingCrowd.start({
-      url: url.href,
-      writersUrl: writersUrl.href,
-      schema: await freshSchema(),
-      writers: STALLED,
-      pauseMs: 2,
-    });
+    const crowd = await crowdBehind(proxy, STALLED);
     for (let stall = 1; stall <= STALLS; stall += 1) {
       const isLong = stall % LONG_STALL.every === 0;
       await proxy.stall(isLong ? LONG_STALL.ms : 50 + 1500 * Math.random());
@@ -282,6 +266,23 @@ test.skipIf(!hasPostgres)(
 );
 
 /** How much happened, for whoever runs the long form. */
+/** Processes that reach the tests' server through a proxy. */
+async function crowdBehind(
+  { port }: { readonly port: number },
+  writers: number,
+): Promise<ConversingCrowd> {
+  const url = await postgresUrl();
+  const writersUrl = new URL(url);
+  writersUrl.port = String(port);
+  return await ConversingCrowd.start({
+    url,
+    writersUrl: writersUrl.href,
+    schema: await freshSchema(),
+    writers,
+    pauseMs: 2,
+  });
+}
+
 function report(what: string, crowd: ConversingCrowd): void {
   if (LONG) note(`${what}; ${crowd.events} events were seen`);
 }

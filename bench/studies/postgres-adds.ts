@@ -1,6 +1,4 @@
 import { once } from "node:events";
-import { globSync, readFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { createSessionService } from "../../src/index.ts";
@@ -15,21 +13,19 @@ import { median, timed } from "../measuring.ts";
 /**
  * Single adds to one namespace of a memory on PostgreSQL, and turns, with what they write and what they cost.
  *
- *     node bench/studies/postgres-adds.ts --postgres postgres://… [--parts adds,wal,turns] [--seconds 5]
+ *     node bench/studies/postgres-adds.ts --postgres postgres://… [--parts adds,wal] [--seconds 5]
  *
  * adds    1, 8 and 32 writers in up to four processes, each adding one entry after the other; beside them, in
  *         turns, the same writers insert the same texts into a table with a generated `tsvector` and a GIN index
  * wal     bytes of write-ahead log of an add, and of a turn beyond its text, after a checkpoint and a warm run;
  *         and of the same work done after that in the background
- * turns   processor time of a turn, of the processes and the server together, with 1 and 8 processes
  *
- * It drops and makes the schemas `rkat_bench` and `rkat_plain`. Processor time of the server is known when it
- * runs on this machine.
+ * `postgres-turns.ts` measures the processor time of turns. It drops and makes the schemas `rkat_bench` and `rkat_plain`.
  */
 const { values } = parseArgs({
   options: {
     postgres: { type: "string" },
-    parts: { type: "string", default: "adds,wal,turns" },
+    parts: { type: "string", default: "adds,wal" },
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "3" },
     writers: { type: "string", default: "1,8,32" },
@@ -43,7 +39,6 @@ const schema = "rkat_bench";
 const PLAIN = "insert into rkat_plain.entry (id, session, content) values ($1, $2, $3)";
 const PROCESSES = 4;
 const SESSIONS = 16;
-const WARM_TURNS = 200;
 const windowMs = 1000 * Number(values.seconds);
 const ENTRIES = [...madeUpBatches(0, 4000, 4000)].flat();
 const TEXTS = [...madeUpBatches(0, 6000, 3)]
@@ -52,14 +47,9 @@ const TEXTS = [...madeUpBatches(0, 6000, 3)]
   .map((text) => text.slice(0, 400));
 
 interface Task {
-  readonly kind: "rkat" | "plain" | "turns";
+  readonly kind: "rkat" | "plain";
   readonly name: string;
   readonly count: number;
-}
-
-interface Done {
-  readonly count: number;
-  readonly cpuMs: number;
 }
 
 if (values.child !== undefined) {
@@ -77,7 +67,6 @@ await admin.query(`create schema rkat_plain;
 const parts = values.parts.split(",");
 if (parts.includes("adds")) await measureAdds();
 if (parts.includes("wal")) await measureWal();
-if (parts.includes("turns")) await measureTurns();
 await dropSchemas();
 await admin.end();
 
@@ -95,19 +84,14 @@ async function started(count: number): Promise<readonly ChildProcess[]> {
   return children;
 }
 
-/** Divides a task among processes, and adds up what they did. */
-async function divided(children: readonly ChildProcess[], task: Task): Promise<Done> {
+/** Divides a task among processes, and returns how often it was done. */
+async function divided(children: readonly ChildProcess[], task: Task): Promise<number> {
   const used = children.slice(0, task.count);
-  const each = task.count / used.length;
   const told = used.map((child) => {
-    child.send({ ...task, count: each });
-    return once(child, "message") as Promise<[Done]>;
+    child.send({ ...task, count: task.count / used.length });
+    return once(child, "message") as Promise<[number]>;
   });
-  const all = (await Promise.all(told)).map(([done]) => done);
-  return {
-    count: all.reduce((sum, { count }) => sum + count, 0),
-    cpuMs: all.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
-  };
+  return (await Promise.all(told)).reduce((sum, [count]) => sum + count, 0);
 }
 
 async function measureAdds(): Promise<void> {
@@ -121,8 +105,8 @@ async function measureAdds(): Promise<void> {
       for (const kind of ["rkat", "plain"] as const) {
         const name = `${kind} ${count} ${round}`;
         const done = await divided(children, { kind, name, count });
-        rates[kind].push((1000 * done.count) / windowMs);
-        if (kind === "rkat") waits.push(await firstSearch(name, done.count));
+        rates[kind].push((1000 * done) / windowMs);
+        if (kind === "rkat") waits.push(await firstSearch(name, done));
       }
     }
     const [rkat, plain] = [median(rates.rkat), median(rates.plain)];
@@ -218,67 +202,12 @@ async function walSoFar(): Promise<number> {
   return (rows[0] as { readonly bytes: number }).bytes;
 }
 
-async function measureTurns(): Promise<void> {
-  const costs: number[] = [];
-  for (const count of [1, 8]) {
-    const children = await started(count);
-    const name = `turns of ${count}`;
-    // All are warm before one is measured.
-    await divided(children, { kind: "turns", name, count: SESSIONS });
-    const before = await serverCpuMs();
-    const done = await divided(children, { kind: "turns", name, count: SESSIONS });
-    const serverMs = (await serverCpuMs()) - before;
-    const each = (done.cpuMs + serverMs) / done.count;
-    costs.push(each);
-    console.log(
-      `${count} processes: ${((1000 * done.count) / windowMs).toFixed(0)} turns a second, processor time ${(done.cpuMs / done.count).toFixed(2)} + ${(serverMs / done.count).toFixed(2)} ms a turn`,
-    );
-    for (const child of children) child.disconnect();
-    await Promise.all(children.map((child) => once(child, "exit")));
-  }
-  console.log(`  ${((costs[1] ?? 0) / (costs[0] ?? 1)).toFixed(2)} x with 8 processes`);
-}
-
-/** Processor time of all processes of the server, or NaN when it is on another machine. */
-async function serverCpuMs(): Promise<number> {
-  const { rows } = await admin.query("select pg_backend_pid() as pid");
-  const server = statOf((rows[0] as { readonly pid: number }).pid)?.parent;
-  if (server === undefined) return Number.NaN;
-  const children = globSync("/proc/[0-9]*").map((path) => statOf(Number(path.slice(6))));
-  // Linux counts in hundredths of a second.
-  const ticks = children
-    .filter((one) => one?.parent === server)
-    .reduce((sum, one) => sum + (one?.ticks ?? 0), statOf(server)?.ticksOfEnded ?? 0);
-  return 10 * ticks;
-}
-
-function statOf(pid: number) {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name of the program is in parentheses, and may have spaces.
-    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-    const [parent = 0, user = 0, system = 0, endedUser = 0, endedSystem = 0] = [
-      1, 11, 12, 13, 14,
-    ].map((at) => Number(fields[at]));
-    return { parent, ticks: user + system, ticksOfEnded: endedUser + endedSystem };
-  } catch {
-    return undefined;
-  }
-}
-
 /** In a process of its own: does tasks of the study. */
 async function obey(): Promise<void> {
   const database = new PostgresDatabase({ connectionString, schema });
   const pool = new pg.Pool({ connectionString, max: 10 });
-  process.send?.({ count: 0, cpuMs: 0 });
-  const talks = new Map<string, Promise<Talks>>();
+  process.send?.(0);
   process.on("message", async (task: Task) => {
-    if (task.kind === "turns") {
-      const made = talks.get(task.name) ?? converse(task);
-      talks.set(task.name, made);
-      process.send?.(await (await made).measured());
-      return;
-    }
     const memory = new PostgresMemoryStore(database, { namespace: task.name });
     const add = (number: number, writer: number) => {
       const entry = ENTRIES[number % ENTRIES.length];
@@ -291,7 +220,6 @@ async function obey(): Promise<void> {
     };
     await add(0, -1);
     const endsAt = performance.now() + windowMs;
-    const cpu = process.cpuUsage();
     let count = 0;
     const write = async (writer: number) => {
       for (let at = 97 * writer; performance.now() < endsAt; at += 1, count += 1) {
@@ -299,38 +227,7 @@ async function obey(): Promise<void> {
       }
     };
     await Promise.all(Array.from({ length: task.count }, (_, writer) => write(writer)));
-    const { user, system } = process.cpuUsage(cpu);
-    process.send?.({ count, cpuMs: (user + system) / 1000 });
+    process.send?.(count);
   });
   await once(process, "disconnect");
-}
-
-interface Talks {
-  measured(): Promise<Done>;
-}
-
-/** Turns in so many sessions, which go on until the process ends. */
-async function converse({ name, count: sessions }: Task): Promise<Talks> {
-  const stores = postgresStores({ connectionString, schema, namespace: name });
-  const service = createSessionService({ model: scriptedModel(() => TEXTS[0] ?? ""), stores });
-  const made = await Promise.all(Array.from({ length: sessions }, () => service.createSession({})));
-  let turns = 0;
-  for (const { sessionId } of made) {
-    void (async () => {
-      for (let at = 0; ; at += 1) {
-        const prompt = TEXTS[at % TEXTS.length]?.slice(0, 90) ?? "";
-        await service.startTurn({ sessionId, prompt });
-        turns += 1;
-      }
-    })();
-  }
-  while (turns < WARM_TURNS) await sleep(20);
-  return {
-    async measured() {
-      const before = { turns, cpu: process.cpuUsage() };
-      await sleep(windowMs);
-      const { user, system } = process.cpuUsage(before.cpu);
-      return { count: turns - before.turns, cpuMs: (user + system) / 1000 };
-    },
-  };
 }

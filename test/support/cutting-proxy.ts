@@ -1,6 +1,4 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { onTestFinished } from "vitest";
+import { localProxy } from "./local-proxy.ts";
 
 /** A network that fails. */
 export interface CuttingProxy {
@@ -31,25 +29,12 @@ export async function cuttingProxy(
     for (const [name] of bytes.toString("latin1").matchAll(PREPARED)) names.add(name);
     return true;
   };
-  const open = new Set<Socket>();
-  const proxy = createServer((client) => {
-    const server = connect({ port, host: "127.0.0.1", noDelay: true });
-    client.setNoDelay();
+  const proxy = await localProxy(port, (client, server) => {
     let cutsAnswer = false;
-    const end = () => {
-      for (const socket of [client, server]) {
-        socket.destroy();
-        open.delete(socket);
-      }
-    };
     const cut = () => {
       cuts += 1;
-      end();
+      for (const socket of [client, server]) socket.destroy();
     };
-    for (const socket of [client, server]) {
-      open.add(socket);
-      socket.on("error", end).on("close", end);
-    }
     client.on("data", (bytes) => {
       if (isWatched(bytes) && Math.random() < share) {
         if (Math.random() < 0.3) return cut();
@@ -62,14 +47,8 @@ export async function cuttingProxy(
       else client.write(bytes);
     });
   });
-  proxy.listen(0, "127.0.0.1");
-  await once(proxy, "listening");
-  onTestFinished(() => {
-    proxy.close();
-    for (const socket of open) socket.destroy();
-  });
   return {
-    port: (proxy.address() as AddressInfo).port,
+    port: proxy.port,
     get cuts() {
       return cuts;
     },

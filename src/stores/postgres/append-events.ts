@@ -5,9 +5,9 @@ import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn } from "../../core/turn.ts";
 import { eventChecksum } from "../history/stored-event.ts";
 import { EVENTS_PER_NUMBER, FIRST_POSITION } from "./event-positions.ts";
+import { GroupedWork } from "./grouped-work.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { eventWords } from "./search-events.ts";
-import { type Grouped, sendGroup } from "./send-group.ts";
 import type { Statements } from "./statements.ts";
 
 export interface Append {
@@ -167,92 +167,62 @@ const APPEND = `
   )
   select append from ended`;
 
-/** Statements under way at once: the server does one while this process makes the next. */
-const STATEMENTS_MAX = 2;
 /** Appends of one statement, and its events and characters when it has more than one append. */
 const GROUP = { appendsMin: 4, appendsMax: 64, eventsMax: 1000, charactersMax: 1_000_000 } as const;
 
-interface Waiting extends Grouped<boolean> {
+interface LogAppend {
   readonly log: string;
   readonly rows: AppendRows;
 }
 
-/**
- * Sends the appends that wait at the same time as one statement, for all sessions of a process. An append goes
- * at once when few are under way. Each has an answer of its own: one that is refused does not concern
- * the others.
- */
+/** Sends the appends that wait at the same time as one statement, for all sessions of a process. */
 export class GroupedAppends {
-  readonly #database: PostgresDatabase;
-  #waiting: Waiting[] = [];
+  readonly #work: GroupedWork<LogAppend, boolean>;
   /** The logs that statements under way append to. */
   readonly #busy = new Set<string>();
-  #underWay = 0;
-  #isDue = false;
 
   constructor(database: PostgresDatabase) {
-    this.#database = database;
+    this.#work = new GroupedWork(database, {
+      take: (waiting, free) => this.#take(waiting, free),
+      send: appended,
+      ended: (group) => {
+        for (const { log } of group) this.#busy.delete(log);
+      },
+    });
   }
 
   /** Returns whether it was done, as `appendAll` does. */
-  async append(append: Append): Promise<boolean> {
+  append(append: Append): Promise<boolean> {
     const log = JSON.stringify([append.namespace, append.sessionId]);
-    const rows = appendRows(append);
-    return await new Promise((resolve, reject) => {
-      this.#waiting.push({ log, rows, resolve, reject });
-      this.#sendSoon();
-    });
-  }
-
-  /** Writers that were answered together append their next events in the same moment. */
-  #sendSoon(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    setImmediate(() => {
-      this.#isDue = false;
-      while (this.#underWay < STATEMENTS_MAX) {
-        const group = this.#nextGroup();
-        if (group.length === 0) return;
-        void this.#send(group);
-      }
-    });
+    return this.#work.do({ log, rows: appendRows(append) });
   }
 
   /** At most one append to each log: the next one begins where it ends. */
-  #nextGroup(): readonly Waiting[] {
-    const share = Math.ceil(this.#waiting.length / (STATEMENTS_MAX - this.#underWay));
+  #take(waiting: readonly LogAppend[], free: number): readonly LogAppend[] {
+    const share = Math.ceil(waiting.length / free);
     const size = Math.min(Math.max(GROUP.appendsMin, share), GROUP.appendsMax);
-    const group: Waiting[] = [];
+    const group: LogAppend[] = [];
     let events = 0;
     let characters = 0;
-    this.#waiting = this.#waiting.filter((one) => {
+    for (const one of waiting) {
       const { rows, log } = one;
       events += rows.events.length;
       characters += rows.characters;
       const isFull =
         group.length === size || events > GROUP.eventsMax || characters > GROUP.charactersMax;
-      if ((isFull && group.length > 0) || this.#busy.has(log)) return true;
+      if ((isFull && group.length > 0) || this.#busy.has(log)) continue;
       this.#busy.add(log);
       group.push(one);
-      return false;
-    });
+    }
     // Processes that lock rows in the same order do not wait for each other in a circle.
     return group.sort((one, other) => (one.log < other.log ? -1 : 1));
-  }
-
-  async #send(group: readonly Waiting[]): Promise<void> {
-    this.#underWay += 1;
-    await sendGroup(this.#database, group, appended);
-    this.#underWay -= 1;
-    for (const { log } of group) this.#busy.delete(log);
-    this.#sendSoon();
   }
 }
 
 /** `isAgain` says that the connection was lost before an answer, which may have been that all are stored. */
 async function appended(
   statements: Statements,
-  group: readonly Waiting[],
+  group: readonly LogAppend[],
   isAgain: boolean,
 ): Promise<readonly boolean[]> {
   const rows = group.map(({ rows }) => rows);

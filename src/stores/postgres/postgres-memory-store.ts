@@ -62,7 +62,7 @@ interface Shared {
   readonly adds: GroupedAdds;
 }
 
-/** Entries that a process adds before it folds them, if nobody has asked for anything meanwhile. */
+/** Entries that a process adds before it folds them by itself. A question folds them sooner. */
 const FOLDED_AFTER = 128;
 /** So many may wait of a process that adds faster than it folds: who asks next, folds them first. */
 const WAITING_MAX = 512;
@@ -84,7 +84,7 @@ class PostgresMemory implements MemoryDatabase {
   /** The fold that runs, and the one that begins after it. */
   #folding: Promise<void> | undefined;
   #nextFold: Promise<void> | undefined;
-  /** The fold that nobody waits for. */
+  /** The fold that this process began by itself. No question waits for it. */
   #aside: Promise<void> | undefined;
   /** Entries that this process added since it last folded. */
   #unfolded = 0;
@@ -134,7 +134,7 @@ class PostgresMemory implements MemoryDatabase {
     return added;
   }
 
-  /** Folds what nobody has asked for, unless another process does. Resolves when few are left. */
+  /** Folds without a question, unless another process does. Resolves when few entries wait. */
   async #foldAside(): Promise<void> {
     const lease = new PostgresLease(this.#db, this.#namespace, "fold");
     try {
@@ -148,7 +148,7 @@ class PostgresMemory implements MemoryDatabase {
         await lease.release();
       }
     } catch {
-      // It fails again when somebody asks, who then hears of it.
+      // The next question folds too, and tells of the failure.
     } finally {
       this.#unfolded = 0;
       this.#aside = undefined;

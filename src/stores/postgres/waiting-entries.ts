@@ -1,7 +1,7 @@
 import type { MemoryEntry } from "../../core/memory-store.ts";
 import { storedMemory } from "../stored-json.ts";
+import { GroupedWork } from "./grouped-work.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
-import { type Grouped, sendGroup } from "./send-group.ts";
 import type { Statements } from "./statements.ts";
 
 /*
@@ -9,8 +9,8 @@ import type { Statements } from "./statements.ts";
  *
  *     add ─► memory_waiting ─► fold ─► memory_entry, and the blocks of the index
  *
- * An add is one insert. Whoever asks the index anything finds out in the same statement that entries wait, folds all of
- * them into it with one save, and asks again. So a search finds what any process had added before it began.
+ * An add is one insert. A question to the index says in the same statement whether entries wait. If some do, the asking
+ * process folds all of them into the index with one save, and asks again. So a search finds what any process had added before it began.
  */
 
 /** Adds of more entries go into the index at once. */
@@ -95,12 +95,10 @@ export async function dropWaiting(
   await statements.change(DROP, namespace, places, numbers);
 }
 
-/** Statements under way at once: the server does one while this process makes the next. */
-const STATEMENTS_MAX = 2;
 /** Entries and characters of a statement that has more than one add. */
 const GROUP = { entriesMax: 200, charactersMax: 500_000 } as const;
 
-interface Add extends Grouped<number> {
+interface Add {
   readonly namespace: string;
   /** The JSON of each entry without its id, by its id. */
   readonly entries: ReadonlyMap<string, string>;
@@ -109,17 +107,14 @@ interface Add extends Grouped<number> {
 
 /** Sends the adds that wait at the same time as one statement, for all namespaces of a process. */
 export class GroupedAdds {
-  readonly #database: PostgresDatabase;
-  #waiting: Add[] = [];
-  #underWay = 0;
-  #isDue = false;
+  readonly #work: GroupedWork<Add, number>;
 
   constructor(database: PostgresDatabase) {
-    this.#database = database;
+    this.#work = new GroupedWork(database, { take: fittingAdds, send: addAll });
   }
 
-  /** Returns how many were new. They wait until somebody folds them. */
-  async add(namespace: string, added: readonly MemoryEntry[]): Promise<number> {
+  /** Returns how many were new. They wait until they are folded. */
+  add(namespace: string, added: readonly MemoryEntry[]): Promise<number> {
     const entries = new Map<string, string>();
     for (const { id, ...rest } of added) {
       // Half a character is stored as a sign for it.
@@ -127,40 +122,18 @@ export class GroupedAdds {
       if (!entries.has(stored)) entries.set(stored, JSON.stringify(rest));
     }
     const characters = [...entries.values()].reduce((sum, { length }) => sum + length, 0);
-    return await new Promise((resolve, reject) => {
-      this.#waiting.push({ namespace, entries, characters, resolve, reject });
-      this.#sendSoon();
-    });
+    return this.#work.do({ namespace, entries, characters });
   }
+}
 
-  /** Writers that were answered together add their next entries in the same moment. */
-  #sendSoon(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    setImmediate(() => {
-      this.#isDue = false;
-      while (this.#underWay < STATEMENTS_MAX && this.#waiting.length > 0) {
-        void this.#send(this.#nextGroup());
-      }
-    });
-  }
-
-  #nextGroup(): readonly Add[] {
-    let [entries, characters] = [0, 0];
-    const end = this.#waiting.findIndex((add, at) => {
-      entries += add.entries.size;
-      characters += add.characters;
-      return at > 0 && (entries > GROUP.entriesMax || characters > GROUP.charactersMax);
-    });
-    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
-  }
-
-  async #send(group: readonly Add[]): Promise<void> {
-    this.#underWay += 1;
-    await sendGroup(this.#database, group, addAll);
-    this.#underWay -= 1;
-    this.#sendSoon();
-  }
+function fittingAdds(waiting: readonly Add[]): readonly Add[] {
+  let [entries, characters] = [0, 0];
+  const end = waiting.findIndex((add, at) => {
+    entries += add.entries.size;
+    characters += add.characters;
+    return at > 0 && (entries > GROUP.entriesMax || characters > GROUP.charactersMax);
+  });
+  return end < 0 ? waiting : waiting.slice(0, end);
 }
 
 /** How many entries of each add were new. Of two adds with the same entry, the first one stores it. */
