@@ -45,7 +45,7 @@ const SURE_PART = 1 / 10;
 /** Longer texts stay whole while all of them together take at most this part of the room. */
 const WHOLE_PART = 1 / 10;
 
-/** Of the others the sentences stay that may hold for longer, up to this part. */
+/** Sentences of other longer texts that may hold for longer stay up to this part. */
 const LASTING_PART = 2 / 5;
 
 /** Any other short sentences, up to this part. */

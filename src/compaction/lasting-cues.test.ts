@@ -5,7 +5,7 @@ import { LASTING_CUES, lastingCues, SURE_CUES } from "./lasting-cues.ts";
 
 const SUPPORT = join(import.meta.dirname, "../../test/support");
 
-/** Of the sentences of a file, the part that has so many cues. */
+/** The part of a file's sentences that has so many cues. */
 function partWith(cues: number, file: string): number {
   const sentences = readFileSync(join(SUPPORT, file), "utf8").trim().split("\n");
   return sentences.filter((text) => lastingCues(text) >= cues).length / sentences.length;

@@ -36,10 +36,10 @@ function anyOf(...lists: readonly string[]): RegExp {
 /** How a clause begins that asks for something to stay so: a way of working, or what is not to be done. */
 const BEGINNINGS = new RegExp(
   `^(?:(?:please|kindly|just|bitte|s'il (?:te|vous) plaît|por favor|per favore) )*(?:${[
-    // What is not to be done.
+    // English: prohibitions.
     "do not|don['’]t (?!worry|be |you\\b)|no (?!one|problem|worries|idea|need|thanks|doubt|errors?|luck|wonder|matter|way)\\p{L}|nothing (?!changed|happened|works|new|else|was|is wrong|beats|like)|nobody|none of|hands off|leave .{1,60} (?:alone|as it is|as they are|the way|out|untouched)",
     "avoid|refrain|skip|quit \\p{L}+ing\\b|stop \\p{L}+ing\\b|hold off|never (?!saw|had|mind|thought|knew|give up)|only|not (?:a|in|on|more|before|after|without) ",
-    // How things are to be done.
+    // English: ways of working.
     "use (?!the (?:first|second|third|other|last|new|next)|this|that|these|it\\b|a (?:for|while)\\b)|stick (?:to|with)|keep (?!going|on\\b|up\\b|it up|it for now|\\p{L}+ing\\b)|prefer|assume|pretend|treat|call (?:me|it|the|them)|address|speak|talk|reply|respond|answer|indent|name \\p{L}+s |round|write (?:in|as|the \\p{L}+s|for|so that|short|like|everything)",
     "explain (?:things|everything|it all)|(?:ask|tell|warn|check with|consult|show|inform|notify|keep) me .{0,40}(?:before|after|first|when|if|whenever|unless|posted|informed)|(?:ask|check|confirm|wait) (?:with me )?before|give me (?:(?:the|a|only) .{1,60}(?:unless|always|only)|\\p{L}+s$)|show me only|only show|walk me through",
     "from (?:here|now|today|this point)|as of now|as a rule|going forward|just so you know|in (?:this|our|my) (?:repo(?:sitory)?|project|code ?base|house|team|company|city|country)\\b.{0,30} (?:we|i|is|are|must|use)|for (?:the rest|everything|every|all)\\b|without (?:my|our|an?)\\b|whatever (?:you|we|happens|it takes|i)|whenever|wherever|unless|until i|by default|in general|at (?:most|least|all times|no)\\b|minimum|maximum|under no|in no case|let['’]?s (?:agree|keep (?!\\p{L}+ing)|not|always|never|stick|use)|let us (?:agree|keep|not)",
@@ -76,7 +76,7 @@ const WEAK = anyOf(
   "jede[rsnm]?|kein(?:e|en|em|er)?|nicht|ohne|bitte|wenn|unter|bevor|chaque|pas|sans|si|cada|sin|ogni|senza",
 );
 
-/** What was, or is told of others, or is said to be kind: no wish. */
+/** Words of a report, of the past, or of praise: no wish. */
 const PASSED = anyOf(
   "yesterday|last (?:week|month|year|night|time)|ago|was|were|did|had|have been|said|says|told|thought|failed|took|returned|looked|went|tried|wrote|talked|met|made|seen",
   "great|awesome|amazing|wonderful|beautiful|excit(?:ed|ing)|fun|proud|love(?:ly)?|glad|thanks|thank you|wow|yeah|cool|congrats|congratulations|hop(?:e|ing)|inspir\\p{L}+|feel(?:s|ing)?|journey|haha|lol|support(?:s|ing|ive)?|difference|together|remind(?:s|er)?|dreams?",

@@ -14,7 +14,7 @@ export type ChatName =
       readonly id: string;
       /** Another agent asks in it, and no person. */
       readonly isInner?: boolean;
-      /** What the person demanded in the chat of the agent that asks. */
+      /** The person's demands in the chat of the agent that asks. */
       readonly demands?: () => readonly MemoryEntry[];
     }
   | { readonly begins: string }

@@ -223,11 +223,11 @@ function memoryReads(own: MemoryReads, library: MemoryReads, options: LibraryOpt
 /** @throws SessionError `NOT_POSSIBLE` when one entry is the project's, and the other the library's */
 async function requireOneStore(ids: readonly string[], memory: MemoryReads): Promise<void> {
   const found = await memory.listMemory({ id: [...ids], limit: ids.length });
-  const librarys = found.find(({ store }) => store === "user");
-  const own = found.find(({ store }) => store !== "user");
-  if (!librarys || !own) return;
+  const inLibrary = found.find(({ store }) => store === "user");
+  const inProject = found.find(({ store }) => store !== "user");
+  if (!inLibrary || !inProject) return;
   throw new SessionError("NOT_POSSIBLE", {
-    message: `"${librarys.id}" is in the user-wide store, and "${own.id}" in the project's. Neither replaces the other: what is in one store replaces nothing in another, so both hold.`,
+    message: `"${inLibrary.id}" is in the user-wide store, and "${inProject.id}" in the project's. Neither replaces the other: what is in one store replaces nothing in another, so both hold.`,
     hint: "To decide between them, say one of them again in the other's store with `rkat memory add`, and name the two that are there.",
   });
 }

@@ -119,6 +119,13 @@ test("the names are those that one pattern finds", () => {
   );
 });
 
+test("a question with its time is read once, whatever is asked of it", () => {
+  const at = "2026-11-26T10:00:00+01:00[Europe/Berlin]";
+  const question = readQuestion("what did we say of the harbour yesterday", at);
+  expect(saysNothing("what did we say of the harbour yesterday", at)).toBe(false);
+  expect(readQuestion("what did we say of the harbour yesterday", at)).toBe(question);
+});
+
 test("a question says something, or nothing, whenever it is asked", () => {
   const at = "2026-11-26T10:00:00+01:00[Europe/Berlin]";
   for (const query of [
