@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Browser } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { onTestFinished } from "vitest";
 
 const PLACES = [
   "/usr/bin/chromium-headless-shell",
@@ -35,6 +36,27 @@ export async function launch(): Promise<Browser> {
     // A sandbox cannot be made as root.
     args: isRoot ? ["--no-sandbox"] : [],
   });
+}
+
+/** A step of a page may take long on a busy machine. */
+const STEP_MS = 60_000;
+
+/** Of a test of several steps. */
+export const TEST_MS = 3 * STEP_MS;
+
+/** A page of its own, until the test ends. Says what it shows where the test fails. */
+export async function newPage(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(STEP_MS);
+  const page = await context.newPage();
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state === "fail") console.error(await page.locator("body").ariaSnapshot());
+    await context.close();
+  });
+  return page;
 }
 
 export const AXE = (): string => packages.resolve("axe-core/axe.min.js");

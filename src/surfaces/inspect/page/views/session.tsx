@@ -47,7 +47,7 @@ export function SessionView({
   return (
     <div class="view">
       <h1 dir="auto">{headOf(typeof shown === "string" ? shown : id, 110)}</h1>
-      {session.value && <Facts session={session.value} live={live.state} />}
+      <p class="facts">{session.value && <Facts session={session.value} live={live.state} />}</p>
       <Failure error={session.error ?? live.error} />
       <nav class="tabs" aria-label="Parts of the session">
         {SESSION_PARTS.map((part) => (
@@ -82,7 +82,7 @@ function Facts({ session, live }: { readonly session: SessionState; readonly liv
   const { source, model, turns, usage, updated_at, session_id, archived, forks, is_active } =
     session;
   return (
-    <p class="facts">
+    <>
       <Badge tone="agent">{plain(source.agent)}</Badge>
       {archived && <Badge>archived</Badge>}
       {session.store === "user" && (
@@ -113,7 +113,7 @@ function Facts({ session, live }: { readonly session: SessionState; readonly liv
         </a>
       ))}
       <code class="id">{plain(session_id)}</code>
-    </p>
+    </>
   );
 }
 
