@@ -17,8 +17,9 @@ import {
 } from "../core/options.ts";
 import { withShortenedOutput } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
+import { PAIRS } from "./compact-history-options.ts";
 import { jsonTextBytes } from "./cut-text.ts";
-import { type MeasuredHistory, measureHistory, toolPairs } from "./measure-history.ts";
+import { type MeasuredHistory, measureHistory, pairsOf } from "./measure-history.ts";
 import { fixedGroups, weightBelow, weightOfFixed } from "./plan-rebuild.ts";
 import { withShortened } from "./prune-tool-output.ts";
 
@@ -61,6 +62,7 @@ const CONSTRAINTS = group({
   bare: flag,
   model: text,
   opaqueTokens: is("a map from positions to tokens", (value) => value instanceof Map),
+  joined: PAIRS,
 });
 
 /**
@@ -103,7 +105,9 @@ export function checkMeasured(
     ),
     last_user_message_left: left.has(before.lastUser),
     pin_left: pinned.some((index) => left.has(index) && !isOldSummary(index)),
-    pair_parted: toolPairs(source).some(({ call, result }) => left.has(call) !== left.has(result)),
+    pair_parted: pairsOf(source, constraints.joined).some(
+      ([one, other]) => left.has(one) !== left.has(other),
+    ),
     old_summary_stayed:
       left.size > 0 && source.some((message, index) => isSummary(message) && !left.has(index)),
     bad_shortening: result.shortened.some(

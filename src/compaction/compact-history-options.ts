@@ -80,6 +80,8 @@ export interface CompactHistoryOptions extends HistoryCompaction {
    * a part that only its provider can read.
    */
   readonly opaqueTokens?: ReadonlyMap<number, number>;
+  /** Pairs of positions of messages that stay and leave together, besides calls and their results. */
+  readonly joined?: readonly (readonly [number, number])[];
   /**
    * The last request to the model with all that came after it, if the provider has it in its cache. The summary is then
    * asked for at its end, where it fits `contextWindow`.
@@ -94,6 +96,14 @@ export interface CompactHistoryOptions extends HistoryCompaction {
   readonly bare?: boolean;
   readonly signal?: AbortSignal;
 }
+
+/** Pairs of positions. */
+export const PAIRS = listOf(
+  is(
+    "a pair of positions",
+    (pair) => Array.isArray(pair) && pair.length === 2 && pair.every(Number.isInteger),
+  ),
+);
 
 /** Lists and limits have checks of their own, which know the history. */
 export const COMPACT_HISTORY_OPTIONS = group({
@@ -112,6 +122,7 @@ export const COMPACT_HISTORY_OPTIONS = group({
   model: someText,
   superseded: anything,
   opaqueTokens: is("a Map", (value) => value instanceof Map),
+  joined: PAIRS,
   continues: object({ messages: listOf(is("a message", isMessage)), toolTokens: amount }),
   outlook: OUTLOOK,
   bare: flag,

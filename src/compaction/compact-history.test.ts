@@ -3,6 +3,7 @@ import { LONG } from "../../test/support/trials.ts";
 import type { CompactionConfig, Compactor, EngineCompactor } from "../core/compactor.ts";
 import { isSummary, type Message, summaryMessage } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
+import { checkRebuild } from "./check-rebuild.ts";
 import { compactHistory } from "./compact-history.ts";
 import type { CompactHistoryOptions } from "./compact-history-options.ts";
 import { DefaultCompactor } from "./default-compactor.ts";
@@ -100,6 +101,17 @@ describe("the outcome for a history", () => {
     expect(result.tokensBefore).toBe(estimateTokens(source) + 5_000);
     expect(result.retained).not.toContain(4);
     expect(result.tokensAfter).toBe(estimateTokens(result.messages));
+  });
+
+  test("messages that are joined stay and leave together", async () => {
+    const last = source.length - 1;
+    const joined = [[3, last]] as const;
+    const { result } = await compact("Short.", { joined, pins: [last] });
+    expect(result.outcome).toBe("compacted");
+    expect(result.retained).toContain(3);
+    const parted = new DefaultCompactor({ recentTurnBudget: 2 }).rebuildHistory(source, "Short.");
+    expect(checkRebuild(source, parted)).not.toContain("pair_parted");
+    expect(checkRebuild(source, parted, { joined })).toContain("pair_parted");
   });
 
   test("it is compacted: the result has the discarded messages, the reasons and the summary", async () => {

@@ -59,7 +59,7 @@ export async function compactHistory(
   options: CompactHistoryOptions,
 ): Promise<CompactHistoryResult> {
   requireOptions("compactHistory", COMPACT_HISTORY_OPTIONS, options);
-  const { signal, force = false, bare = false, model, opaqueTokens } = options;
+  const { signal, force = false, bare = false, model, opaqueTokens, joined } = options;
   signal?.throwIfAborted();
   requireHistory(options.messages);
   const messages = [...options.messages];
@@ -69,7 +69,7 @@ export async function compactHistory(
   requireSense(options, messages.length);
 
   const superseded = new Set(options.superseded);
-  const known = { ...(model ? { model } : {}), ...(opaqueTokens ? { opaqueTokens } : {}) };
+  const known = given({ model, opaqueTokens, joined });
   const measured = reading("compactHistory", () =>
     measureHistory(messages, { superseded, ...known }),
   );
@@ -254,6 +254,7 @@ function defaultCompactor(options: CompactHistoryOptions): EngineCompactor {
     model,
     superseded,
     opaqueTokens,
+    joined,
     continues,
     outlook,
     bare,

@@ -44,13 +44,14 @@ export function measureHistory(
     model,
     superseded,
     opaqueTokens,
-  }: Pick<RebuildConstraints, "model" | "superseded" | "opaqueTokens"> = {},
+    joined,
+  }: Pick<RebuildConstraints, "model" | "superseded" | "opaqueTokens" | "joined"> = {},
 ): MeasuredHistory {
   const weigh = (message: Message, index = -1) =>
     messageWeight(message, model) + 1 + 4 * (opaqueTokens?.get(index) ?? 0);
   const weights = messages.map((message, index) => weigh(message, index));
   const { turns, turnCount, lastUser } = turnsOf(messages);
-  const roots = joinedByCalls(messages);
+  const roots = rootsOf(messages, joined);
   const isGrouped = (message: Message, index: number) =>
     message.role === "system" ? superseded?.has(index) === true : !isSummary(message);
   const positions = messages.flatMap((message, index) =>
@@ -129,7 +130,7 @@ export function joinedWith(
   messages: readonly Message[],
   positions: readonly number[],
 ): ReadonlySet<number> {
-  const roots = joinedByCalls(messages);
+  const roots = rootsOf(messages);
   const stay = new Set(positions.map((position) => roots[position]));
   return new Set(messages.flatMap((_, index) => (stay.has(roots[index]) ? [index] : [])));
 }
@@ -146,7 +147,7 @@ export function countLooseMessages(
 }
 
 /** The group of each message, as one position: calls and their results are in the same group. */
-function joinedByCalls(messages: readonly Message[]): number[] {
+function rootsOf(messages: readonly Message[], joined?: Joined): number[] {
   const parents = messages.map((_, index) => index);
   const rootOf = (index: number): number => {
     let root = index;
@@ -158,23 +159,24 @@ function joinedByCalls(messages: readonly Message[]): number[] {
     }
     return root;
   };
-  for (const { call, result } of toolPairs(messages)) parents[rootOf(result)] = rootOf(call);
+  for (const [one, other] of pairsOf(messages, joined)) parents[rootOf(other)] = rootOf(one);
   return messages.map((_, index) => rootOf(index));
 }
 
+type Joined = NonNullable<RebuildConstraints["joined"]>;
+
 /**
- * Which messages hold a call and its result, by position. Ids may be used again
- * later, so a result belongs to the nearest call of its id before it.
+ * Which messages stay and leave together, by position: those that hold a call and its result, and those that are `joined`.
+ * Ids may be used again later, so a result belongs to the nearest call of its id before it.
  */
-export function toolPairs(
-  messages: readonly Message[],
-): { readonly call: number; readonly result: number }[] {
+export function pairsOf(messages: readonly Message[], joined: Joined = []): Joined {
   const callers = new Map<string, number>();
-  return messages.flatMap((message, index) => {
+  const pairs = messages.flatMap((message, index) => {
     for (const { id } of toolUses(message)) callers.set(id, index);
     const calls = toolResults(message).map((result) => callers.get(result.tool_use_id));
     return [...new Set(calls)].flatMap((call) =>
-      call === undefined ? [] : [{ call, result: index }],
+      call === undefined ? [] : [[call, index] as const],
     );
   });
+  return [...pairs, ...joined];
 }

@@ -67,6 +67,8 @@ export interface RebuildConstraints {
   readonly model?: string;
   /** By position: estimated tokens that the model is sent with a message and that the message does not show. */
   readonly opaqueTokens?: ReadonlyMap<number, number>;
+  /** Pairs of positions of messages that stay and leave together, besides calls and their results. */
+  readonly joined?: readonly (readonly [number, number])[];
 }
 
 export interface CompactionResult {

@@ -9,6 +9,7 @@ interface Part {
   readonly kind?: string;
   readonly toolCallId?: string;
   readonly providerExecuted?: boolean;
+  readonly providerOptions?: object;
   readonly output?: {
     readonly type: string;
     readonly value?: unknown;
@@ -56,12 +57,12 @@ export function isOnlySent(message: AiSdkMessage): boolean {
   return providerOptions?.rkat?.onlySent === true;
 }
 
-/** Messages without what another provider put in the place of earlier ones; `undefined`: nothing is left of it. */
-const withoutOthers = new WeakMap<AiSdkMessage, AiSdkMessage | undefined>();
+/** Messages as each provider reads them; `undefined`: nothing is left of one. */
+const readable = new WeakMap<AiSdkMessage, Map<string | undefined, AiSdkMessage | undefined>>();
 
 /**
- * A message as a provider reads it. After a change of provider, an item of the former one stands for nothing any more:
- * the history is compacted from what the host offers, as if the item had never come.
+ * A message as a provider reads it: without what another one compacted, signed, encrypted, or ran by itself. After a change
+ * of provider that stands for nothing any more: the history is compacted from what the host offers, as if it had never come.
  */
 export function readableBy(
   provider: string | undefined,
@@ -69,14 +70,31 @@ export function readableBy(
 ): AiSdkMessage | undefined {
   if (message.role !== "assistant") return message;
   const parts = partsOf(message);
-  const isOthers = ({ type, kind = "" }: Part) =>
-    type === "custom" && isProviderCompaction({ kind }) && areApart(kind, provider);
+  const isOthers = (part: Part) => areApart(onlyReaderOf(part), provider);
   if (!parts.some(isOthers)) return message;
-  if (!withoutOthers.has(message)) {
+  const known = readable.get(message) ?? new Map<string | undefined, AiSdkMessage | undefined>();
+  readable.set(message, known);
+  if (!known.has(provider)) {
     const content = parts.filter((part) => !isOthers(part));
-    withoutOthers.set(message, content.length > 0 ? { ...message, content } : undefined);
+    known.set(provider, content.length > 0 ? { ...message, content } : undefined);
   }
-  return withoutOthers.get(message);
+  return known.get(provider);
+}
+
+/** Ids of the calls that a provider runs by itself, which not every version of the AI SDK marks as its own. */
+const OWN_CALLS = [
+  [/^(?:srv|mcp)toolu_/, "anthropic"],
+  [/^(?:ws|fs|ci|ig|mcp)_/, "openai"],
+] as const;
+
+/** The provider that alone reads a part of an answer. */
+function onlyReaderOf(part: Part): string | undefined {
+  const { type, kind = "", toolCallId = "", providerExecuted } = part;
+  if (type === "custom") return kind.split(".")[0];
+  const isOwn = type === "tool-result" || (type === "tool-call" && providerExecuted);
+  if (!isOwn && type !== "reasoning" && type !== "reasoning-file") return undefined;
+  const [named] = Object.keys(part.providerOptions ?? {});
+  return named ?? OWN_CALLS.find(([ids]) => ids.test(toolCallId))?.[1];
 }
 
 function textOf(content: AiSdkMessage["content"]): string {
@@ -105,6 +123,9 @@ function readParts(message: AiSdkMessage, parts: readonly Part[]): ViewedMessage
   return {
     ...(readable ? { message: onlyMessage({ ...message, content: known.map(textual) }) } : {}),
     ...(opaqueTokens > 0 ? { opaqueTokens } : {}),
+    ownCalls: opaque.flatMap(({ type, toolCallId }) =>
+      /^tool-(?:call|result)$/.test(type) ? (toolCallId ?? []) : [],
+    ),
     ...(parts.some(isProviderCompaction) ? { stays: true } : {}),
   };
 }

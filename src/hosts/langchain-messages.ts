@@ -158,7 +158,18 @@ function answer({ content, tool_calls = [], additional_kwargs }: LangChainMessag
   const { tool_calls: _, ...hidden } = additional_kwargs ?? {};
   const unread = blocks.filter((block) => !answerBlock(block));
   const opaqueTokens = opaqueTokensOf([...unread, ...Object.values(hidden)]);
-  return { message, opaqueTokens, ...(blocks.some(isProviderCompaction) ? { stays: true } : {}) };
+  return {
+    message,
+    opaqueTokens,
+    ownCalls: unread.flatMap(callIn),
+    ...(blocks.some(isProviderCompaction) ? { stays: true } : {}),
+  };
+}
+
+/** The id of the call that a provider runs by itself, in a block with the call or with its result. */
+function callIn({ type, id, tool_use_id, toolCallId }: Block): readonly string[] {
+  const call = /^server_tool_(?:use|call)$/.test(String(type)) ? id : (tool_use_id ?? toolCallId);
+  return typeof call === "string" ? [call] : [];
 }
 
 function answerBlock(block: Block): AssistantBlock | undefined {

@@ -16,7 +16,7 @@ import type {
   HistoryWindowOptions,
 } from "./history-window.ts";
 import type { NewCut } from "./new-cut.ts";
-import { pinnedUnits } from "./units.ts";
+import { joinedUnits, pinnedUnits } from "./units.ts";
 import {
   requireApplyOptions,
   type WindowCall,
@@ -239,6 +239,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
       compactor,
       messages: visible.map(({ message }) => message),
       pins: pinnedUnits(sent.units, target),
+      joined: joinedUnits(sent.units),
       opaqueTokens: new Map(opaque),
       targetTokens: outgrown
         ? Math.max(1, Math.min(target, Math.floor(sent.tokens * OVERFLOW_SHARE)))

@@ -5,13 +5,14 @@ import type { ViewedMessage } from "./message-view.ts";
 
 /**
  * The same for messages with the same content, although a host may make new objects for each
- * request. Reasoning and what only its provider reads do not count: hosts do not always store them.
+ * request. Reasoning and what only its provider reads do not count: hosts do not always store them. What never leaves does:
+ * a history without it is another.
  */
-export function keyOf(id: string | undefined, { message }: ViewedMessage, host: object): string {
-  if (id !== undefined) return `id:${id}`;
-  return hash(
-    JSON.stringify(message ? readable(message) : withinNesting(host), withoutBytes) ?? "",
-  );
+export function keyOf(id: string | undefined, view: ViewedMessage, host: object): string {
+  const { message, stays = false } = view;
+  if (id !== undefined) return stays ? `id:${id} stays` : `id:${id}`;
+  const text = JSON.stringify(message ? readable(message) : withinNesting(host), withoutBytes);
+  return hash(stays ? `stays ${text}` : (text ?? ""));
 }
 
 /** The key of a sequence of messages: of those before, and one more. */

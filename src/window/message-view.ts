@@ -41,6 +41,11 @@ export interface ViewedMessage {
   readonly opaqueTokens?: number;
   /** The message stays and leaves with the one after it, as reasoning does with the answer or the calls that it led to. */
   readonly joins?: "next";
+  /**
+   * Ids of the calls that a provider runs by itself, for each call and each result that `message` does not show. The
+   * result may come in a later answer: the two stay and leave together.
+   */
+  readonly ownCalls?: readonly string[];
   /** It never leaves: a provider put it in the place of what was said before, in a form that only the provider can read. */
   readonly stays?: true;
 }

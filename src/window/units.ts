@@ -28,6 +28,8 @@ export interface Unit {
   readonly isOpen: boolean;
   /** One of its messages never leaves. */
   readonly stays: boolean;
+  /** An id for each call and each result of a provider's own tools. */
+  readonly ownCalls: readonly string[];
 }
 
 /** A message of a host as it was read, with its weight in quarter tokens. */
@@ -38,7 +40,7 @@ export interface WeighedView extends ViewedMessage {
 /** Adds the message at the end of the history that the units are of. */
 export function addToUnits(units: Unit[], view: WeighedView): void {
   const last = units.at(-1);
-  const { message, opaqueTokens = 0, weight, stays = false } = view;
+  const { message, opaqueTokens = 0, weight, stays = false, ownCalls = [] } = view;
   // With a summary, what never leaves would leave: the next summary takes its place.
   const isFirst = !last || (stays && last.pieces.some(isSummary));
   const piece = {
@@ -48,6 +50,7 @@ export function addToUnits(units: Unit[], view: WeighedView): void {
     opaqueTokens,
     weight,
     stays,
+    ownCalls,
     // An unreadable message joins the message before it, and the one after it when it is the first.
     isOpen: view.joins === "next" || (message === undefined && isFirst),
   };
@@ -60,6 +63,7 @@ export function addToUnits(units: Unit[], view: WeighedView): void {
       opaqueTokens: last.opaqueTokens + opaqueTokens,
       weight: last.weight + weight,
       stays: last.stays || stays,
+      ownCalls: ownCalls.length > 0 ? [...last.ownCalls, ...ownCalls] : last.ownCalls,
       isOpen: piece.isOpen || (message === undefined && last.isOpen),
     };
   }
@@ -113,6 +117,18 @@ function blocksOf(message: Message): readonly AssistantBlock[] {
   return [...text, ...calls];
 }
 
+/** Pairs of positions of units that stay and leave together: a provider's own call, and its result in a later answer. */
+export function joinedUnits(units: readonly Unit[]): readonly (readonly [number, number])[] {
+  const first = new Map<string, number>();
+  return units.flatMap(({ ownCalls }, index) =>
+    ownCalls.flatMap((id) => {
+      const before = first.get(id);
+      first.set(id, before ?? index);
+      return before === undefined || before === index ? [] : [[before, index] as const];
+    }),
+  );
+}
+
 /** The part of a compacted history that messages with standing instructions may take. */
 const INSTRUCTIONS_PART = 1 / 10;
 
@@ -160,17 +176,24 @@ function lastUsers(units: readonly Unit[], targetTokens: number): readonly numbe
   return users;
 }
 
-/** Calls since the last user message without a result. Someone is asked for approval, or a tool runs. */
+/** Calls since the last user message without a result. Someone is asked for approval, or a tool runs, maybe the provider's. */
 function openCalls(units: readonly Unit[]): readonly number[] {
   const results = new Set(
     units.flatMap(({ pieces }) =>
       pieces.flatMap((piece) => toolResults(piece).map(({ tool_use_id }) => tool_use_id)),
     ),
   );
-  const last = units.findLastIndex(isUser);
-  return units.flatMap(({ pieces }, index) =>
-    index > last && pieces.flatMap(toolUses).some(({ id }) => !results.has(id)) ? [index] : [],
+  const ids = Map.groupBy(
+    units.flatMap(({ ownCalls }) => ownCalls),
+    (id) => id,
   );
+  const last = units.findLastIndex(isUser);
+  return units.flatMap(({ pieces, ownCalls }, index) => {
+    const isOpen =
+      pieces.flatMap(toolUses).some(({ id }) => !results.has(id)) ||
+      ownCalls.some((id) => ids.get(id)?.length === 1);
+    return index > last && isOpen ? [index] : [];
+  });
 }
 
 /** Units that never leave, and the results of their calls. */
