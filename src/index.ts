@@ -306,7 +306,7 @@ export { EphemeralSessionStore } from "./stores/ephemeral/ephemeral-session-stor
 export { EphemeralApprovalStore, ephemeralStores } from "./stores/ephemeral/ephemeral-stores.ts";
 export { SimpleMemoryStore } from "./stores/ephemeral/simple-memory-store.ts";
 
-// What a store of your own implements.
+// Interfaces that a store of your own implements.
 
 export type { ApprovalStore } from "./core/approval.ts";
 export type {
@@ -375,7 +375,7 @@ export type {
   Traces,
 } from "./core/traces.ts";
 
-// What memory and knowledge are made of: embedders, knowledge, secrets.
+// Parts of memory and knowledge: embedders, knowledge, secrets.
 
 export type { Embedder } from "./core/embedder.ts";
 export type {

@@ -30,7 +30,7 @@ export interface Verdict {
 
 /** Decides whether a tool call runs, and asks for approval. */
 export interface Approvals {
-  /** Who may answer, which is a part of each request. */
+  /** The clients that may answer. Each request names them. */
   readonly mayAnswer: readonly Answerer[];
   judge(call: Pick<ToolUse, "name" | "args">): Verdict;
   /** Resolves with the answer, or with `undefined` when none came in time. Rejects when `signal` aborts. */

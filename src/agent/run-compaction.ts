@@ -139,7 +139,7 @@ export async function runCompaction(
   });
 }
 
-/** What traces show of a compaction. */
+/** The attributes of a compaction's span in traces. */
 function compactionFields(event: CompactionEnd | undefined, state: SessionState): SpanFields {
   const outcome = event?.type ?? "unchanged";
   if (!event || event.type === "compaction_failed") {

@@ -159,7 +159,7 @@ class Run {
     );
   }
 
-  /** What memory has about the prompt, if it was not asked since the last compaction. */
+  /** The records of memory about the prompt, if memory was not asked since the last compaction. */
   async #recall(): Promise<readonly DurableEvent[]> {
     const { log, recall } = this.#options;
     const { clearings } = log.state.recalled;

@@ -79,7 +79,7 @@ export class ToolSet {
 
 const NONE: readonly Tool[] = [];
 
-/** Of two tools with one name, the first. */
+/** The tools by name. Of two with one name, the first counts. */
 function listed(tools: readonly Tool[]): Listed {
   const byName = new Map<string, Tool>();
   for (const tool of tools) {
@@ -158,7 +158,7 @@ export function areTooDeep(args: unknown): boolean {
   }
 }
 
-/** What a tool returned, as the log keeps it. */
+/** The result of a tool, as the log keeps it. */
 function exactOutput(name: string, output: unknown): ToolOutput {
   if (typeof output === "string") return { content: output, is_error: false };
   if (isObject(output)) {

@@ -50,7 +50,7 @@ export class AgentMemory {
     ];
   }
 
-  /** What memory has about a prompt, as a text for the model. It never fails: the agent goes on without it. */
+  /** The records of memory about a prompt, as a text for the model. It never fails: the agent goes on without it. */
   recall({
     agent,
     sessionId,

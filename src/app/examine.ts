@@ -52,7 +52,7 @@ export async function examineServer(
   }
 }
 
-/** What memory lacks of the log, or has beyond it; empty when they are alike. */
+/** The differences between memory and the log, in sentences; empty when they are alike. */
 export async function examineMemoryOfLog(workspace: Workspace): Promise<readonly string[]> {
   const { config } = workspace;
   const isCompared =

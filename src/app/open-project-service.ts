@@ -32,7 +32,7 @@ import type { WatchedService } from "./watched-service.ts";
 /** The approver of a turn's tool calls, and the tools that its model has in the project's folder. */
 export interface Asking {
   readonly approve?: Approve;
-  /** Who may answer the waiting calls. Default: a user. */
+  /** The clients that may answer the waiting calls. Default: a user. */
   readonly answerers?: readonly Answerer[];
   /** The time that a turn waits for an answer. Default: as the settings say. */
   readonly timeoutMs?: number;

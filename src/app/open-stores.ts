@@ -47,7 +47,7 @@ async function storesAt(
 
 export async function openStores(workspace: Workspace, access: StoreAccess): Promise<Stores> {
   const { config, leftStore } = workspace;
-  // What only reads depends on the settings of memory alone.
+  // A process that only reads depends on the settings of memory alone.
   const read = onlyReads(access) ? ["embeddings", "memory", "search"] : [];
   for (const text of [leftStore, untrustedNote(config, ...read)]) {
     if (text !== undefined) warn(text);

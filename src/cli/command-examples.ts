@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-/** What people type, for the help of each command. Groups show what is used most of their commands. */
+/** Examples for the help of each command, as people type them. A group shows those of its commands that are used most. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   run: [
     'rkat run "what does this project do?"',

@@ -214,7 +214,7 @@ function joined(names: readonly string[]): readonly string[] {
   return names.length > 0 ? [names.join(", ")] : [];
 }
 
-/** What only a tool's output names is for a search. */
+/** A name that only a tool's output has is for a search. */
 function anchorsOf(history: CarriedSession["history"]) {
   const said = history.filter(({ message }) => message.role !== "tool_results");
   return rankAnchors(said.map(({ message }) => message)).slice(0, LIMITS.anchors);

@@ -288,7 +288,7 @@ function write({ file: { root, path }, folders, after, mode = PRIVATE }: FileCha
   if (mode !== PRIVATE) chmodSync(path, mode);
 }
 
-/** What cannot be taken back stays: the first failure is the one to tell. */
+/** A change that cannot be taken back stays: the first failure is the one to tell. */
 function takeBack(change: FileChange | { write(): void }): void {
   try {
     if ("write" in change) change.write();

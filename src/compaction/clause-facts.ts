@@ -1,6 +1,6 @@
 import { anchorsIn } from "./anchors.ts";
 
-/** What one clause says of one thing. A part is missing where the clause does not say it plainly. */
+/** A fact: what one clause says of one thing. A part is missing where the clause does not say it plainly. */
 export interface Clause {
   readonly start: number;
   readonly end: number;

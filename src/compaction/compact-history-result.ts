@@ -29,7 +29,7 @@ export interface CompactedHistory extends HistoryResult {
   readonly outcome: "compacted";
   /** The places where the paths, names and numbers of the discarded messages are now. Undefined when they were not looked for. */
   readonly anchors?: AnchorReport;
-  /** What the summary has of the words of people. Undefined when no person said anything that left. */
+  /** The share of people's words that the summary has. Undefined when no person said anything that left. */
   readonly words?: WordsReport;
   /** The summary's score, from 0 to 1. Missing when no summary was written. */
   readonly score?: number;

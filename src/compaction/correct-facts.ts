@@ -18,7 +18,7 @@ const STATEMENT_WORDS_MIN = 2;
 type Verdict = { readonly is: "supported" | "unknown" } | Contradicted;
 interface Contradicted {
   readonly is: "contradicted";
-  /** What belongs in the place of the clause; nothing where it is dropped. */
+  /** The text that replaces the clause; nothing where it is dropped. */
   readonly instead: string;
 }
 
@@ -66,7 +66,7 @@ export function correctFacts(
   return { text: changed === 0 ? summary : text + summary.slice(from), changed };
 }
 
-/** What follows a clause that tells what was before. */
+/** Words behind a clause that tells what was before. */
 const GOES_ON =
   /^[\s.,;!]{0,4}(?:and |but )?(?:then|later|now|until|afterwards|finally|after|before|it|which|is|was|fixed|because|since)\b/i;
 
@@ -154,7 +154,7 @@ class RecordedFacts {
   }
 }
 
-/** What a clause says of its subject: the key of each fact, and its value. */
+/** The facts of a clause about its subject: the key of each, and its value. */
 function factsOf({ subject, state, value }: Clause): readonly (readonly [string, string])[] {
   if (subject === undefined) return [];
   const facts: [string, string][] = [];

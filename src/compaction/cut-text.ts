@@ -57,7 +57,7 @@ export function cutMiddle(text: string, bytesMax: number, mark = " […] "): str
 /** A longer word is cut anywhere. */
 const CUT_WORD_MAX = 24;
 
-/** What `cutEnd` or `cutMiddle` left of a text, without the halves of words beside its mark. */
+/** A text that `cutEnd` or `cutMiddle` shortened, without the halves of words beside its mark. */
 export function atWords(text: string, piece: string, mark: string): string {
   for (let at = piece.indexOf(mark); at >= 0; at = piece.indexOf(mark, at + 1)) {
     const head = piece.slice(0, at);

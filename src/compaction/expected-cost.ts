@@ -50,7 +50,7 @@ function expectedCost(
   threshold: number,
   { read, write, isWarm, growth, calls }: CostOutlook,
 ): number {
-  // Of a history that is not in the cache, all is written again, whatever was changed.
+  // A history that is not in the cache is written again as a whole, whatever was changed.
   const fresh = isWarm ? rewritten : tokensAfter;
   const once = summary + fresh * Math.max(0, write - read);
   const until = Math.max(1, (threshold - tokensAfter) / Math.max(1, growth));

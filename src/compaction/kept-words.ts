@@ -15,7 +15,7 @@ import { summaryText, userText } from "./render-transcript.ts";
 /** A message of a person that left the history, as the summary carries it on. */
 interface Word {
   readonly text: string;
-  /** What became of it, from the messages after it: "answered", "changed src/core/event.ts; 1 call failed". */
+  /** Its outcome, from the messages after it: "answered", "changed src/core/event.ts; 1 call failed". */
   readonly outcome: string;
 }
 
@@ -97,7 +97,7 @@ export function wordsIn(
   };
 }
 
-/** What people typed in messages, with what became of it, oldest first. */
+/** The words that people typed in messages, each with its outcome, oldest first. */
 export function requestsIn(
   messages: readonly Message[],
   injected: ReadonlySet<Message> = new Set(),
@@ -283,7 +283,7 @@ const CHANGES = /(?:write|edit|patch|create|delete|remove|move|rename|replace|in
 /** Files that an outcome names. */
 const FILES_MAX = 3;
 
-/** What became of a request, from the messages that answered it. */
+/** The outcome of a request, from the messages that answered it. */
 function outcomeOf(work: readonly Message[], hasAnswers: boolean): string {
   if (!work.some(isAnswer)) return hasAnswers ? "not answered" : "said";
   const files = new Set(work.flatMap(toolUses).flatMap(changedFile));

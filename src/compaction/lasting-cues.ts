@@ -59,7 +59,7 @@ const BEGINNINGS = new RegExp(
   "u",
 );
 
-/** What says that something holds, or that it must or must not be, wherever it stands in a sentence. */
+/** Words that say that something holds, must be or must not be, wherever they stand in a sentence. */
 const STRONG = anyOf(
   "(?<!i['’]m |she['’]s |he['’]s |it['’]s )always|never(?! (?:saw|had|mind|know|thought))|ever again|no (?:more|longer|later)|nowhere|at (?:most|least)|max(?:imum|\\.)?|minimum|from (?:here|now|today) on|going forward|whenever|unless|throughout|at all times|each time|every time|as a rule|for the rest of|for this (?:chat|session|project)",
   "must(?! (?:be|have|feel)\\b)|must be (?:\\p{L}+ed|in|on|at|under|below)|mustn['’]t|may not|may only|deadline|does not move|each \\p{L}+ needs?|written in|(?:is|are|am|be) (?:not )?(?:to be|allowed|forbidden|permitted|required|mandatory|supposed|banned|out|off|taboo)|forbids?|bans?|shall|has to|have to be|needs? to (?:be|stay|remain|work|run|fit)|need everything|important (?:that|to me)|make sure|be sure|should (?:always|never|be|not|only|end|start|stay|work|use|have)|ought to|not an option|all there is|stays? (?:as|under|below|within|in|compatible|out)|comes? first",
@@ -70,7 +70,7 @@ const STRONG = anyOf(
   "altijd|nooit|moet(?:en)?|mag|mogen|maximaal|alleen|liever|allergisch|alltid|aldrig|måste|får inte|högst|allergiker|nötallergiker|hänsyn|allergisk|altid|må ikke|zawsze|nigdy|musi|muszą|nie wolno|najwyżej|tylko|zapytaj mnie|uczulon[ya]|всегда|никогда|нельзя|должн[аоы]?|только|не более|не ем|учитывай|аллергия|her zaman|asla|yalnızca|en fazla|olmadan|istemiyorum|zorunda|alerjim",
 );
 
-/** What often stands in such sentences, and in others too. */
+/** Words that often stand in such sentences, and in others too. */
 const WEAK = anyOf(
   "every|each|any|only|nothing|nobody|can['’]?t|cannot|don['’]t|doesn['’]t|not|no|without|before|please|if|when|under|below|within|than|as if|use|keep",
   "jede[rsnm]?|kein(?:e|en|em|er)?|nicht|ohne|bitte|wenn|unter|bevor|chaque|pas|sans|si|cada|sin|ogni|senza",

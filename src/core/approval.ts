@@ -21,7 +21,7 @@ export interface PendingApproval {
   readonly goal: string;
   /** ISO 8601. */
   readonly requestedAt: string;
-  /** Who may answer. Missing in requests of earlier versions: a user. */
+  /** The clients that may answer. Missing in requests of earlier versions: a user. */
   readonly mayAnswer?: readonly Answerer[];
 }
 
@@ -41,7 +41,7 @@ export function covers(allowed: AllowedCalls, calls: AllowedCalls): boolean {
   return tool === calls.tool && command === calls.command;
 }
 
-/** What the user has allowed in a project, for all of its sessions. */
+/** The calls that the user has allowed in a project, for all of its sessions. */
 export interface ProjectApprovals {
   list(): readonly AllowedCalls[];
   add(calls: AllowedCalls): void;

@@ -4,7 +4,7 @@ import type { ShownMessage } from "./kept-state.ts";
 import { isForgotten, type Message, toolResults, toolUses } from "./message.ts";
 import { messageWeight } from "./tokens.ts";
 
-/** What the session has of its history when an event comes. */
+/** The session's history when an event comes. */
 interface Now {
   /** Id of the last message. */
   readonly last: number;

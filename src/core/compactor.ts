@@ -27,7 +27,7 @@ export const DEFAULT_COMPACTION_CONFIG: CompactionConfig = {
   minTurnsBetweenCompactions: 3,
 };
 
-/** What `shouldCompact` decides from. */
+/** The sizes that `shouldCompact` decides from. */
 export interface CompactionContext {
   /** Input tokens of the last model call, as the provider counted them; 0 after a compaction. */
   readonly lastInputTokens: number;

@@ -158,7 +158,7 @@ export class CostLedger {
     this.#isCached = cached;
   }
 
-  /** What a call shows of the compaction before it. */
+  /** The effect of the compaction before it, as a call shows it. */
   #show(compaction: OpenCompaction, usage: Usage, price: FullPrice | undefined): void {
     const { savedTokensPerCall: less, rewrittenTokens } = compaction;
     compaction.callsSince += 1;

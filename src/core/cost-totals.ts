@@ -179,7 +179,7 @@ export class CostTotals {
     this.#now = now;
   }
 
-  /** What costs before the first prompt is of a turn too. */
+  /** A cost before the first prompt belongs to a turn too. */
   #open(seq: number): void {
     if (this.#counts.turns === 0) this.#counts = { ...this.#counts, turns: 1, first: seq };
   }

@@ -250,7 +250,7 @@ const BRAND = Symbol.for("rkat.SessionError");
 export class SessionError extends Error {
   override readonly name = "SessionError";
   readonly code: ErrorCode;
-  /** What to do. The row's hint, or a more exact one. */
+  /** The way out: the row's hint, or a more exact one. */
   readonly hint: string;
   /** Set when the same request may succeed later. `afterMs` is set when the other side said when. */
   readonly retry: { readonly afterMs?: number } | undefined;
@@ -316,7 +316,7 @@ function shown(message: string): string {
   return visibleText(cut.replace(/(?![\n\t])\p{Cc}/gu, visibleCode));
 }
 
-/** What the codes of the system mean. None of them is a bug. */
+/** The meaning of the system's error codes. None of them is a bug. */
 const SYSTEM_FAILURES: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
   EDQUOT: "the disk quota is used up",
@@ -332,7 +332,7 @@ const SYSTEM_FAILURES: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "its path is too long",
 };
 
-/** What else they mean where a folder is made. */
+/** Their other meanings where a folder is made. */
 const MKDIR_FAILURES: Readonly<Record<string, string>> = {
   ENOENT: "the system makes no folder there",
   EEXIST: "something else has its name",

@@ -61,7 +61,7 @@ const task = fields({
   active_files: maybe(listOf(isText)),
 });
 
-/** Of a session that another program held. */
+/** The source of a session that another program held. */
 export const isSource: Shape = fields({
   agent: isText,
   native_id: isText,
@@ -129,7 +129,7 @@ const before = maybe(
   }),
 );
 
-/** What the events of a log have at least. Types that are not here have nothing that another part depends on. */
+/** The fields that events of a log have at least. Types that are not here have nothing that another part depends on. */
 const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
   session_created: fields({ settings: isSettings }),
   message_added: fields({

@@ -161,7 +161,7 @@ export async function isDeleted(
 export interface RepairedEvent {
   readonly sessionId: string;
   readonly seq: number;
-  /** What it is now. */
+  /** The type that it has now. */
   readonly type: DurableEvent["type"];
 }
 

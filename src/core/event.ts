@@ -179,7 +179,7 @@ export type DurableEvent =
       readonly reason: CompactionFailure;
       /** Tokens of the summaries that came to nothing. Logs of earlier versions do not say so. */
       readonly usage?: Usage;
-      /** Who was asked for them, as `provider/model`. */
+      /** The model that was asked for them, as `provider/model`. */
       readonly model?: string;
     }
   | MemoryRecalled
@@ -313,7 +313,7 @@ export interface MessagesBroughtBack {
   readonly pinned?: true;
 }
 
-/** What a message said, whole. */
+/** The content of a message, whole. */
 export interface BroughtMessage {
   /** Its id. */
   readonly message: number;
@@ -361,7 +361,7 @@ export interface HistoryInherited extends BesideMessages {
     readonly event: number;
   };
   readonly summary?: InheritedSummary;
-  /** What each model counts for an estimated token. */
+  /** The tokens that each model counts for an estimated one. */
   readonly token_factors: Readonly<Record<string, number>>;
 }
 
@@ -509,7 +509,7 @@ export interface CompactionCompleted {
   readonly model?: string;
   /** Estimated tokens after the first change, which a provider's cache no longer has. Logs of earlier versions do not say so. */
   readonly rewritten_tokens?: number;
-  /** What was kept and what was lost. Logs of earlier versions have no report. */
+  /** The report: what was kept and what was lost. Logs of earlier versions have none. */
   readonly report?: CompactionReport;
   /** Missing in logs of earlier versions. */
   readonly before?: StateBefore;
@@ -519,13 +519,13 @@ export interface CompactionCompleted {
 export interface CompactionPlan {
   /** Calls that were expected to come. */
   readonly expected_calls: number;
-  /** What they were expected to cost with all compactions, in input tokens that are not cached. */
+  /** Their expected cost with all compactions, in input tokens that are not cached. */
   readonly expected_tokens: number;
   /** The same for the other way; null when there was none. */
   readonly other_tokens: number | null;
 }
 
-/** What a compaction kept, what it shortened, and what only a search finds. */
+/** The report of a compaction: what it kept, what it shortened, and what only a search finds. */
 export interface CompactionReport {
   /** Kept word for word in the next request to the model. */
   readonly survived: {
@@ -565,7 +565,7 @@ export interface CompactionReport {
   readonly summary?: SummaryReport;
 }
 
-/** What a summary has of the words of people. */
+/** The words of people that a summary has. */
 export interface WordsReport {
   /** Messages that stand below the summary, whole or cut in the middle. */
   readonly kept: number;
@@ -660,7 +660,7 @@ export interface StandingInstruction {
   readonly lasting?: true;
 }
 
-/** What the event of a user's message says about standing instructions. */
+/** The standing instructions in a user's message. */
 export interface GivenInstructions {
   /** Those in the message. Only a user gives any. */
   readonly instructions?: readonly StandingInstruction[];
@@ -676,9 +676,9 @@ export const AUTHORS = ["user", "model", "file", "program"] as const;
 
 export type Author = (typeof AUTHORS)[number];
 
-/** Who said something, when and where. */
+/** The origin of a message: who said it, when and where. */
 export interface Origin {
-  /** What wrote a prompt. An origin without it belongs to a replay or an import. */
+  /** The author of a prompt. An origin without it belongs to a replay or an import. */
   readonly author?: Author;
   readonly speaker?: string;
   /** ISO 8601. */

@@ -50,7 +50,7 @@ export function marksOfEach(
   return texts.map((_, index) => byKey.flatMap((marks) => marks[index] ?? []));
 }
 
-/** What stands for each text; undefined for a blank one. */
+/** A mark of each text; undefined for a blank one. */
 export function forgottenMarks(
   key: Uint8Array,
   sessionId: string,

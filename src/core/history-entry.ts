@@ -8,7 +8,7 @@ export interface HistoryEntry extends LoggedMessage {
   readonly ordinal: number;
   /** The turn that it belongs to, from 0; -1 before the first. */
   readonly turn: number;
-  /** What it adds to the size of the history, in quarter tokens. */
+  /** Its share of the history's size, in quarter tokens. */
   readonly weight: number;
 }
 

@@ -32,7 +32,7 @@ export interface HostItems {
 }
 
 export interface HostRecalled {
-  /** Of the event. */
+  /** The `seq` of the event. */
   readonly seq: number;
   readonly itemCount: number;
   /** Without the records that a person refused since. */
@@ -58,7 +58,7 @@ export interface HostChange {
   readonly restarts?: true;
 }
 
-/** What an item says, as a message. */
+/** An item as a message. */
 export interface HostMessage {
   readonly message: Message;
   readonly origin?: Origin;

@@ -69,7 +69,7 @@ export interface ImportedFile {
   readonly stamp: string;
   readonly sessions: number;
   readonly messages: number;
-  /** What subagents said in it is for memory. */
+  /** Whether the words of subagents in it are for memory. */
   readonly subagents?: true;
   /** The other stores that have sessions of it. Without one of them, the file is read again. */
   readonly places?: readonly string[];
@@ -79,7 +79,7 @@ export interface ImportedFile {
     readonly line: number;
     /** How many messages are before it. */
     readonly messages: number;
-    /** Of the last bytes before `offset`. Other bytes there mean that the file was written again. */
+    /** A hash of the last bytes before `offset`. Other bytes there mean that the file was written again. */
     readonly hash: string;
     readonly state?: unknown;
   };

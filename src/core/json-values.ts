@@ -205,7 +205,7 @@ type Step =
   | { readonly text: string; readonly value: unknown }
   | { readonly text: string; readonly ends: object };
 
-/** What `JSON.stringify` does, in steps instead of calls within calls. */
+/** `JSON.stringify`, in steps instead of calls within calls. */
 function writtenJson(
   root: unknown,
   entriesOf: (fields: Fields) => readonly (readonly [string, unknown])[],

@@ -65,7 +65,7 @@ export interface KnowledgeStore {
   close(): Promise<void>;
 }
 
-/** What a knowledge store keeps, for another store. */
+/** The content of a knowledge store, for another store. */
 export interface KnowledgeCopy {
   readonly position: number;
   /** In the order in which they were added. */
@@ -108,7 +108,7 @@ export interface KnowledgePage {
 
 export interface KnowledgeChange {
   readonly content?: string;
-  /** Of a correction: what the content says that the user wanted done. */
+  /** The part of a correction's content that the user wanted done. */
   readonly goal?: string;
   readonly earlier?: readonly EarlierText[];
   readonly keeps?: readonly KeptBeside[];

@@ -63,7 +63,7 @@ export interface KnowledgeEntry {
   readonly replacedBy?: string;
 }
 
-/** What a rule rests on: something that the user said, denied or added. */
+/** The grounds of a rule: something that the user said, denied or added. */
 export interface Ground {
   /** The preference, the correction, or the rule itself when it was added. */
   readonly id: string;

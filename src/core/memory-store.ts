@@ -37,7 +37,7 @@ export interface MemoryStore {
   read(ids: readonly string[]): Promise<readonly MemoryEntry[]>;
   /** Entries page by page, in the order in which they were stored. */
   list(page: MemoryPage): Promise<readonly MemoryEntry[]>;
-  /** Of the whole store, or of one session. */
+  /** The whole store's, or one session's. */
   stats(of?: { readonly sessionId: string }): Promise<MemoryStats>;
   /**
    * Gives an entry these marks in the place of those that it has. Returns false when there is no such entry. Without
@@ -226,7 +226,7 @@ export interface MemoryHit extends Omit<ShownEntry, "earlier"> {
   readonly replacedBy?: OtherStatement;
 }
 
-/** What memory lacks of the log now, because it has not got to it yet. */
+/** The part of the log that memory has not got to yet. */
 export interface MemoryLag {
   /** The events after those that it has, at most 100 000. */
   readonly events: number;

@@ -11,7 +11,7 @@ export interface Metric {
 export interface Sample {
   readonly value: number;
   readonly labels?: Readonly<Record<string, string>>;
-  /** What follows the name: `_bucket`, `_sum` or `_count` of a histogram. */
+  /** The end of the name: `_bucket`, `_sum` or `_count` of a histogram. */
   readonly part?: string;
 }
 

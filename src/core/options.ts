@@ -4,7 +4,7 @@ import { errorText, SessionError } from "./errors.ts";
 import { isObject } from "./fields.ts";
 import { type Issue, issuesText } from "./issues.ts";
 
-/** What is wrong with a value; empty when nothing is. */
+/** The faults of a value, in sentences; empty when it has none. */
 export type Check = (value: unknown) => readonly Issue[];
 
 export type Checks = Readonly<Record<string, Check>>;
@@ -319,7 +319,7 @@ export const COMPACTION: Checks = {
   summaryTimeoutMs: duration,
 };
 
-/** What goes with a request of a service, and with a subscription. */
+/** The options of a service's request, and of a subscription. */
 export const TURN_OPTIONS = group({ signal, onEvent: callback });
 export const SUBSCRIBE_OPTIONS = group({ signal, onOpen: callback });
 

@@ -1,6 +1,6 @@
 import type { Usage } from "./usage.ts";
 
-/** What a model costs: US dollars for a million tokens. */
+/** The price of a model: US dollars for a million tokens. */
 export interface ModelPrice {
   readonly input: number;
   readonly output: number;
@@ -128,7 +128,7 @@ export function costOf(usage: Usage, price: FullPrice): number {
   );
 }
 
-/** What a caller is told. */
+/** The price as a caller is told it. */
 export function dollars(billionths: number): number {
   return billionths / 1e9;
 }

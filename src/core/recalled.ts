@@ -106,7 +106,7 @@ export class Recalled {
   }
 }
 
-/** What a session's snapshot has of it. */
+/** Its part of a session's snapshot. */
 interface Kept {
   readonly recalled?: readonly ShownRecords[];
   readonly recall_refused?: readonly string[];

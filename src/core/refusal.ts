@@ -5,11 +5,11 @@ export interface Refusal {
   readonly reason?: string;
 }
 
-/** What agents write in the place of a result. The output of a tool that only quotes it begins otherwise. */
+/** The sentences that agents write in the place of a result. The output of a tool that only quotes one begins otherwise. */
 const REFUSED =
   /^(?:The user doesn't want to (?:proceed with|take) this (?:tool use|action)|The user rejected permission to use this|(?:exec command|command|patch) rejected by user|rejected by user\.?$|(?:\[Operation Cancelled\] Reason: )?User did not allow tool call|Blocked by user\b)/i;
 
-/** What stands before the reason. */
+/** The words before the reason. */
 const REASON = /the user said:\s*|with the following feedback:\s*/i;
 
 /** The calls that the user refused, by the results of a message. */

@@ -16,7 +16,7 @@ import type { TaskRecord } from "./task.ts";
 import type { TokenCountsSnapshot } from "./token-counts.ts";
 import type { Usage } from "./usage.ts";
 
-/** What a store keeps of a session. Its size does not grow with the session. */
+/** The state of a session, as a store keeps it. Its size does not grow with the session. */
 export interface SessionSnapshot {
   readonly version: 1;
   readonly id: string;

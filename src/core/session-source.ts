@@ -70,7 +70,7 @@ export function sourceView(
   return { ...view, ...given({ open: openCommand(place) }) };
 }
 
-/** What to type for a session of an agent, by its id and its folder, both quoted for a shell. */
+/** The command that opens a session of an agent, by its id and its folder, both quoted for a shell. */
 const OPENINGS: Readonly<Record<string, (id: string, folder: string | undefined) => string>> = {
   [OWN_AGENT]: (id, folder) =>
     folder === undefined ? `rkat resume ${id}` : `rkat --dir ${folder} resume ${id}`,

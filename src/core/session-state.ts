@@ -27,7 +27,7 @@ export class SessionState extends SessionFacts {
   readonly waiting = new WaitingCalls();
   /** The task record and the pins. */
   readonly working = new WorkingMemory();
-  /** What came back from memory since the last compaction. */
+  /** The records that came back from memory since the last compaction. */
   readonly recalled = new Recalled();
   /** Messages that had left, and are shown again. */
   readonly broughtBack = new BroughtBack();
@@ -37,7 +37,7 @@ export class SessionState extends SessionFacts {
   cost: CostTotals | undefined = new CostTotals();
   /** How its models count. */
   readonly counts = new TokenCounts();
-  /** What was appended under a key. */
+  /** The batches that were appended under a key. */
   readonly appended = new AppendedBatches();
   #history = new SessionHistory();
   #assembler = new MessageAssembler();
@@ -133,7 +133,7 @@ export class SessionState extends SessionFacts {
     return this.history.findLast(({ message }) => !isSummary(message))?.id ?? 0;
   }
 
-  /** What the running turn, or the last one, began with. */
+  /** The prompt of the running turn, or of the last one. */
   get lastPrompt(): HistoryEntry | undefined {
     return this.history.findLast(({ message }) => startsTurn(message));
   }

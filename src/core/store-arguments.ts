@@ -327,7 +327,7 @@ const IMPORTS: StoreMethods = {
   restore: { keys: texts },
 };
 
-/** What the methods of each store take, by the store's name among `Stores`. */
+/** The arguments of each store's methods, by the store's name among `Stores`. */
 export const STORE_METHODS: Readonly<Record<string, StoreMethods>> = {
   events: EVENTS,
   sessions: SESSIONS,

@@ -41,7 +41,7 @@ export interface Stores {
   readonly knowledge: KnowledgeStore;
   /** Without it, an import can bring back what was forgotten. */
   readonly forgotten?: ForgottenTexts & ForgottenMarks;
-  /** What was imported from other programs. */
+  /** The imports from other programs. */
   readonly imports: ImportStore & ImportKeys;
   /** Without it, a deleted session cannot be restored. */
   readonly trash?: TrashStores;

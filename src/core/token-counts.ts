@@ -1,6 +1,6 @@
 import type { StoredEvent } from "./event.ts";
 
-/** What a snapshot keeps of `TokenCounts`. */
+/** The snapshot of `TokenCounts`. */
 export interface TokenCountsSnapshot {
   readonly last: CountedCall | null;
   readonly factors: Readonly<Record<string, number>>;
@@ -85,7 +85,7 @@ export class TokenCounts {
     this.#last = undefined;
   }
 
-  /** What the model counts for each estimated token. */
+  /** The tokens that the model counts for each estimated one. */
   factor(model: string): number {
     return this.#factors.get(model) ?? 1;
   }
@@ -95,7 +95,7 @@ export class TokenCounts {
     return this.#factors.has(model);
   }
 
-  /** What the model will count for a request that is estimated at so many tokens. */
+  /** The model's expected count for a request that is estimated at so many tokens. */
   expected(model: string, estimated: number): number {
     const factor = this.#factors.get(model) ?? 1;
     const last = this.#last?.model === model ? this.#last : undefined;

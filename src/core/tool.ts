@@ -18,7 +18,7 @@ import {
 /** A JSON Schema of a tool's arguments; its `type` is `object`. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What a model knows about a tool. */
+/** A tool as a model knows it. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;

@@ -7,9 +7,9 @@ export const WARNING_NAME = "RkatWarning";
 /** A process warning of rkat. */
 export class RkatWarning extends Error {
   override readonly name = WARNING_NAME;
-  /** What follows from the failure. Empty when nothing does that a user has to know. */
+  /** The consequence of the failure. Empty when there is none that a user has to know. */
   readonly consequence: string;
-  /** What failed. Undefined for a note that no failure led to. */
+  /** The failure. Undefined for a note that no failure led to. */
   readonly causeText: string | undefined;
   /** Node prints it below the message. */
   readonly detail: string | undefined;

@@ -82,7 +82,7 @@ function* base64Parts(text: string): Generator<EncodedPart> {
       if (said !== undefined) yield { start, end: last, text: said };
     }
     while (text[end] === "=") end += 1;
-    // What stands before it may be of the same characters.
+    // The text before it may be of the same characters.
     const shifts = found.length > SHIFTED_MAX ? [0] : [0, 1, 2, 3];
     for (const shift of shifts) {
       const said = textOf(Buffer.from(found.slice(shift), "base64"));

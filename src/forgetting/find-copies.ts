@@ -144,7 +144,7 @@ function spellings({ text }: IdentifyingName): readonly string[] {
   return [...new Set([text, text.toLowerCase()])];
 }
 
-/** What more messages have in small letters is a word, and no name. */
+/** A word that more messages than this have in small letters is no name. */
 const SMALL_MAX = 5;
 
 /** Where a name is, also in small letters. */

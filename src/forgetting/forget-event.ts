@@ -324,7 +324,7 @@ function withoutItsSummary(value: unknown): unknown {
   });
 }
 
-/** What a fork has of the other session, besides its messages. */
+/** The parts of a fork, besides its messages, that are of the other session. */
 function inheritedWithout(event: HistoryInherited, phrases: ForgottenPhrases): HistoryInherited {
   const { summary } = event;
   const rest = besideWithout(event, phrases);

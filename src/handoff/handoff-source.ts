@@ -42,7 +42,7 @@ export interface Quote {
   readonly at: number;
   readonly by: "user" | "assistant" | "tool";
   readonly text: string;
-  /** What became of a request, from the messages after it. It stands in the mark. */
+  /** The outcome of a request, from the messages after it. It stands in the mark. */
   readonly outcome?: string;
 }
 

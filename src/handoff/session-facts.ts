@@ -235,11 +235,11 @@ function isOpenStatus(status: string): boolean {
 const DECISION =
   /\b(?:decided|decision|we(?:'ll|’ll| will)? (?:chose|choose|go with|use|keep|settle)|agreed|settled on|let(?:'|’)?s (?:use|go with|keep)|chose|ruled out|rejected|instead of|rather than|trade-?off)\b/iu;
 
-/** What may stand before the sentence's own words. */
+/** Words that may stand before the sentence's own. */
 const OPENING =
   /^(?:(?:ok(?:ay)?|now|next|first|then|great|good|perfect|so|and|but|also|finally|alright|right|sure|yes|actually|hmm|wait|done)\b[\s,.:;!–—-]{0,4}){1,4}/iu;
 
-/** What the model is about to do. It tells of a step, and of no choice. */
+/** The model's next step. It is no choice. */
 const ANNOUNCEMENT =
   /^(?:let me\b|i(?:'ll|’ll| will|(?:'m|’m| am) (?:going to|about to)|(?:'m|’m| am) now| need to| have to| want to| should| can| could)\b|we (?:need to|have to|should|can|could)\b|let(?:'|’)?s (?!use|go with|keep|settle|stick)|time to\b|going to\b|\p{L}{2,}ing\b)/iu;
 

@@ -287,7 +287,7 @@ function lastTurns({ messages }: HandoffSource, request: Quote, room: Room) {
 
 /** The weightiest missing names that the two sides said, that fit the room, and how many are missing. */
 function namesMissing({ messages }: HandoffSource, text: string, bytesMax: number) {
-  // What only a tool's output names is for a search.
+  // A name that only a tool's output has is for a search.
   const said = messages.filter(
     (each) => isTyped(each) || !["user", "system", "tool_results"].includes(each.message.role),
   );

@@ -139,7 +139,7 @@ export function givenItem(stored: unknown): unknown {
   return type === "rkat_summary" ? summaryItem(SUMMARY_PREFIX + summary) : stored;
 }
 
-/** What a message of the user says; empty for other items. */
+/** The text of a user's message; empty for other items. */
 export function userText({ type = "message", role, content }: OpenAIItem): string {
   return type === "message" && role === "user" ? textOf(content) : "";
 }

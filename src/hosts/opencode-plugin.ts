@@ -26,7 +26,7 @@ export interface OpencodeLog {
 
 /** The work of the plugin outside opencode. */
 export interface OpencodeMemory {
-  /** What memory has about a prompt, as a text for the model. It never fails. */
+  /** The records of memory about a prompt, as a text for the model. It never fails. */
   recall(prompt: AgentPrompt): Promise<string | undefined>;
   /** Stores the later messages of the sessions of a folder. Returns the problem, if there was one. */
   record(folder: string, since: string): Promise<string | undefined>;
@@ -197,7 +197,7 @@ function tailOf(records: readonly Json[], at: number): number {
   return tail < 0 || tail > at ? at : tail;
 }
 
-/** What a person typed in a part. */
+/** The words that a person typed in a part. */
 function typedPart({ type, text = "", synthetic = false }: OpencodePart): readonly string[] {
   return type === "text" && !synthetic && text !== "" ? [text] : [];
 }

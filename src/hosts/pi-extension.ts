@@ -14,7 +14,7 @@ import { answerText, fromPiMessages, type PiMessage, typedIn } from "./pi-messag
 export interface PiMemory {
   /** The tools of rkat's memory, for a project's folder. */
   tools(folder: string): readonly Tool[];
-  /** What memory has about a prompt, as a text for the model. It never fails. */
+  /** The records of memory about a prompt, as a text for the model. It never fails. */
   recall(prompt: AgentPrompt): Promise<string | undefined>;
   /** Stores the new messages of a session's file. Returns the problem, if there was one. */
   record(file: string, folder: string): Promise<string | undefined>;

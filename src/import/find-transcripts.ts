@@ -232,7 +232,7 @@ export async function isStillBegun(file: FoundFile): Promise<boolean> {
   return file.path.endsWith(".jsonl") && isBegun(await headOf(file));
 }
 
-/** What a file of no known format looks like. None of its words are in the sentence: they may be secret. */
+/** A sentence about a file of no known format. It has none of the file's words: they may be secret. */
 export async function looksLike(file: FoundFile): Promise<string> {
   const { head, first } = await headOf(file);
   const text = Buffer.from(head).toString("utf8");

@@ -47,7 +47,7 @@ export function* searchEntries(
   const asked = [query.query].flat().map((text) => text.toWellFormed());
   const texts = asked.filter((text) => text.trim() !== "");
   if (query.limit <= 0 || texts.length === 0) return [];
-  // What has to be sure enough is no guess.
+  // A question with a least score has no guesses.
   const limit = query.bestMatch === undefined ? Math.max(query.limit, TEACHERS_MIN) : query.limit;
   const wider = { ...query, limit };
   const hits = yield* transaction("search", () => search(index, wider, texts, embedded));

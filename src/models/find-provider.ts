@@ -58,7 +58,7 @@ export function findProvider(name: string, options: FindProviderOptions): FoundP
   return { ...key, ...place, load: () => load(provider, settings) };
 }
 
-/** What a provider's server said to a request that costs nothing, in a few words. */
+/** The answer of a provider's server to a request that costs nothing, in a few words. */
 export interface Contact {
   readonly address: string;
   readonly isLocal: boolean;

@@ -223,7 +223,7 @@ function toolOf(name: string, tool: AiSdkToolLike): Tool {
   };
 }
 
-/** What is not exactly `false` needs approval. */
+/** Anything but exactly `false` needs approval. */
 function policyOf(needsApproval: unknown): Tool["policy"] {
   if (needsApproval === undefined || needsApproval === false) return undefined;
   if (typeof needsApproval !== "function") return "ask";

@@ -40,7 +40,7 @@ export function providerFailure(error: unknown, context: FailureContext): Sessio
   });
 }
 
-/** What the system says when there is no connection, and what to check then. */
+/** The system's codes when there is no connection, and what to check then. */
 const CONNECTION: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED/, "Check that the server runs and listens on this port"],
   [/ENOTFOUND|EAI_AGAIN/, "Check the name in the address, and your network"],
@@ -72,7 +72,7 @@ function connectionFailure(error: unknown, context: FailureContext): SessionErro
   const reason =
     chain
       .map(({ message, code }) =>
-        // What OpenSSL says has several lines of its own sources.
+        // OpenSSL's messages have several lines of its own sources.
         /:error:|SSL routines/.test(message)
           ? `the server does not speak TLS as it should (${code})`
           : message.includes(code)

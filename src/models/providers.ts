@@ -8,7 +8,7 @@ export interface ProviderSettings {
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** What a provider's package makes: for the AI SDK 7, or for 6. */
+/** A model as a provider's package makes it: for the AI SDK 7, or for 6. */
 export type AiSdkProvider = ProviderV4 | ProviderV3;
 
 /** A kind of provider. */

@@ -64,7 +64,7 @@ export abstract class LogProjection implements Projection {
   }
 }
 
-/** What memory lacks of the log; undefined when it lacks nothing. */
+/** The part of the log that memory lacks; undefined when it lacks nothing. */
 export async function memoryLag(
   events: Pick<EventStore, "checkpoint" | "readAll" | "backlog">,
   scope: MemoryScope,

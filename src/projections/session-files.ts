@@ -61,7 +61,7 @@ export class SessionFiles implements Projection {
   readonly #events: Pick<EventStore, "read" | "lastSeq">;
   readonly #folder: string;
   readonly #oneWriter: OneWriter;
-  /** What this process writes, one after the other. For `OneWriter` all of it may be of the same process. */
+  /** The writes of this process, one after the other. For `OneWriter` all of them may be of the same process. */
   readonly #writes = new WorkQueue();
   /** Whether this process has looked for lost files. */
   #isWhole = false;
@@ -186,7 +186,7 @@ export class SessionFiles implements Projection {
     this.#replace("index.jsonl", linesOf(files.map(indexLine)));
   }
 
-  /** What the index says of a session; undefined when it has no files yet, or is left out. */
+  /** The index's row of a session; undefined when it has no files yet, or is left out. */
   async #fileOf(sessionId: string): Promise<SessionFile | undefined> {
     try {
       if (!this.#look(join(sessionId, "checkpoint"))) return undefined;

@@ -6,7 +6,7 @@ import { newestFirst } from "./newer-statements.ts";
 import { oneLine, quotedPassage } from "./quoted-passage.ts";
 import { saysSomething } from "./recall-query.ts";
 
-/** What memory is asked, so that the best records can be chosen from its answer. */
+/** The request to memory, so that the best records can be chosen from its answer. */
 export const RECALL_SEARCH = { limit: 60, neighbours: 1 } as const;
 
 /** The same where only results that may hold beside the best have their neighbours read. */
@@ -87,7 +87,7 @@ export function chooseRecords(
 
 interface Found {
   readonly entry: MemoryEntry;
-  /** What it says, as one line. */
+  /** Its text, as one line. */
   readonly text: string;
   /** The match of the hit that it is or stands beside. */
   readonly score: number;

@@ -244,12 +244,12 @@ const CHANGES = set(
   nu gewijzigd verplaatst verhoogd numera ändrat ändrades flyttat flyttades höjts nå flyttet endret ændret теперь уже изменился
   изменилась изменили перенесли перенесена повысили больше`,
 );
-/** What follows one of these is gone. */
+/** Words before a value that is gone. */
 const GONE = set(
   "not longer from nicht statt von instead than niet inte ikke pas non não не вместо",
 );
 const FROM = set("from von");
-/** What follows one of these holds. */
+/** Words before a value that holds. */
 const HOLDS = set("to but is are sondern auf zu ist");
 /** In a sentence with one of these, each noun has a capital. */
 const GERMAN = set("der die das den dem des ein eine einen und ist wird nicht im am auf für mit");

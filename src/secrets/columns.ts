@@ -260,7 +260,7 @@ const NAMED_HASH =
   /(?:pbkdf2_sha\d{1,3}|pbkdf2:sha\d{1,3}:\d{1,9}|scrypt:\d{1,9}:\d{1,3}:\d{1,3}|bcrypt_sha256|argon2|SCRAM-SHA-\d{1,3})\$[\w$./+=:,-]{20,300}/g;
 const BRACED_KINDS = ["{S", "{MD5", "{CRYPT", "{PBKDF2", "{crypt", "{ssha", "{sha"];
 const BRACED = /\{(?:S?SHA\d{0,3}|S?MD5|CRYPT|PBKDF2[\w-]{0,12})\}([\w+/$.=-]{16,200})/gi;
-/** Of GRUB. Its parts have dots between them. */
+/** GRUB's hashes. Their parts have dots between them. */
 const GRUB_HASH = /grub\.pbkdf2\.sha\d{3}\.\d{1,9}\.[A-F0-9]{32,600}\.[A-F0-9]{32,600}/gi;
 /** `ada:Private Area:…`, as `htdigest` writes it. */
 const DIGEST = /:(?!md5\b|sha)[A-Za-z][\w .@-]{1,60}:([a-f0-9]{32})(?![\w:])/gi;

@@ -12,14 +12,14 @@ export interface CredentialName {
   readonly isForeign?: boolean;
 }
 
-/** What may follow a name and belongs to it: a number, or where it is used. */
+/** The end of a name that belongs to it: a number, or where it is used. */
 const SUFFIX =
   "(?:_?\\d{1,2})?(?:[_-](?:prod|production|stag(?:e|ing)|dev|test|live|old|new|main|base|default|local|master|primary|root|admin|user|db|value|plain|b64|base64)(?![a-z]))?";
 const END = `s?(?![a-z])${SUFFIX}`;
 
 interface Form {
   readonly behind: RegExp;
-  /** What has to stand before it, at the end of a few characters. */
+  /** The text that has to stand before it, at the end of a few characters. */
   readonly before?: RegExp;
   readonly name: Omit<CredentialName, "start" | "end">;
 }
@@ -35,7 +35,7 @@ const NO_WORD = /(?:^|[^a-z])$/i;
 const GENERIC_KEY =
   /(?<!(?:public|primary|foreign|cache|sort|partition|idempotency|row|index|object|group|map|dict|translation|unique|event|lookup|storage|sub|site)[_-]?)(?<=[a-z0-9][_-])$/i;
 
-/** What no word of a language looks like. */
+/** A shape that no word of a language has. */
 const MIXED = "\\S{0,40}?(?:[a-z]\\d{1,9}[a-z]|\\d[!@#$%^&*]|[!@#$%^&*]\\S{0,20}\\d)";
 
 /** A prefix such as `DB_` or `staging` does not matter. */
@@ -316,7 +316,7 @@ function ofKind(kind: number, words: string, between = " "): Record<string, numb
   return Object.fromEntries(words.split(between).map((word) => [word, kind]));
 }
 
-/** What `identifyingWords` found. */
+/** The result of `identifyingWords`. */
 interface WordsFound {
   /** The kinds of all words, a bit for each. */
   readonly kinds: number;

@@ -48,7 +48,7 @@ const POSSESSIVE =
 /** A field of a form that is sent in parts. */
 const PART =
   /\]?(?:"|&quot;)(?:\r?\n[ \t]{0,40}[\w-]{3,40}:[^\r\n]{1,100}){0,3}\r?\n[ \t]{0,40}\r?\n[ \t]{0,40}(?=\S)/y;
-/** What a script types when it was asked: `expect "password:"`, and on the next line `send "…"`. */
+/** The value that a script types when it was asked: `expect "password:"`, and on the next line `send "…"`. */
 const SENT = /:?\s?["']\s{0,9}\{?\s{0,9}(?:exp_)?send\s(?:--\s)?(?=")/y;
 /** `type="password" name="pw" value="…"` */
 const ATTRIBUTE = /\s{1,3}[^<>\n]{0,80}?\bvalue=/y;
@@ -60,7 +60,7 @@ const COMMA = /,[ \t]{0,3}(?=["'])/y;
 /** `for the staging server`, `(staging)`: what the credential is for. */
 const PURPOSE =
   /(?:\s(?:for|of|to|on|at|in|from|für|vom|zum|von|de|del|para|pour|du|della|per|di|do|da|voor|van|för|til|do|от|для|к)\s(?:[^\n:=.;,!?|"'`(){}<>]|\.(?=\w)){1,50}?|,\s[^\n,:;.]{1,30},|\s?[([][^)\]\n]{1,40}[)\]])(?=\s{0,3}(?:[:=：—–→]|->|=>)\s|\s{0,3}[:：]|\s(?:is|was|ist|lautet|est|es|è|é|är)\s)/iy;
-/** What stands between a name of another language and its value. */
+/** The text between a name of another language and its value. */
 const FOREIGN =
   /\s{0,3}(?:(?:[:：=＝→—–|-]|是|为|為|は|が|는|은|이|を|(?:is|ist|lautet|est|es|è|é|är|er|je|to|jest|on|e|este|είναι|היא|هي|है|là|adalah|dır|és|е|є|је)(?![\p{L}])|คือ)\s{0,3}:?){0,2}\s{0,3}["'`“„«「]?/iuy;
 

@@ -37,7 +37,7 @@ const ISSUERS =
       return { digits: String(from).length, from, to, ranges };
     });
 
-/** What stands between groups: a space of any width, a hyphen or a dash. */
+/** Characters between groups: a space of any width, a hyphen or a dash. */
 const BETWEEN = "[ \\u00a0\\u2007\\u2009\\u202f\\u2010-\\u2013-]";
 /** How cards are written: without groups, by four, as American Express, as Diners Club. The longest form comes first. */
 const CARD_FORMS = [

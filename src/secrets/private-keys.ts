@@ -64,7 +64,7 @@ function isBody(text: string, from: number, to: number): boolean {
   return inRuns >= RUN_MIN && inRuns >= (to - from) * 0.3;
 }
 
-/** What stands between the lines of a body: breaks, also as JSON has them, signs of quotations and of code, line numbers. */
+/** Text between the lines of a body: breaks, also as JSON has them, signs of quotations and of code, line numbers. */
 const BETWEEN = /(?:\s|\\{1,4}[nrt]|["'+,>|#*;]|\/\/|\d{1,5}[\t|:]){0,80}/y;
 const LINE =
   /(?:[A-Za-z0-9+/=]{1,400}|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n\\]{1,200})/y;

@@ -4,7 +4,7 @@ import { type FoundSecret, isPlaceholder, isRandom } from "./secret-values.ts";
 
 /** Where a program takes a password: the last group of a pattern is it. */
 interface Arguments {
-  /** What stands at the place of the program's word, and what must follow on its line. */
+  /** The text at the place of the program's word, and the text that must follow on its line. */
   readonly program: RegExp;
   readonly passwords: readonly RegExp[];
 }

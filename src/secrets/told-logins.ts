@@ -53,7 +53,7 @@ const NETWORK = /WIFI:[^\n]{0,200}?[:;]P:((?:[^;\\\n]|\\.){4,100});/g;
 /** `ada / … is the login for staging`, `… is my password`: what stands before its name. */
 const TOLD_BEFORE =
   /(?:^|[\s("'`“„«「>→+])(["'`]?[\w.@+-]{2,60}["'`]?(?::|\s[/|]\s|,?\s(?:and|und|et|y)\s))?["'`“„«「]?([^\s"'`“„«「”»」()[\],;→]{4,64})["'`”»」]?\s{1,2}(?:is|are|was|were|ist|sind|war|est|sont|es|son|è|é|är)\s(?:the|my|our|your|his|her|their|das|der|die|mein|unser|dein|le|les|mon|la|las|mi|o|il|ett)\s(?:[\p{L}\d-]{1,14}\s){0,2}$/iu;
-/** What goes on with another noun is no credential: `Auth0 is our login provider`. */
+/** A phrase that goes on with another noun is no credential: `Auth0 is our login provider`. */
 const ENDS_HERE =
   /\s?(?:[.,;:!?)\]\n\r"'`]|$|[-–—]\s|\s?(?:for|of|to|on|at|in|now|and|but|so|there|here|von|für|vom|zum|auf|pour|para|del|do|di)\b)/iy;
 

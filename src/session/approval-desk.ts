@@ -35,7 +35,7 @@ export interface ApprovalOptions {
   readonly policies?: ToolPolicies;
   /** Policies that make those stricter, and never looser: a call meets the stricter of both. */
   readonly atLeast?: ToolPolicies;
-  /** What the user has allowed for good. Such a call is not asked about; a denial by a policy stays. */
+  /** The calls that the user has allowed for good. They are not asked about; a denial by a policy stays. */
   readonly allowed?: ProjectApprovals;
   /** Callback that asks the user. Any process may answer first, through `answerApproval`. */
   readonly approve?: Approve;
@@ -230,7 +230,7 @@ export function answerersOf({ answerers = [] }: ApprovalOptions): readonly Answe
 
 interface Question {
   readonly approval: PendingApproval;
-  /** What "always" allows; undefined when there is no "always". */
+  /** The calls that "always" allows; undefined when there is no "always". */
   readonly always: AllowedCalls | undefined;
   isAllowed(): boolean;
   /** Allows calls before the log has the answer. */
@@ -270,7 +270,7 @@ function quoted(value: unknown): string {
   return typeof value === "string" ? `"${value}"` : `a value of type ${typeof value}`;
 }
 
-/** What the user allowed in the project. A list that cannot be read allows nothing. */
+/** The calls that the user allowed in the project. A list that cannot be read allows nothing. */
 function allowedForGood(allowed: ProjectApprovals | undefined): readonly AllowedCalls[] {
   try {
     return [...(allowed?.list() ?? [])].flatMap((calls) => exactlyAllowed(calls) ?? []);

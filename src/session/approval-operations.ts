@@ -55,7 +55,7 @@ export function approvalOperations({
   };
 }
 
-/** Who gives an answer. What a program or a file says is no user's word. */
+/** The author of an answer. The word of a program or a file is no user's. */
 function answererOf(origin: Origin | undefined): "user" | "model" | "settings" {
   if (isUsersWord(origin)) return "user";
   return origin?.author === undefined || origin.author === "model" ? "model" : "settings";

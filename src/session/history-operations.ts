@@ -123,7 +123,7 @@ async function spanOf(read: ReadLog, { id, from, inherited }: LoggedMessage): Pr
   return { from, to: Number.POSITIVE_INFINITY };
 }
 
-/** What the project learned from events of a session, and the rules made of that. */
+/** The statements that the project learned from events of a session, and the rules made of them. */
 async function learnedFrom(
   { project }: ServiceCore,
   session: string,

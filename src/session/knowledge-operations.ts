@@ -11,7 +11,7 @@ const LIST_LIMIT_DEFAULT = 50;
 /** Forgetting is a matter of the logs: see `logOperations`. */
 type Operations = Part<Exclude<keyof KnowledgeOperations, "forgetKnowledge">>;
 
-/** What new sessions are told of what the project has learned. */
+/** The project's statements that new sessions are told. */
 export interface ToldRules {
   /** When the store fails, the session starts without it. */
   addendum(): Promise<KnowledgeAddendum | undefined>;

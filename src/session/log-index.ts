@@ -3,7 +3,7 @@ import type { EventStore, IndexedKind } from "../core/event-store.ts";
 import { HistoryChanges } from "../core/history-changes.ts";
 import { beginsTurn } from "../core/turn.ts";
 
-/** What of an event store finds events without reading the log up to them. */
+/** The methods of an event store that find events without reading the log up to them. */
 export type EventIndex = Pick<EventStore, "read" | "readKinds" | "turnsAt">;
 
 /** Events of one page. */
@@ -26,7 +26,7 @@ interface LogPart {
   readonly toSeq: number;
 }
 
-/** What changed a history as a whole in a part of a log, oldest first. It reads nothing else, and pages of that. */
+/** The changes of a history as a whole in a part of a log, oldest first. It reads nothing else of the log, and that in pages. */
 export async function changesIn(
   events: EventIndex,
   part: LogPart,

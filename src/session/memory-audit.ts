@@ -33,7 +33,7 @@ export class MemoryAudit {
   readonly #stores: Audited;
   readonly #index: MemoryIndex;
   readonly #scope: MemoryScope;
-  /** What the log has of each session that is for memory, in or out of the window. */
+  /** The messages of each session that are for memory, in or out of the window. */
   readonly #said = new Map<string, Set<string>>();
   #problems: string[] = [];
   #mends = false;

@@ -31,7 +31,7 @@ export function memoryBar(
   }
   const fresh = { bar: keptBar(memory, events), uses: 0 };
   KNOWN.set(memory, fresh);
-  // What failed is measured again.
+  // A failed measurement is made again.
   fresh.bar.catch(() => KNOWN.get(memory) === fresh && KNOWN.delete(memory));
   return fresh.bar;
 }

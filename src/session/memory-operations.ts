@@ -269,7 +269,7 @@ async function countNoSessions(
   return stats.filter(({ entries }) => entries > 0).length;
 }
 
-/** Of some sessions. */
+/** The sums of the chosen sessions. */
 async function statsOf(choice: SessionChoice, memory: MemoryStore): Promise<MemoryStats> {
   const isOnly = "only" in choice;
   const sum = { entries: 0, sessions: 0, textBytes: 0 };
@@ -376,7 +376,7 @@ export function openMemoryOperations(options: MemoryOptions): MemoryAlone {
   };
 }
 
-/** What fills memory; undefined when it has everything. */
+/** The work that fills memory; undefined when memory has everything. */
 async function runnerFor(
   options: MemoryOptions,
   outages: Outages,

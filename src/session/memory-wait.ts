@@ -11,7 +11,7 @@ const WAIT_FOR_FEW_MS = 9_000;
 interface WaitedFor {
   /** Resolves when memory has everything that the log has for it. It may take minutes. */
   projected(): Promise<void>;
-  /** What memory lacks now. */
+  /** The part of the log that memory lacks now. */
   lag(): Promise<MemoryLag | undefined>;
   readonly outages: Outages;
 }

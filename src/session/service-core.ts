@@ -38,13 +38,13 @@ const ANSWER_TIMEOUT_MS = 120_000;
 /** The user that a service acts for. */
 export interface ServedUser {
   readonly name: string;
-  /** What the project has learned. Its users are told what was added to it by hand. */
+  /** The project's knowledge. Its users are told what was added to it by hand. */
   readonly project: ProjectKnowledge | undefined;
   /** The warnings about failures of all users' services. */
   readonly outages: Outages;
 }
 
-/** What the parts of a service share. */
+/** The stores, options and state that the parts of a service share. */
 export interface ServiceCore {
   /** With stores that redact, if they have to. */
   readonly options: SessionOptions;
@@ -54,7 +54,7 @@ export interface ServiceCore {
   readonly searchesMemory: boolean;
   readonly settings: TurnSettings;
   readonly outages: Outages;
-  /** What the project has learned; undefined in a service that does not learn. */
+  /** The project's knowledge; undefined in a service that does not learn. */
   readonly project: ProjectKnowledge | undefined;
   readonly live: LiveSessions;
   readonly desk: ApprovalDesk;
@@ -86,7 +86,7 @@ export function serviceCore(given: SessionOptions, user?: ServedUser): ServiceCo
   for (const text of switchedOffOptions(options)) warn(text);
   const settings = new TurnSettings(options);
 
-  // What the project has learned. A service that does not learn can still forget it.
+  // The project's knowledge. A service that does not learn can still forget it.
   const learning = learningOf(options);
   const ask = askerOf(learning?.model, settings);
   const shared = user?.project;
@@ -152,7 +152,7 @@ function capabilitiesOf(
   ];
 }
 
-/** What follows the log. */
+/** The projections that follow the log. */
 function followers(
   { stores, memoryScope: scope, sessionFiles }: SessionOptions,
   {

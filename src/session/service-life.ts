@@ -19,7 +19,7 @@ interface Deps {
   readonly openFor: (user: string) => ServiceLife;
 }
 
-/** What a service does besides its operations: it finds the services of users, deletes what is old, and ends. */
+/** The life of a service besides its operations: it finds the services of users, deletes what is old, and ends. */
 export class ServiceLife {
   readonly #core: ServiceCore;
   readonly #deps: Deps;
@@ -30,7 +30,7 @@ export class ServiceLife {
   readonly #unused = new FinalizationRegistry<string>((user) => {
     if (!this.#users.get(user)?.deref()) this.#users.delete(user);
   });
-  /** What follows the log for users. It may still work when nothing holds the user's service any more. */
+  /** The projections of users. One may still work when nothing holds the user's service any more. */
   readonly #following = new Set<WeakRef<ProjectionRunner>>();
   readonly #idle = new FinalizationRegistry<WeakRef<ProjectionRunner>>((runner) => {
     this.#following.delete(runner);
@@ -88,7 +88,7 @@ export class ServiceLife {
     await this.#deps.endImports();
     await work.close();
     clearInterval(this.#cleaning);
-    // What stays for lack of a store is deleted by the next service that closes.
+    // A file that stays for lack of a store is deleted by the next service that closes.
     await outages.attempt(this.#retention, () => this.#cleanUp());
     await projections.close();
   }

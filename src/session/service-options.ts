@@ -30,11 +30,11 @@ export interface ServiceStores {
   readonly approvals?: ApprovalStore;
   /** The memory, unless the option `memory` says otherwise. */
   readonly memory?: MemoryStore;
-  /** What the project has learned. Forgetting reaches it even with `knowledge: false`. */
+  /** The project's knowledge. Forgetting reaches it even with `knowledge: false`. */
   readonly knowledge?: KnowledgeStore;
-  /** What was forgotten, so that an import does not bring it back. */
+  /** The forgotten texts, so that an import does not bring one back. */
   readonly forgotten?: ForgottenTexts;
-  /** What was imported. Without it, nothing can be imported. */
+  /** The imports. Without this store, nothing can be imported. */
   readonly imports?: ImportStore;
   /** Where deleted sessions wait. Without it, a deleted session cannot be restored. */
   readonly trash?: TrashStores;
@@ -50,7 +50,7 @@ export interface ServiceStores {
 
 /** The parts of a session service. It refuses what needs a part that is missing. */
 export interface ServiceOptions {
-  /** Who answers: a model, or the name of one that `models` finds. */
+  /** The model that answers, or the name of one that `models` finds. */
   readonly model: LanguageModel | string;
   /** Finds models by the names that requests give. Without it, requests cannot name one. */
   readonly models?: ModelResolver;
@@ -99,7 +99,7 @@ export interface ServiceOptions {
   readonly builtinTools?: boolean;
   /** For sessions created without one. */
   readonly systemPrompt?: string;
-  /** What follows the system prompt of each new session: where it is held, and when. It does not change later. */
+  /** The end of the system prompt of each new session: where it is held, and when. It does not change later. */
   readonly surroundings?: () => string;
   /** Output tokens of one model call, for sessions created without a limit. */
   readonly maxTokens?: number;
@@ -117,7 +117,7 @@ export interface ServiceOptions {
   readonly redact?: "memory" | "log";
   /** For how many days a deleted session can be restored, if `stores` have a trash. Default 7. */
   readonly keepDeletedDays?: number;
-  /** What is deleted when it is old: looked for once an hour, and when the service closes. Default: nothing. */
+  /** The ages at which things are deleted: looked for once an hour, and when the service closes. Default: nothing. */
   readonly keepDays?: KeepDays;
   /**
    * What models cost, in US dollars for a million tokens, by `provider/model` or its start. They win over the list

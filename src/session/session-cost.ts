@@ -13,7 +13,7 @@ const TURNS_DEFAULT = 20;
 /** Events of one page. */
 const PAGE = 256;
 
-/** What a session cost. The sums are in its state; only the turns that are listed are read from the log. */
+/** The cost of a session. The sums are in its state; only the turns that are listed are read from the log. */
 export async function sessionCost(
   { live, options }: ServiceCore,
   { sessionId, limit = TURNS_DEFAULT }: CheckedRequest<"sessionCost">,

@@ -69,7 +69,7 @@ export class SessionHostRecord implements HostRecord {
     return this.#items;
   }
 
-  /** Of two processes that create the session at once, one does. */
+  /** Where two processes create the session at once, one succeeds. */
   async #create(): Promise<void> {
     try {
       await this.#deps.create();
@@ -93,7 +93,7 @@ class FoldedHostItems implements HostItems {
   isOutdated = false;
   readonly #read: ReadHostItem;
   #items: unknown[] = [];
-  /** Of each item. */
+  /** The hash of each item. */
   #hashes: string[] = [];
   #recalled: readonly HostRecalled[] = [];
   #refused: ReadonlySet<string> = new Set();

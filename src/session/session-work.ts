@@ -34,7 +34,7 @@ export class SessionWork {
   readonly #deps: Deps;
   readonly #owner = newOwner();
   readonly #underWay = new Set<Promise<unknown>>();
-  /** What works on each session, and waits to. */
+  /** The work on each session, under way or waiting. */
   readonly #queues = new Map<string, { readonly works: WorkQueue; waiting: number }>();
   #stops: NodeJS.Timeout | undefined;
   #closed = false;

@@ -148,7 +148,7 @@ function noRoom(
 
 /** The size of the next request, and how much of it is too much. */
 export interface Room {
-  /** What a compaction counts: as the provider does, and with room for records of memory. */
+  /** The size that a compaction counts: as the provider does, and with room for records of memory. */
   readonly usedTokens: number;
   readonly tokensMax: number | undefined;
   readonly tokensOver: number;

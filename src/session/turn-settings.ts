@@ -26,7 +26,7 @@ const TASK_SHARE = 1 / 8;
 const INSTRUCTION_SHARE = 1 / 8;
 const INSTRUCTION_BYTES_MAX = 4096;
 
-/** What a request may choose for its turn. */
+/** The settings that a request may choose for its turn. */
 interface TurnRequest {
   readonly model?: string;
   readonly maxTokens?: number;

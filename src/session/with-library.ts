@@ -344,7 +344,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof SessionError && error.code === "SESSION_NOT_FOUND";
 }
 
-/** What the library has. The project's results are worth something without it. */
+/** The library's results. The project's are worth something without them. */
 async function ifSearched<Found extends readonly unknown[]>(
   library: object,
   search: () => Promise<Found>,
@@ -363,7 +363,7 @@ function narrow<Request extends { readonly project?: string | undefined }>(
   return asked === undefined || asked === project ? { ...request, project } : undefined;
 }
 
-/** What of it the library may forget: only what its searches show. */
+/** The entries that the library may forget: only those that its searches show. */
 async function narrowForgetting(
   request: ForgetMemory,
   library: SessionService,

@@ -206,7 +206,7 @@ function startOf(message: Message): string {
   return headWithin(line, SHOWN_BYTES);
 }
 
-/** What the session's next model call consists of, in tokens. */
+/** The parts of the session's next model call, in tokens. */
 function contextView(
   state: SessionState,
   tools: ToolSet,
@@ -249,7 +249,7 @@ function contextView(
   };
 }
 
-/** What came back from memory and is still sent. The state has its text, and the log why it came back. */
+/** The records that came back from memory and are still sent. The state has their text, and the log why they came back. */
 async function recalledBefore(
   { id: sessionId, recalled }: SessionState,
   events: Pick<EventStore, "read">,

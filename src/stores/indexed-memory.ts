@@ -140,7 +140,7 @@ export class IndexedMemoryStore implements IndexedMemory {
     this.#redact ??= (await import("../secrets/redact-secrets.ts")).redactEntries;
     await this.#prepare();
     const entries = this.#redact(added);
-    // What comes from the log comes in larger numbers, and is not waited for.
+    // Entries from the log come in larger numbers, and nobody waits for them.
     const few = log ? undefined : await this.#database.addFew?.(entries);
     if (few !== undefined) {
       if (few > 0) this.#vectors?.wake();

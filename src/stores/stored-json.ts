@@ -35,7 +35,7 @@ export interface CheckedEntry {
   readonly used: boolean | number;
   readonly likeness: string | null;
   readonly entry: string;
-  /** Of the text of the entry. */
+  /** The checksum of the entry's text. */
   readonly checksum: number | null;
 }
 

@@ -18,7 +18,7 @@ import {
   whole,
 } from "../core/options.ts";
 
-// What the functions take that serve a service, and those that connect to one.
+// The options of the functions that serve a service, and of those that connect to one.
 
 /** A token or a variable of the environment. What was given is not shown: it may be a secret of another type. */
 const secret: Check = (value) =>

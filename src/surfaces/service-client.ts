@@ -28,7 +28,7 @@ export interface ForUser {
   readonly user?: string;
 }
 
-/** What the client of a surface has to do for `serviceOver`. */
+/** The methods of a surface's client that `serviceOver` needs. */
 export interface ServiceConnection {
   /** Takes and returns the wire's names. Failures of the other side are thrown as `remoteError`. */
   call(

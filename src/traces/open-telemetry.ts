@@ -168,7 +168,7 @@ function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : "Error";
 }
 
-/** What was said as OpenTelemetry's fields for it, which are JSON. Pictures and files are left out. */
+/** Messages in OpenTelemetry's fields for them, which are JSON. Pictures and files are left out. */
 function contentFields(contents: TracedContents): Attributes {
   const { input, output, args, result, query } = contents;
   const system = input?.filter(({ role }) => role === "system") ?? [];

@@ -41,7 +41,7 @@ const AGENT_ITEMS = new Set(
 
 /** A call of a tool that a provider or the SDK has: `shell_call`, `mcp_call`. A `function_call` has a name. */
 const BUILT_IN_CALL = /^(?!function_)(\w+)_call$/;
-/** What it gave, also of a function: `function_call_result`, and `shell_call_output` in Python. */
+/** The output of a call, also of a function: `function_call_result`, and `shell_call_output` in Python. */
 const CALL_RESULT = /^\w+_call_(?:result|output)$/;
 
 function isCall({ type, name }: Json): boolean {

@@ -131,7 +131,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     return { ...done, outcome: result.outcome, discarded, pruned, summary: result.summary };
   }
 
-  /** What was counted before is of other weights. */
+  /** Earlier counts are of other weights. */
   #countFor(model: string | undefined): void {
     if (model === undefined || this.#options.model !== undefined) return;
     this.#model = model;

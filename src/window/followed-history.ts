@@ -85,7 +85,7 @@ export class FollowedHistory<HostMessage extends object> {
     return this.#seemsToExtend(history) ? this.#offered.length : 0;
   }
 
-  /** What a user message says; empty for other messages, and for those that cannot be read. */
+  /** The text of a user message; empty for other messages, and for those that cannot be read. */
   userText(message: HostMessage): string {
     return this.#reader.userText(message);
   }

@@ -73,7 +73,7 @@ export class HostReader<HostMessage extends object> {
     }
   }
 
-  /** What a user message says; empty for other messages, and for those that cannot be read. */
+  /** The text of a user message; empty for other messages, and for those that cannot be read. */
   userText(message: HostMessage): string {
     try {
       const { message: read } = this.read(message);

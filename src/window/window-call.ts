@@ -48,7 +48,7 @@ export function requireApplyOptions(options: ApplyOptions): void {
   options.signal?.throwIfAborted();
 }
 
-/** What a call has of its own comes before what the window has. */
+/** The options of a call come before those of the window. */
 export function windowCall(
   window: Pick<HistoryWindowOptions<object>, "summarize" | "contextWindow" | "otherTokens">,
   settings: HistoryCompaction,

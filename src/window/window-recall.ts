@@ -56,7 +56,7 @@ export class WindowRecall<HostMessage extends object> {
   readonly #record: HostRecord | undefined;
   readonly #view: MessageView<HostMessage>;
   #shown: readonly ShownRecords<HostMessage>[] = [];
-  /** What the log has had at the last look. */
+  /** The state of the log at the last look. */
   #known: readonly HostRecalled[] = [];
   /** Ids of records that never come back by themselves. */
   #refused: ReadonlySet<string> = new Set();

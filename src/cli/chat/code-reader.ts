@@ -93,7 +93,7 @@ const LINE_MAX = 400;
 const SPACES = /\s{60}/;
 const TAB = 4;
 const INDENT = 2;
-/** What reading a block may take. After that the rest has no colours: some parsers take quadratic time in what is open. */
+/** The time that reading a block may take. After that the rest has no colours: some parsers take quadratic time in what is open. */
 const BLOCK_MS = 500;
 /** Tokens without a character that a parser may return in a row, to change its state. */
 const EMPTY_TOKENS_MAX = 10;

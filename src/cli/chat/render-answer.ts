@@ -141,7 +141,7 @@ export interface AnswerBlock {
   readonly text: string;
   /** Whether the block goes on where the last one ended, without a blank line between. */
   readonly continues: boolean;
-  /** What the line of code consists of, where its language is known. */
+  /** The parts of the line of code, where its language is known. */
   readonly parts?: readonly CodePart[];
 }
 

@@ -47,7 +47,7 @@ export function renderContext(view: ContextView, style: Style, columns: number):
   return `${renderTable(COLUMNS, rows, style)}\n${factsOf(view).join("\n")}\n${recalled.join("")}`;
 }
 
-/** What came back from memory by itself, and why: its scores, and the score that the best of them needed. */
+/** The records that came back from memory by themselves, and why: their scores, and the score that the best of them needed. */
 function recalledLines({ message, event, bar, records }: RecalledBefore): string[] {
   const needed = bar === null ? "" : `; the best needed ${bar.toFixed(2)}`;
   return [

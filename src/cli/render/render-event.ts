@@ -70,7 +70,7 @@ export function renderEvent(event: SessionEvent): string {
   }
 }
 
-/** Who answered a request for approval. */
+/** The one who answered a request for approval, in words. */
 const BY: Readonly<Record<ToolApprovalResolved["by"], string>> = {
   user: "by you",
   model: "by a model",
@@ -151,7 +151,7 @@ function cut(text: string, bytesMax: number): string {
   return head === line ? line : `${head}...`;
 }
 
-/** What came back by itself, and why: the best score, and the one that it had to reach. */
+/** The records that came back by themselves, and why: the best score, and the one that it had to reach. */
 function renderRecalled({ records, tokens, bar }: MemoryRecalled): string {
   const count = `${records.length} ${records.length === 1 ? "record" : "records"}`;
   const best = Math.max(0, ...records.map(({ score }) => score));

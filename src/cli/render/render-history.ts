@@ -25,7 +25,7 @@ export function renderUndo(outcome: UndoOutcome): string {
   return `Undone (event ${event}): ${back} came back, the history has ${messages}. The next request has about ${thousands(usedTokens)}${room} tokens.${out}`;
 }
 
-/** What was brought back, in a sentence or two. */
+/** A sentence or two that say what was brought back. */
 export function renderBroughtBack(outcome: BroughtBackOutcome): string {
   if (!outcome.broughtBack) return `Nothing was brought back. ${outcome.reason}`;
   const { messages, tokens, usedTokens, tokensMax } = outcome;
@@ -45,7 +45,7 @@ export function renderRefusals({ refused }: RecallRefusals): string {
   return `${plural(refused.length, "record")} will not come back by ${refused.length === 1 ? "itself" : "themselves"} in this session.`;
 }
 
-/** What something rests on: its text, the statements that it was made from, the messages. */
+/** The sources of a text: the text itself, the statements that it was made from, the messages. */
 export function renderSources(view: SourcesView, style: Style, columns: number): string {
   const made = view.madeFrom.map(({ id, content }) => `- ${id}  ${oneLine(content, 200)}\n`);
   const head = `${style.cyan(view.kind)}  ${oneLine(view.content, 400)}\n${made.join("")}`;

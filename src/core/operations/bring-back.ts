@@ -82,7 +82,7 @@ export interface RecallRefusals {
 
 export const recallRefusals = z.object({ refused: z.array(z.string()) });
 
-/** What a person takes into the window of a session, or keeps out of it. */
+/** Operations by which a person takes messages into a session's window, or keeps records out of it. */
 export interface BringBackOperations {
   /**
    * Shows the model a message again that left the window, or a tool output that was shortened: whole, as a quote with its

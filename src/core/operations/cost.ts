@@ -18,7 +18,7 @@ export interface Cost {
   readonly costUsd: number | null;
 }
 
-/** What a session cost. Each sum is the sum of its parts: calls of turns, turns of the session. */
+/** The cost of a session. Each sum is the sum of its parts: calls of turns, turns of the session. */
 export interface SessionCost extends Cost {
   readonly sessionId: string;
   /** Calls of models, those for summaries included. */
@@ -44,7 +44,7 @@ export interface TurnCost extends Cost {
 export interface CallCost extends Cost {
   /** `seq` of the event that has it. */
   readonly seq: number;
-  /** What the model wrote. */
+  /** Tokens that the model wrote. */
   readonly wrote: "answer" | "summary";
   readonly model: string;
 }
@@ -58,7 +58,7 @@ export interface EarlierCost extends Cost {
 export interface CompactionEffect {
   /** Tokens after the first change. The call after it reads them for the price of fresh ones. */
   readonly rewrittenTokens: number | null;
-  /** What that cost more than the cache. 0 when the provider had nothing in its cache. */
+  /** The price above that of the cache. 0 when the provider had nothing in its cache. */
   readonly rewrittenUsd: number | null;
   /** Tokens that each call has less. */
   readonly savedTokensPerCall: number;
@@ -92,7 +92,7 @@ export interface CompactingCost {
   readonly savedUsd: number;
 }
 
-/** What came back from memory by itself. */
+/** The records that came back from memory by themselves. */
 export interface RecalledCost {
   readonly times: number;
   /** Estimated tokens of the records, once for each call that had them. They are in the input tokens. */
@@ -155,9 +155,9 @@ export const sessionCost = shape<SessionCost>()({
   recalled: shape<RecalledCost>()({ times: count, tokens: count }),
 });
 
-/** What sessions cost. */
+/** The costs of sessions. */
 export interface CostOperations {
-  /** What a session cost: tokens and money of each call, turn and compaction, from its log. */
+  /** The cost of a session: tokens and money of each call, turn and compaction, from its log. */
   sessionCost(request: CostRequest): Promise<SessionCost>;
 }
 

@@ -111,13 +111,13 @@ export interface MessageTrace {
   readonly pinned: boolean;
   /** Its id in memory; null when memory does not have it. */
   readonly memoryId: string | null;
-  /** What each compaction did to it, oldest first. */
+  /** The effect of each compaction on it, oldest first. */
   readonly compactions: readonly TracedCompaction[];
   /** `seq` of the events by which it came back from memory. */
   readonly recalledBy: readonly number[];
   /** `seq` of the events that brought it back whole. */
   readonly broughtBackBy: readonly number[];
-  /** What the project learned from it, and the rules made of that. */
+  /** The statements that the project learned from it, and the rules made of them. */
   readonly learned: readonly LearnedFrom[];
   /** In a fork: the message of another session that it is a copy of. */
   readonly copyOf?: { readonly sessionId: string; readonly message: number };
@@ -247,7 +247,7 @@ export const undoOutcome = z.object({
   leaveOut: z.array(count).optional(),
 }) as unknown as z.ZodType<UndoOutcome>;
 
-/** What compactions did to a history, and how to take it back. */
+/** The effects of compactions on a history, and how to take them back. */
 export interface HistoryOperations {
   /**
    * Puts back what a compaction took out of the history. What was said since stays, and so do pins. The log keeps the
@@ -255,7 +255,7 @@ export interface HistoryOperations {
    * changes, and the outcome says which messages to leave out. `NOT_POSSIBLE` when there is nothing to undo.
    */
   undoCompaction(request: UndoCompaction): Promise<UndoOutcome>;
-  /** What a compaction did to each message of the history, and what its summary rests on. */
+  /** The effect of a compaction on each message of the history, and the sources of its summary. */
   readCompaction(request: ReadCompaction): Promise<CompactionView>;
   /** A message by its id, also one that a compaction took out, with what was made of it. */
   readMessage(request: ReadMessage): Promise<MessageTrace>;

@@ -5,7 +5,7 @@ import type { Operation } from "./operation.ts";
 import { type Given, parseRequest } from "./parse-request.ts";
 import { count, eitherOf, type Result, shape } from "./request-fields.ts";
 
-/** What fits in one message of every surface. A longer transcript is sent as `bytes`. */
+/** The size that fits in one message of every surface. A longer transcript is sent as `bytes`. */
 export const UPLOAD_CHARACTERS_MAX = 15_000_000;
 
 /** The name of a file: some formats are known by it. */
@@ -57,7 +57,7 @@ export interface ImportReport {
   readonly messages: number;
   readonly added: number;
   readonly alreadyThere: number;
-  /** What could not be read. */
+  /** The files and parts that could not be read. */
   readonly skipped: readonly Skipped[];
   /** Records of types that are not known, by type. */
   readonly unknownTypes: Readonly<Record<string, number>>;

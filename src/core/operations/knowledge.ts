@@ -113,7 +113,7 @@ export const distillation = shape<Distillation>()({
   madeBy: z.enum(["grouping", "model"]),
 });
 
-/** What the project has learned. */
+/** The statements that the project has learned. */
 export interface KnowledgeOperations {
   /** What the project has learned, newest first. `SESSION_KNOWLEDGE_DISABLED` when it does not learn. */
   listKnowledge(request: ListKnowledge): Promise<readonly KnowledgeEntry[]>;

@@ -6,7 +6,7 @@ import { count, eitherOf, page, positive, sessionId, shape } from "./request-fie
 export const readSources = eitherOf(
   ["id", "sessionId"],
   z.strictObject({
-    /** Of an entry of memory, a record that came back, a fact, a correction, a preference or a rule. */
+    /** The id of an entry of memory, a record that came back, a fact, a correction, a preference or a rule. */
     id: z.string().min(1).max(400).optional(),
     /** The session of a summary. */
     sessionId: sessionId.optional(),
@@ -20,7 +20,7 @@ export type ReadSources = z.infer<typeof readSources>;
 
 export const SOURCED = ["message", ...KNOWLEDGE_KINDS, "added", "summary"] as const;
 
-/** What something rests on. */
+/** The sources of a text: the messages and statements that it rests on. */
 export interface SourcesView {
   /** `added`: it was added by hand, and rests on no message. */
   readonly kind: (typeof SOURCED)[number];

@@ -103,7 +103,7 @@ export interface TurnResult {
   readonly modelCalls: number;
   /** Tool calls of this run. */
   readonly toolCalls: number;
-  /** Of this run. */
+  /** The usage of this run. */
   readonly usage: TokenUsage;
 }
 

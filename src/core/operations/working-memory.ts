@@ -87,7 +87,7 @@ export interface PinnedMessage {
   readonly text: string;
 }
 
-/** What fills a session's context window. All numbers except `lastInputTokens` are estimates. */
+/** The parts of a session's context window. All numbers except `lastInputTokens` are estimates. */
 export interface ContextView {
   readonly sessionId: string;
   readonly model: string;
@@ -105,7 +105,7 @@ export interface ContextView {
   readonly lastInputTokens: number;
   /** When the next compaction comes; null without compaction. */
   readonly compaction: NextCompaction | null;
-  /** What came back from memory by itself and is still sent, in the order of the request. */
+  /** The records that came back from memory by themselves and are still sent, in the order of the request. */
   readonly recalled: readonly RecalledBefore[];
 }
 
@@ -231,7 +231,7 @@ export interface WorkingMemoryOperations {
   pin(request: MessageRequest): Promise<Pins>;
   unpin(request: MessageRequest): Promise<Pins>;
   pins(request: SessionRequest): Promise<Pins>;
-  /** What fills the context window, and when the next compaction comes. */
+  /** The parts of the context window, and when the next compaction comes. */
   context(request: SessionRequest): Promise<ContextView>;
 }
 

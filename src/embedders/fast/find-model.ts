@@ -80,7 +80,7 @@ function repositoriesOf(model: string): readonly string[] {
   return REPOSITORIES[model] ?? (/^[\w.-]+\/[\w.-]+$/.test(model) ? [model] : []);
 }
 
-/** What kind of model it is, for people. */
+/** The kind of model, for people. */
 export function kindOf(found: FoundModel): string {
   return "tableFile" in found ? "static table" : "sentence transformer (ONNX)";
 }

@@ -7,7 +7,7 @@ export interface StaticTable {
   readonly file: string;
   readonly dimensions: number;
   readonly vectors: Tensor;
-  /** What each token counts. Without it, all count the same. */
+  /** The weight of each token. Without it, all count the same. */
   readonly weights?: Tensor | undefined;
   /** The row of each token. Without it, a token's row is its number. */
   readonly rows?: Tensor | undefined;

@@ -86,7 +86,7 @@ export function findEntries(
 ): readonly FoundEntry[] {
   if (query.limit <= 0) return [];
   const { texts, bestMatch, ...rest } = query;
-  // Of several questions, any may have the best result.
+  // Any of several questions may have the best result.
   const needed = texts.length === 1 && bestMatch !== undefined ? { bestMatch } : {};
   const options = { ...rest, ...needed };
   const answers = texts.map((text) => findAnswers(index, text, options, weights).found);

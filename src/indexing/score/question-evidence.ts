@@ -28,7 +28,7 @@ export interface StandIn {
   /** The word of the question. */
   readonly word: string;
   readonly forms: readonly string[];
-  /** What they count, where the word itself would count 1. */
+  /** Their weight, where the word itself would count 1. */
   readonly counts: number;
   /** They are spelled almost like the word, and may be others. */
   readonly isNear: boolean;

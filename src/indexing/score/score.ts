@@ -97,7 +97,7 @@ export function unreportedMatch(reported: number): number {
   return REPORTED_AS_IS + part * (1 - REPORTED_AS_IS);
 }
 
-/** What decides, beside the matches of its results, how sure the answers to a question are. */
+/** The parts of a question that decide, beside the matches of its results, how sure the answers are. */
 export interface Asked {
   readonly words: number;
   /** Whether the question names a speaker. Then all that this speaker said has a part of it. */

@@ -17,7 +17,7 @@ export function compoundingOf(languages: readonly string[]): readonly string[] {
 /** A part has this many letters at least. */
 const PART = 4;
 const COMPOUND_MAX = 40;
-/** What may stand between two parts. */
+/** Letters that may stand between two parts. */
 const LINKS = ["", "s", "n", "en", "es", "er", "e", "ns"];
 
 /** Endings that look like words of their own. */

@@ -200,7 +200,7 @@ function byName(said: string): Definition | undefined {
 const IS_WORDS = ["is", "ist", "est", "es", "è", "é", "är", "er"];
 const IS: ReadonlySet<string> = new Set(IS_WORDS);
 
-/** What most sentences lack, which are then not read further. */
+/** Signs of a definition. Most sentences lack them, and are not read further. */
 const MAY_DEFINE = new RegExp(
   ` \\(|${CUES.join("|")}| (?:${IS_WORDS.join("|")}) [^\\s.-]{1,30}[.-][^\\s]`,
   "u",

@@ -29,7 +29,7 @@ export function isSlip(word: string, other: string): boolean {
 
 const LONG = 8;
 
-/** Of short words, one with another letter is mostly another word: paint and print. */
+/** A short word with another letter is mostly another word: paint and print. */
 export function isOtherWord(one: string, other: string): boolean {
   if (one.length !== other.length || one.length > SHORT) return false;
   const differing = [...one].flatMap((letter, at) => (letter === other[at] ? [] : [at]));

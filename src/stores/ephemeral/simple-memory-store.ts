@@ -58,7 +58,7 @@ export class SimpleMemoryStore implements MemoryStore {
     const { limit } = query;
     const texts = [query.query].flat().filter((one) => one.trim() !== "");
     let hits = this.#find(query, texts);
-    // What has to be sure enough is no guess.
+    // A question with a least score has no guesses.
     if (query.bestMatch === undefined) {
       for (const { text, means } of otherWays(texts, hits)) {
         hits = withOtherWay(hits, this.#find(query, [text]), means);

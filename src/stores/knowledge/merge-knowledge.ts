@@ -104,7 +104,7 @@ export function editKnowledge(
   return entry;
 }
 
-/** What an entry notes beside its text, if there is any. */
+/** The notes of an entry beside its text, if it has any. */
 function marked({ earlier = [], keeps = [] }: Pick<KnowledgeEntry, "earlier" | "keeps">) {
   return {
     ...(earlier.length > 0 ? { earlier } : {}),
@@ -235,7 +235,7 @@ function mergeInto(rows: KnowledgeRows, row: KnowledgeRow, fresh: NewKnowledge):
   return entry;
 }
 
-/** What tools, models and transcripts said goes first. It takes no place of what the user said, edited or added. */
+/** Statements of tools, models and transcripts go first. They take no place of those that the user said, edited or added. */
 function makeRoom(rows: KnowledgeRows, fresh: NewKnowledge, limits: KnowledgeLimits): boolean {
   const { kind } = fresh;
   const oldest = (foreign: boolean) =>

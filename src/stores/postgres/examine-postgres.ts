@@ -137,7 +137,7 @@ function tableFindings({ oldest_s, dead, live, backlog_s }: Tables): readonly Se
   ];
 }
 
-/** Of all namespaces. */
+/** The entries of all namespaces. */
 const ENTRIES = `select ${CHECKED_COLUMNS} from rkat.knowledge_entry order by key`;
 const PROBLEMS_MAX = 10;
 /** The events of a namespace, and of its users, that are not what was stored or cannot be read. */

@@ -51,7 +51,7 @@ export class PostgresIndexStore implements AsyncIndexStore {
   readonly #writes: Writes;
   /** Whether entries that wait matter: then each answer is refused while there are some. */
   readonly #looksForWaiting: boolean;
-  /** What the next save folds. */
+  /** The entries that the next save folds. */
   readonly #folds: WaitingEntries | undefined;
 
   constructor(

@@ -197,7 +197,7 @@ class PostgresMemory implements MemoryDatabase {
         if (!(error instanceof EntriesWait)) throw error;
       }
       await this.#fold();
-      // What was added since then came later than the question.
+      // Entries that were added since then came later than the question.
       return await runAsync(asking(), this.#store, onProgress);
     } catch (error) {
       throw this.#db.failure(error);

@@ -44,7 +44,7 @@ const KEEP_ALIVE_MS = 10_000;
 
 /** How often the server looks whether the process is still there that waits for a long statement. */
 const STOPS_WITH_ITS_CLIENT = "-c client_connection_check_interval=2s";
-/** What poolers say that take no such option. */
+/** The answers of poolers that take no such option. */
 const NO_OPTIONS = /startup parameter|command-line options/i;
 
 function refusesOptions(error: unknown): boolean {

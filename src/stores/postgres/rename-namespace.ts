@@ -20,7 +20,7 @@ const TABLES = [
   "memory_waiting",
 ] as const;
 
-/** What an unused namespace may have all the same: it was looked at. */
+/** Rows that an unused namespace may have all the same, because it was looked at. */
 const LEFT_BY_LOOKING = ["projection_checkpoint", "knowledge_state"] as const;
 
 /** A namespace of millions of events is written once more. */

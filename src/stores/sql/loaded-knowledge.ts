@@ -248,7 +248,7 @@ function some<Item>(
 
 export type State = Readonly<Record<"position" | "revision" | "distilled", number>>;
 
-/** What cannot be a number of rkat's has changed, and counts as 0: then the log is read again, or rules are made again. */
+/** A value that cannot be a number of rkat's was changed, and counts as 0: then the log is read again, or rules are made again. */
 const STATE = words(
   ["position", "revision", "distilled"].map((name) => `${numberOf(name)} as ${name}`).join(", "),
 );

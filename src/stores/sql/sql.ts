@@ -171,7 +171,7 @@ export interface Dialect {
     readonly now: () => Statement;
     span(ms: number): Statement;
     readonly ended: Statement;
-    /** What follows a query of leases, so that they stay as they are until its transaction ends. */
+    /** The end of a query of leases, so that they stay as they are until its transaction ends. */
     readonly locked: Statement;
     /** Milliseconds until the lease of a row `held` ends. */
     readonly left: () => Statement;

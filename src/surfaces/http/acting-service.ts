@@ -20,7 +20,7 @@ export interface TokenOptions {
 /** The user that a request acts for. Any text, with `encodeURIComponent`. */
 export const USER_HEADER = "x-rkat-user";
 
-/** What a handler finds in its context. */
+/** The variables that a handler finds in its context. */
 export interface Acting {
   readonly Variables: { readonly service: SessionService };
 }

@@ -290,7 +290,7 @@ function watch(
     const error = new Error("The request arrives too slowly");
     server.emit("clientError", Object.assign(error, { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
   };
-  // What arrived while the process was busy is read before a check.
+  // Requests that arrived while the process was busy are read before a check.
   const next = (ms: number) => void setTimeout(() => setImmediate(check), ms).unref();
   setTimeout(() => {
     before = socket.bytesRead;

@@ -36,7 +36,7 @@ export interface McpServerOptions {
   readonly service: SessionService;
   /** Names of tools to offer, `all` or `default`: the tools that a coding agent needs. Default `["default"]`. */
   readonly tools?: readonly string[];
-  /** What a host may show its model. The default says when to search, and what results are. */
+  /** Instructions that a host may show its model. The default says when to search, and what results are. */
   readonly instructions?: string;
   /** The version that clients see. Default `0.0.0`. */
   readonly version?: string;
@@ -49,7 +49,7 @@ export type Backpressure = (message: () => Promise<void>, signal: AbortSignal) =
 export class McpEndpoint {
   readonly #options: McpServerOptions;
   readonly #backpressure: Backpressure;
-  /** Of each service, since those of users are services of their own. */
+  /** The approvals of each service, since those of users are services of their own. */
   readonly #rounds = new WeakMap<SessionService, ApprovalRounds>();
   readonly #chosen: ToolChoice;
   readonly #calls = new Set<Promise<unknown>>();

@@ -15,7 +15,7 @@ const LIMIT_MAX = 20;
 const TOKENS_DEFAULT = 5_000;
 const RESULT_TOKENS_MAX = 1_000;
 
-/** What some fields mean for a model, which pays for every result. */
+/** Descriptions of some fields for a model, which pays for every result. */
 const SEARCH_FIELDS: Readonly<Record<string, object>> = {
   limit: {
     maximum: undefined,

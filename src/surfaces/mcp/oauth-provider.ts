@@ -9,7 +9,7 @@ import { z } from "zod";
 import { given } from "../../core/fields.ts";
 import type { McpSignIn } from "../../core/mcp-server.ts";
 
-// What the file has. Fields that are not named here stay as they are.
+// The content of the file. Fields that are not named here stay as they are.
 const tokens = z.looseObject({
   access_token: z.string(),
   token_type: z.string(),
@@ -30,7 +30,7 @@ const kept = z.object({
   resource: z.string().optional(),
 });
 
-/** What a server that signs people in is told of rkat. */
+/** The description of rkat for a server that signs people in. */
 function metadataFor(redirect: string): OAuthClientProvider["clientMetadata"] {
   return {
     client_name: "rkat",

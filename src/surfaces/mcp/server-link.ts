@@ -109,7 +109,7 @@ function reasonOf(error: unknown): string {
     .replace(/[.\s]{1,9}$/, "");
 }
 
-/** What a server is told that asks for more than to give tools. */
+/** The answer to a server that asks for more than to give tools. */
 function refusal(method: string): string {
   const what: Readonly<Record<string, string>> = {
     "sampling/createMessage": "lets no MCP server use its model",

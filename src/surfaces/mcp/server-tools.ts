@@ -17,7 +17,7 @@ export interface ServerTools {
   readonly tokens: number;
   /** Each server that answered, with its number of tools. */
   readonly servers: readonly { readonly name: string; readonly tools: number }[];
-  /** What is missing and why: a sentence each. */
+  /** The missing servers and tools: a sentence each, with the reason. */
   readonly problems: readonly string[];
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export async function openServerTools(
   const opened = servers.map((server) => openServer(server, () => hasStarted && gather(true)));
   const gather = (tells: boolean) => {
     const all = opened.flatMap((each) => each.tools);
-    // What a server lists again as it was does not change the requests.
+    // A tool that a server lists again as it was does not change the requests.
     if (JSON.stringify(tools.map(wordsOf)) !== JSON.stringify(all.map(wordsOf))) tools = all;
     const now = opened.flatMap((each) => each.problems).map(visibleText);
     const added = now.filter((problem) => !problems.includes(problem));
@@ -212,7 +212,7 @@ function shownDescription({ title, description = title ?? "" }: Listed, server: 
   return (shown || `A tool of the MCP server ${server.name}.`).toWellFormed();
 }
 
-/** What the model reads of a result. Media leave their type. */
+/** The text of a result for the model. Media leave their type. */
 function toolOutput({ content, structuredContent, isError }: CallToolResult): ToolOutput {
   const texts = content.map((block) => {
     switch (block.type) {

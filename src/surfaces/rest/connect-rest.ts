@@ -165,7 +165,7 @@ class RestConnection implements ServiceConnection {
     signal: AbortSignal = this.#closed.signal,
   ): Promise<Response> {
     const { method } = http;
-    // What HTTP cannot carry is refused here, as the service would refuse it.
+    // A value that HTTP cannot carry is refused here, as the service would refuse it.
     if (!canCarry(http, request, params)) parseRequest(request, fromWire(request, params));
     const path = http.path.replaceAll(PLACE, (_, name) =>
       encodeURIComponent(String(params[name]).toWellFormed()),

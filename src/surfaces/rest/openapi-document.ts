@@ -300,7 +300,7 @@ function bodySchema({ request, http }: Operation): ObjectSchema | undefined {
   return { type: "object", oneOf: alternatives };
 }
 
-/** What the server accepts, no more and no less. */
+/** The requests that the server accepts, no more and no less. */
 function requestSchema(request: z.ZodObject): ObjectSchema {
   return wireSchema(request, "input", { exact: true });
 }

@@ -187,7 +187,7 @@ const ROUTES = [
   pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
 }));
 
-/** What load balancers ask for. */
+/** The routes that load balancers ask for. */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
 const PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";

@@ -53,7 +53,7 @@ function wordsOf(name: string): readonly string[] {
   return apart.split(/[^a-z0-9]+/).filter((word) => word !== "");
 }
 
-/** What editors, people and programs put behind the name of a copy. */
+/** Endings that editors, people and programs put behind the name of a copy. */
 const COPY =
   /(?:[~#]|[._ -](?:bak|backup|old|orig|original|save|saved|sw[a-p]|tmp|temp|copy|prev|previous|rpmsave|rpmnew|dpkg-\w+|local|gz|bz2|xz|zst|zip|[\d-]{1,20})| ?\(\d{1,4}\))$/i;
 const ENDINGS_MAX = 5;

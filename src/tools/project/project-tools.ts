@@ -140,7 +140,7 @@ function readFileTool(folder: ProjectFolder): Tool {
   });
 }
 
-/** What a call reads of a text, and whether credentials are in it or near it. */
+/** The part of a text that a call reads, and whether credentials are in it or near it. */
 function partOf(text: string, { from_line, lines }: z.output<typeof READ_FILE>) {
   const all = text.split("\n");
   if (all.at(-1) === "") all.pop();

@@ -83,7 +83,7 @@ async function runCommand(command: string, { folder, env, ...until }: RunOptions
     const closed = new Promise((resolve) => child.on("close", resolve));
     const end = await endOf(child, until);
     const left = await started.end();
-    // What goes on may hold its pipes open for ever.
+    // A process that goes on may hold its pipes open for ever.
     await Promise.race([closed, sleep(CLOSING_MS, undefined, { ref: false })]);
     const note = left === 0 ? "" : `; ${left} processes that it started could not be ended`;
     const text = output.text();

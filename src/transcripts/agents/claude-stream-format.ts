@@ -45,7 +45,7 @@ export const claudeStreamFormat: ImportFormat = {
   },
 };
 
-/** What is reported of a stream that has only the answers. */
+/** The report about a stream that has only the answers. */
 export const NO_PROMPT = "the prompt is not in this stream, so only the answers are imported";
 
 const TYPES = new Set(

@@ -37,7 +37,7 @@ const RESULT = /^\[[a-z_]+(?: for [^\n]*)?\]\s*Result:?/;
 /** The start of an element with what a person typed. */
 const TYPED = /<(task|feedback|answer|user_message|user_input|user_command)(?:\s[^<>]{0,200})?>/g;
 
-/** What a person typed in a message for the model. */
+/** The words that a person typed in a message for the model. */
 export function typedIn(message: Json): readonly string[] {
   if (message.role !== "user" || isMachines(message)) return [];
   return textsOf(message).flatMap((text) => typedTexts(text, hasResult(message)));
@@ -72,7 +72,7 @@ function typedTexts(text: string, isBesideResult: boolean): readonly string[] {
   return rest === "" || isBesideResult || NOTE.test(rest) || RESULT.test(rest) ? [] : [rest];
 }
 
-/** What is in elements that a person's words stand in. One that is not closed is none. */
+/** The content of elements that have a person's words. One that is not closed is none. */
 function elementsIn(text: string): readonly string[] {
   const found: string[] = [];
   const unclosed = new Set<string>();

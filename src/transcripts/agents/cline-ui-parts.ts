@@ -29,7 +29,7 @@ export class UiReader {
     yield* this.#parts(kind, text, value, of);
   }
 
-  /** What is still open when the file ends. */
+  /** The message that is still open when the file ends. */
   *end(): Generator<ImportedMessage> {
     const open = this.#open;
     this.#open = undefined;
@@ -102,7 +102,7 @@ const OUTPUTS = new Set(
   ),
 );
 
-/** What the program tells the person, and what only it uses. */
+/** The program's notes to the person, and those that only it uses. */
 const SILENT = new Set(
   `api_req_started api_req_finished api_req_retried api_req_retry_delayed api_req_failed api_req_deleted api_req_rate_limit_wait
   deleted_api_reqs checkpoint_created checkpoint_saved shell_integration_warning shell_integration_warning_with_suggestion error

@@ -149,7 +149,7 @@ const SILENT_ACTIONS = new Set(
     " ",
   ),
 );
-/** What a person does beside the conversation. */
+/** Actions of a person beside the conversation. */
 const USERS_ACTIONS = new Set(
   "run read write edit browse browse_interactive run_ipython".split(" "),
 );

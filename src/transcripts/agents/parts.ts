@@ -12,7 +12,7 @@ import {
 import { type Json, parsedJson } from "../json-fields.ts";
 import { CUT_OFF, readJsonValues } from "../read-objects.ts";
 
-/** What all parts of a record have in common. */
+/** The fields that all parts of a record have. */
 export interface PartOf {
   readonly time?: string | undefined;
   readonly line?: number | undefined;
@@ -63,7 +63,7 @@ export function result(
   return part(id, toolResult(callId, text, isError), of);
 }
 
-/** What took the place of what was said before. */
+/** The summary that took the place of earlier messages. */
 export function summary(id: string, text: string, { group: _, ...of }: PartOf): ImportedMessage {
   return { ...part(id, summaryMessage(text), of), memory: false, boundary: "compaction" };
 }

@@ -46,7 +46,7 @@ export const qwenFormat: ImportFormat = {
   },
 };
 
-/** What hooks and the program put beside the words of a person. */
+/** Texts that hooks and the program put beside the words of a person. */
 const INJECTED = /<(rkat-memory|system-reminder)>/g;
 
 const latin1 = new TextDecoder("latin1");

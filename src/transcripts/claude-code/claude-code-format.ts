@@ -86,7 +86,7 @@ function isLine(first: Json): boolean {
   if (!RECORDS.has(textOf(first.type)) || "payload" in first) return false;
   // Qwen Code has the same lines, with Gemini's messages.
   if ("parts" in objectOf(first.message) || "systemPayload" in first) return false;
-  // What is printed by `--output-format stream-json`.
+  // Lines that `--output-format stream-json` prints.
   if ("session_id" in first && !("sessionId" in first)) return false;
   return ["sessionId", "uuid", "leafUuid", "messageId", "snapshot"].some((name) => name in first);
 }

@@ -32,7 +32,7 @@ export function Words({ text, mono }: { readonly text: string; readonly mono?: b
 export interface LinkedPart {
   readonly text: string;
   readonly href: string;
-  /** What the link says of the place. */
+  /** The link's words for the place. */
   readonly title: string;
   readonly isMarked: boolean;
 }
@@ -100,7 +100,7 @@ export function many(count: number, what: string): string {
   return `${amount(count)} ${what}${count === 1 ? "" : "s"}`;
 }
 
-/** Who said something, in the word that the whole page has for it. */
+/** The author of a text, in the word that the whole page has for it. */
 export function whoSaid(role: string): string {
   return plain(role === "assistant" ? "model" : role);
 }
@@ -151,7 +151,7 @@ function ago(date: Date): string {
   return MOMENT.format(date);
 }
 
-/** What a request came to. */
+/** The outcome of a request. */
 export interface Loaded<Value> {
   readonly value?: Value;
   readonly error?: unknown;

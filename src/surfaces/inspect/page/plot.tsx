@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { short } from "./parts.tsx";
 
-/** Of a laptop, and of a phone, where the same text would be a third as large. */
+/** The width on a laptop, and on a phone, where the same text would be a third as large. */
 const [WIDE, NARROW] = [800, 380];
 const HEIGHT = 220;
 const LEFT = 44;

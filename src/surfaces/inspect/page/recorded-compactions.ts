@@ -10,7 +10,7 @@ export interface RecordedCompaction {
   readonly seq: number;
   readonly time: number;
   readonly summary: string;
-  /** What was said since its window was compacted or cleared before. */
+  /** The messages since its window was compacted or cleared before. */
   readonly said: readonly SaidBefore[];
 }
 
@@ -51,7 +51,7 @@ const SHOWN = 200;
 
 export type LeftMessage = Omit<Wire<CompactedMessage>, "turn">;
 
-/** What became of each message: what of it the summary has, and where rkat finds the rest. */
+/** The fate of each message: the part that the summary has, and where rkat finds the rest. */
 export function leftBy({ summary, said }: RecordedCompaction): readonly LeftMessage[] {
   const told = oneLine(summary);
   const known = new Set(anchorsIn(summary).map(({ text }) => text));

@@ -73,7 +73,7 @@ export class SessionLog {
   readonly rows: Row[] = [];
   readonly points: WindowPoint[] = [];
   readonly changes: WindowChange[] = [];
-  /** What another agent compacted before the session was imported. */
+  /** The compactions of another agent before the session was imported. */
   readonly recorded = new RecordedCompactions();
   /** By each change of the history that is not in force: the event that undid it, itself or with an earlier one. */
   readonly undone = new Map<number, number>();
@@ -327,7 +327,7 @@ export interface LiveLog {
   readonly error: unknown;
 }
 
-/** What people said, and the last answer to each of it. */
+/** The prompts of people, and the last answer to each. */
 export function saidAndAnswered(rows: readonly Row[]): readonly Row[] {
   const kept: Row[] = [];
   let answer: Row | undefined;

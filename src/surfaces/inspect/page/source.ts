@@ -4,7 +4,7 @@ import type { LogPage } from "../../../core/operations/history.ts";
 import type { SourcesView } from "../../../core/operations/sources.ts";
 import type { Wire } from "./wire.ts";
 
-/** What the page may do, and where it is from. */
+/** The rights of the page, and where it is from. */
 export interface About {
   readonly writes: boolean;
   /** Whether it can look for what is wrong. */
@@ -54,7 +54,7 @@ export interface Source {
 /** Events are the same on every wire: the names in them stay. */
 export type EventPage = Omit<Wire<LogPage>, "events"> & Pick<LogPage, "events">;
 
-/** What every view is given. */
+/** The properties of every view. */
 export interface ViewProps {
   readonly source: Source;
   readonly about: About;
@@ -65,7 +65,7 @@ export interface ShowsUsers {
   readonly onUser: (user: string | undefined) => void;
 }
 
-/** What a server refused, in its own words. */
+/** A server's refusal, in its own words. */
 export class Refusal extends Error {
   readonly status: number;
   readonly hint: string;
@@ -176,7 +176,7 @@ function queryText(query: Query): string {
   return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs)}`;
 }
 
-/** What a file has in it: the answers to the questions that the page asks of one session. */
+/** The content of an exported file: the answers to the questions that the page asks of one session. */
 export interface ExportedData extends About {
   readonly answers: Readonly<Record<string, unknown>>;
   readonly events: readonly EventEnvelope[];

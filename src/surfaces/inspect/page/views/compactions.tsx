@@ -18,7 +18,7 @@ interface SessionProps extends ViewProps {
   readonly onChanged: () => void;
 }
 
-/** What each compaction kept and dropped, those of another agent included. */
+/** The view of compactions: what each kept and dropped, those of another agent included. */
 export function CompactionsView({
   seq,
   ...props

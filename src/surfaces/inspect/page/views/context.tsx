@@ -46,7 +46,7 @@ export function ContextOverTime({
   );
 }
 
-/** What the session cost, and what its compactions saved. */
+/** The cost of the session, and what its compactions saved. */
 function CostOf({
   source,
   session,

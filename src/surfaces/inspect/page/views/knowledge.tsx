@@ -32,7 +32,7 @@ const ORIGINS: Readonly<Record<KnowledgeEntry["origin"], string>> = {
   distilled: "made of others",
 };
 
-/** What the project has learned, whose words it rests on, and what replaced what. */
+/** The view of the project's knowledge: whose words it rests on, and what replaced what. */
 export function KnowledgeView({
   source,
   about,

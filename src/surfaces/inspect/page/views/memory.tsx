@@ -22,7 +22,7 @@ const PAGE = 100;
 /** The session that stands for what was added by hand. */
 const NOTES = "added";
 
-/** What memory has, page by page, and forgetting it. */
+/** The view of memory, page by page, and forgetting. */
 export function MemoryView({
   source,
   about,
@@ -172,7 +172,7 @@ interface ForgetProps {
   readonly onCancel: () => void;
 }
 
-/** What goes, then a question, then the receipt. */
+/** The dialog that forgets: what goes, then a question, then the receipt. */
 function Forget({ source, entries, onClose, onCancel }: ForgetProps) {
   const [receipt, setReceipt] = useState<Wire<MemoryForgotten>>();
   const [error, setError] = useState<unknown>();

@@ -16,7 +16,7 @@ const NOW: Readonly<Record<Trace["now"], string>> = {
   left: "It left the window.",
 };
 
-/** What became of a message: where it is now, what each compaction did to it, and when it came back. */
+/** The trace of a message: where it is now, what each compaction did to it, and when it came back. */
 export function MessageTraceView({
   source,
   about,
@@ -147,7 +147,7 @@ export function MessageTraceView({
   );
 }
 
-/** What a compaction did to a message, in words. */
+/** The effect of a compaction on a message, in words. */
 export const FATES: Readonly<Record<Fate, string>> = {
   kept: "Kept word for word",
   shortened: "Kept, its output shortened",

@@ -25,7 +25,7 @@ import { Sources } from "./sources.tsx";
 /** Results at the most. */
 const SHOWN = 20;
 
-/** What memory finds for a question, and why; and why it does not find something. */
+/** The view of a question to memory: what it finds and why, and why it does not find something. */
 export function RecallView({ source, asked }: ViewProps & { readonly asked: URLSearchParams }) {
   const question = asked.get("q") ?? "";
   const kind = asked.get("kind") ?? "";
@@ -143,7 +143,7 @@ function Neighbour({ entry }: { readonly entry: Wire<MemoryEntry> }) {
   );
 }
 
-/** What a question is compared with, however little it scores. */
+/** The entries that a question is compared with, however little they score. */
 const COMPARED = 500;
 /** Entries that you may have meant. */
 const CANDIDATES = 3;
@@ -185,7 +185,7 @@ function Missing(props: MissingProps) {
 
 interface Looked {
   readonly candidates: readonly Hit[];
-  /** What the question gives when nothing scores too little. */
+  /** The results of the question when nothing scores too little. */
   readonly ranked: readonly Hit[];
   /** Asked only when memory has no candidate. */
   readonly logged: readonly Wire<HistoryHit>[];

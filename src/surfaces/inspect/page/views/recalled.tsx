@@ -121,7 +121,7 @@ function tokensOf(content: string): number {
   return estimateTokens([{ role: "tool_results", results }]);
 }
 
-/** What a model is given of a hit. */
+/** A hit as a model is given it. */
 interface GivenHit {
   readonly content: string;
   readonly session_id: string;

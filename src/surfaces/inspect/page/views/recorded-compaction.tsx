@@ -18,7 +18,7 @@ const HERE: Readonly<Record<Fate, string>> = {
   in_log: "Dropped; only the log has it",
 };
 
-/** What another agent dropped when it compacted its window. */
+/** The view of a compaction by another agent: what it dropped. */
 export function Recorded({
   source,
   about,
@@ -98,9 +98,9 @@ export function SummaryWords({
   marked,
 }: {
   readonly text: string;
-  /** What left when it was written. */
+  /** The messages that left when it was written. */
   readonly left: readonly LeftMessage[];
-  /** What left with the summaries before it. */
+  /** The messages that left with the summaries before it. */
   readonly earlier?: readonly SourceOf[];
   readonly session: string;
   /** The message whose parts are marked. */

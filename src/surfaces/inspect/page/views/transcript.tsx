@@ -142,7 +142,7 @@ interface RowProps extends ViewProps {
   readonly log: SessionLog;
   readonly session: string;
   readonly isMarked: boolean;
-  /** What you opened. It stays open when it leaves the document. */
+  /** The rows that you opened. They stay open when they leave the document. */
   readonly open: Set<string>;
 }
 
