@@ -17,7 +17,7 @@ const FLOORS: Readonly<Record<SetName, Readonly<Partial<Record<Kind, number>>>>>
     time: 60,
     changed: 95,
     defined: 60,
-    nothing: 88,
+    nothing: 90,
   },
   second: {
     plain: 98,
@@ -31,7 +31,19 @@ const FLOORS: Readonly<Record<SetName, Readonly<Partial<Record<Kind, number>>>>>
     changed: 90,
     order: 95,
     short: 90,
-    nothing: 75,
+    nothing: 90,
+  },
+  third: {
+    plain: 97,
+    forms: 95,
+    compound: 95,
+    spelling: 95,
+    typo: 70,
+    paraphrase: 95,
+    identifier: 95,
+    changed: 50,
+    short: 95,
+    nothing: 45,
   },
 };
 

@@ -83,6 +83,7 @@ const RARE_WORDS: readonly Asked[] = [
   ["¿cuándo vence la factura del dentista?", "invoice"],
   ["which port does staging use", "staging"],
   ["is there anything about a dessert", "allergy"],
+  ["who ordered the plates for Mira", "allergy"],
 ];
 
 const MISSPELLED: readonly (readonly [...Asked, meant: string | undefined])[] = [
@@ -130,6 +131,8 @@ const NOTHING: readonly Asked[] = [
   ["מה זה", undefined],
   ["which dentist repaired the yellow submarine", undefined],
   ["how tall is the Eiffel tower in Paris", undefined],
+  ["how heavy are the twins of Mira", undefined],
+  ["wie alt ist der Hund von Brandt", undefined],
 ];
 
 const OPEN: Readonly<Record<string, () => Promise<MemoryStore>>> = {

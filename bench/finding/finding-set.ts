@@ -37,9 +37,10 @@ export interface FindingSet {
 
 /**
  * The first set is the one that searches were tuned on. The second was written, and measured once, by someone who had
- * seen neither its rules nor the first set's questions.
+ * seen neither its rules nor the first set's questions. In the third, most questions without an answer ask for another thing
+ * about what a note is about: the hardest ones.
  */
-export const SETS = ["first", "second"] as const;
+export const SETS = ["first", "second", "third"] as const;
 
 export type SetName = (typeof SETS)[number];
 
@@ -49,6 +50,7 @@ export const ASKED_AT = "2026-11-26T10:00:00+01:00[Europe/Berlin]";
 const FOLDERS: Readonly<Record<SetName, URL>> = {
   first: new URL("./notes/", import.meta.url),
   second: new URL("./second/", import.meta.url),
+  third: new URL("./third/", import.meta.url),
 };
 const SESSION_NOTES = 10;
 

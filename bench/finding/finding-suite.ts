@@ -7,6 +7,7 @@ import type { FindingOutput } from "./finding-task.ts";
 const ABOUT: Readonly<Record<SetName, string>> = {
   first: "The set that searches were tuned on.",
   second: "Written without knowing the rules; some were added after it was measured.",
+  third: "Questions without an answer ask for another thing about what a note is about.",
 };
 
 /** Finding: whether a natural question finds the note that answers it, by what makes it hard. */

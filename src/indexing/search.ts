@@ -4,6 +4,7 @@ import {
   type MemoryQuery,
   memoryFilter,
 } from "../core/memory-store.ts";
+import { likelyAnswers } from "./likely-answers.ts";
 import type { OpenIndex } from "./open-index.ts";
 import type { Postings } from "./passages/passage-index.ts";
 import { type Asking, ask, question, together, transaction } from "./port/asking.ts";
@@ -57,7 +58,10 @@ export function* searchEntries(
     const others = yield* transaction("search", () => search(index, wider, [text], undefined));
     found = withOtherWay(found, others, means);
   }
-  if (found !== hits) found = found.filter(({ score }) => score >= (query.minScore ?? 0));
+  const { minScore } = query;
+  if (minScore !== undefined) found = found.filter(({ score }) => score >= minScore);
+  // Likeness may know what words do not tell.
+  else if (!isHybrid(embedded)) found = likelyAnswers(texts, found);
   return found.length > query.limit ? found.slice(0, query.limit) : found;
 }
 

@@ -238,10 +238,10 @@ const COMMON_MATCH = 0.4;
 const BOUNDED_MATCH_MAX = 0.99;
 
 /**
- * An entry is a result, whatever its match is, if words that few passages have are this much of the question: two of
- * five. One of three is enough where words are not stemmed: the others may be there in another form.
+ * An entry is a result, whatever its match is, if words that few passages have are this much of the question: one of
+ * three. One of four is enough where words are not stemmed: the others may be there in another form.
  */
-const RARE_SHARE = { english: 0.25, other: 0.22 } as const;
+const RARE_SHARE = { english: 0.33, other: 0.22 } as const;
 
 /** Match of an entry from the time that a question asks for, with no word in common. */
 const LISTED_MATCH = 0.5;

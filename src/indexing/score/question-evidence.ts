@@ -21,6 +21,8 @@ export interface AskedWord {
   readonly share: number;
   /** Words of the index that stand for it, because no entry has it. */
   readonly standIn?: StandIn | undefined;
+  /** It is written like a name, or has a digit. */
+  readonly isName?: boolean;
 }
 
 /** Words of the index in place of one of a question that no entry has. */
@@ -77,6 +79,7 @@ export function questionEvidence(
         postings,
         summary: wordSummary(index, postings, weights, within),
         standIn,
+        isName: question.names.has(word) || /\d/.test(word),
         rarity: times * letters * rarity(part, postings.slots.length, index.passages),
       };
     });
@@ -296,7 +299,8 @@ export class OwnWords {
     for (const word of this.#words) {
       if (word.postings.slots.length > most) break;
       const isGuess = word.standIn?.isNear && !word.standIn.isSure;
-      if (!isGuess && !this.#common.has(word) && this.#has(entry, word)) rare += word.share;
+      if (isGuess || this.#common.has(word) || !this.#has(entry, word)) continue;
+      rare += word.share * (word.isName ? NAME_COUNTS : 1);
     }
     return rare / this.#asked;
   }
@@ -343,6 +347,9 @@ export class OwnWords {
 
 /** That an entry lacks "reason" or "happen" tells little. */
 const COMMON_COUNTS = 0.3;
+
+/** A name tells what a question is about better than other words do. */
+const NAME_COUNTS = 1.4;
 
 /**
  * The most passages that have a rare word.

@@ -141,3 +141,7 @@ test("a question says something, or nothing, whenever it is asked", () => {
   expect(saysNothing("what was it yesterday", at)).toBe(false);
   expect(saysNothing("what is it", at)).toBe(true);
 });
+
+test("the sign of a long vowel is no word", () => {
+  expect(readQuestion("ペルーの首都").words).not.toContain("ー");
+});

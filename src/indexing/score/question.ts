@@ -82,7 +82,8 @@ function read(asked: string, at: string | undefined): Question {
   const all = askedWords(withoutPhrases(query));
   const month = monthIn(query);
   const foreign = functionWordsIn(all, FOREIGN_LETTER.test(query));
-  const isStopWord = (word: string) => STOP_WORDS.has(word) || foreign.words.has(word);
+  const isStopWord = (word: string) =>
+    STOP_WORDS.has(word) || foreign.words.has(word) || word === LONG_VOWEL;
   const isMeant = (word: string) => !isStopWord(word) || (word === "may" && month === "may");
   const meaningful: string[] = [];
   for (const word of all) {
@@ -140,6 +141,9 @@ function languagesOf(
     return byLetters.flatMap((language) => NAMED_TOGETHER[language] ?? [language]);
   return english > 0 ? [] : undefined;
 }
+
+/** The sign of a long vowel in Japanese is read as a word of its own, and any text has it. */
+const LONG_VOWEL = "ー";
 
 const FOREIGN_LETTER = /[^\P{L}A-Za-z]/u;
 

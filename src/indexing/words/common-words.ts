@@ -13,6 +13,8 @@ const COMMON_WORDS: ReadonlySet<string> = new Set(
   show side sort sound start stay stop sure take talk tell thing think time today top tried try turn two type use
   visit wait walk want way week well wish wonder word work world write wrong year best better big day favorite favourite
   currently recently usually often ever never still always maybe really far ago back away together able
+  age budget charge color colour cost fix height length limit price rate size speed weight width
+  one three four five six seven eight nine ten morning afternoon evening night tonight tomorrow yesterday
   number answer example problem result monday tuesday wednesday thursday friday saturday sunday
   `
     .trim()
@@ -27,6 +29,9 @@ const COMMON_IN_OTHERS = `
   va voy ir hacer tiene tengo viene lunes martes jueves viernes domingo
   va vado andare fare viene trova lunedi martedi giovedi venerdi domenica
   vai vou ir fazer vem fica ga gaat gaan doe doet doen komt maandag dinsdag woensdag donderdag vrijdag
+  farbe preis alter gewicht grosse hoehe couleur prix taille age poids appelle color precio edad peso llama colore prezzo eta
+  chiama cor preco idade chama kleur prijs leeftijd heet heten kost farg farve farge pris alder vikt heter hedder kostar koster
+  kolor cena wiek kosztuje цвет цена возраст вес стоит зовут называется
   gar gor kommer ligger mandag tisdag onsdag torsdag fredag
   идти иду делать делает стоит находится понедельник вторник среду четверг пятницу
 `;

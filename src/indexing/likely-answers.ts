@@ -1,0 +1,37 @@
+import type { MemoryHit } from "../core/memory-store.ts";
+import { lacksValue } from "./words/asked-value.ts";
+
+/**
+ * The hits of questions that may answer them: those with little of a question are left out if it asks for a number or a
+ * time and they have none. Of hits that are as good as the first, one in letters like those of the questions comes first.
+ */
+export function likelyAnswers(
+  questions: readonly string[],
+  hits: readonly MemoryHit[],
+): readonly MemoryHit[] {
+  const likely = hits.filter(
+    ({ match = 1, content }) =>
+      match >= VALUE_MATCH || questions.some((question) => !lacksValue(question, content)),
+  );
+  return inLettersOf(questions, likely);
+}
+
+/** From here on, a hit has so much of a question that it needs no value. */
+const VALUE_MATCH = 0.4;
+/** The part of the first one's match with which another is as good. */
+const AS_GOOD = 0.85;
+/** So few hits are known however many are asked for. */
+const LOOKED_AT = 5;
+
+function inLettersOf(questions: readonly string[], hits: readonly MemoryHit[]) {
+  const isOther = questions.some((question) => OTHER_LETTER.test(question));
+  const isAlike = ({ content }: MemoryHit) => OTHER_LETTER.test(content) === isOther;
+  const [first] = hits;
+  const alike = hits.slice(0, LOOKED_AT).find(isAlike);
+  const least = AS_GOOD * (first?.match ?? 1);
+  if (!first || !alike || alike === first || (alike.match ?? 0) < least) return hits;
+  return [{ ...alike, score: first.score }, ...hits.filter((hit) => hit !== alike)];
+}
+
+/** In other scripts than Latin. */
+const OTHER_LETTER = /[^\P{L}\p{Script=Latin}]/u;

@@ -1,0 +1,37 @@
+import { describe, expect, test } from "vitest";
+import { lacksValue } from "./asked-value.ts";
+
+describe("lacksValue", () => {
+  test.each([
+    ["how old is Priyanka", "Priyanka leads the mobile team."],
+    ["what is Priyanka's phone number", "Priyanka leads the mobile team."],
+    ["how many errors are there", "The error is E4021, from fx-85, in 7be41fa."],
+    ["when does the library close", "She works at the library."],
+    ["on which day do we meet Halina", "We met Halina."],
+    ["Wie alt ist Milena?", "Milena ist unsere Putzhilfe."],
+    ["combien a coûté la perceuse", "J'ai prêté la perceuse à Benoît."],
+    ["cuánto cuesta el alquiler", "El alquiler lo paga la empresa."],
+    ["сколько стоит гараж", "Ключ от гаража лежит в коробке."],
+    ["打印机多少钱", "打印机在前台。"],
+  ])("%s: %s", (question, text) => {
+    expect(lacksValue(question, text)).toBe(true);
+  });
+
+  test.each([
+    ["how old is Priyanka", "Priyanka is 34."],
+    ["how long is the line", "The line is 4km long."],
+    ["how often do we test backups", "Backups are tested every spring."],
+    ["how many twins are there", "Two twins."],
+    ["combien de temps prendre les gouttes", "Des gouttes pendant dix jours."],
+    ["when does the library close", "The library closes at noon."],
+    ["when does the ledger fail", "The ledger fails if the disk is full."],
+    ["Wann kommt Milena?", "Milena kommt donnerstags."],
+    ["hasta cuándo lo llevo", "Antes del verano."],
+    ["サーバーの再起動は何時", "サーバーは毎晩二時に再起動します。"],
+    ["who leads the mobile team", "Priyanka leads the mobile team."],
+    ["what happens when Kafka is down", "Messages wait in Kafka."],
+    ["how do I reset it", "Hold the button."],
+  ])("not %s: %s", (question, text) => {
+    expect(lacksValue(question, text)).toBe(false);
+  });
+});

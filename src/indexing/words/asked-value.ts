@@ -1,0 +1,69 @@
+import { tokensOf } from "../../text/time/time-tokens.ts";
+import {
+  DAY_WORDS,
+  MONTHS,
+  NUMBERS,
+  ORDINALS,
+  OTHER_NUMBERS,
+  SEASONS,
+  UNITS,
+  WEEKDAYS,
+  WORDS,
+} from "../../text/time/time-words.ts";
+
+/**
+ * Whether a question asks for a number or a time, and a text has none, in digits or in words. Such a text is about
+ * the question's words, and hardly answers it:
+ *
+ *     how old is Priyanka      "Priyanka leads the mobile team."     lacks a number
+ *     wann kommt Milena        "Milena kommt donnerstags."           has a time
+ */
+export function lacksValue(query: string, text: string): boolean {
+  const asksWhen = ASKS_WHEN.test(query);
+  if (!asksWhen && !ASKS_NUMBER.test(query)) return false;
+  if (NUMBER.test(text)) return false;
+  return !tokensOf(text).some(({ word }) => isNumber(word) || (asksWhen && isTime(word)));
+}
+
+/** At the beginning: inside a sentence, "when" seldom asks. */
+const ASKS_WHEN =
+  /^\P{L}*(?:(?:since|until|till|by|at|on|in|ab|seit|bis|depuis|desde|hasta|da|fino a|até|sinds|tot|od|do|с|до) )?(?:when(?! i\b)|(?:what|which) (?:time|day|date|week|month|year)|wann|quand|cu[aá]ndo|quando|wanneer|när|hvornår|når|kiedy|когда)(?!\p{L})|什么时候|何时|いつ|何時|언제/iu;
+
+const ASKS_NUMBER =
+  /^\P{L}*(?:how (?:many|much|old|tall|long|big|deep|far|fast|heavy|high|often)|(?:what|which|was|wie|hur|hvor|quel|quelle|qual|cu[aá]l|какой)(?!\p{L}).*(?<!\p{L})(?:number|size|age|height|weight|price|nummer|preis|numéro|taille|âge|prix|número|precio|edad|numero|prezzo|номер|цена)|wie ?(?:viele?|alt|groß|hoch|lange?|oft|schwer|weit|teuer)|combien|cu[aá]nt[oa]s?|quant[oaie]s?|hoe ?(?:veel|oud|lang|groot|vaak|zwaar|hoog)|hur (?:många|mycket|gammal|stor|länge|ofta)|hvor (?:mange|meget|gammel|stor|længe|lenge|ofte)|ile|сколько)(?!\p{L})|多少|[几幾][岁歲个個天次]|何番|いくつ|いくら|몇|얼마/iu;
+
+/** Not one in an identifier or a checksum: "3", "4th", "1:52", "三", and not "E4021", "fx-85" or "7be41fa". */
+const NUMBER =
+  /(?<![A-Za-z\p{N}_-])\p{N}[\p{N}.,:/]*[A-Za-z]{0,3}(?![A-Za-z\p{N}_])|[二三四五六七八九十百千万两每毎]/u;
+
+/** "A" and "one" are in any text. */
+function isNumber(word: string): boolean {
+  return (
+    (NUMBERS.get(word) ?? OTHER_NUMBERS.get(word) ?? 0) > 1 ||
+    UNITS.has(word) ||
+    OTHER_AMOUNTS.has(word)
+  );
+}
+
+function isTime(word: string): boolean {
+  const one = word.replace(/s$/, "");
+  return TIMES.some((words) => words.has(word) || words.has(one)) || OTHER_TIMES.has(word);
+}
+
+const TIMES = [MONTHS, WEEKDAYS, SEASONS, DAY_WORDS, ORDINALS, WORDS.dayParts];
+
+const OTHER_AMOUNTS: ReadonlySet<string> = new Set(
+  `half twice every each always never both fifteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand
+  million jeden jede jeder jedes immer halb halbe zwanzig dreißig vierzig fünfzig hundert tausend chaque toujours vingt
+  trente cent mille cada siempre veinte treinta cien mil ogni sempre venti trenta cento elke iedere altijd twintig
+  dertig honderd varje alltid tjugo hundra hver altid tyve hundre każdy zawsze sto каждый каждую всегда двадцать сто`.split(
+    /\s+/,
+  ),
+);
+
+const OTHER_TIMES: ReadonlySet<string> = new Set(
+  `when if before after until wenn bevor easter christmas night noon midnight now nacht ostern weihnachten printemps été automne hiver noël pâques matin soir
+  nuit primavera verano otoño invierno navidad mañana noche tarde estate autunno inverno natale pasqua mattina sera notte
+  verão outono natal manhã noite zomer lente pasen kerst ochtend avond jul påske midsommar morgon kväll
+  wieczorem rano весна лето осень зима утром вечером ночью`.split(/\s+/),
+);
