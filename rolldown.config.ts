@@ -102,6 +102,7 @@ const builtins: Plugin = {
       (_, names: string, from: string) => {
         const given = /\{.+\}/.exec(names)?.[0].replaceAll(" as ", ": ");
         const whole = /^(?:\* as )?(\w[\w$]*)/.exec(names)?.[1];
+        if (from === "node:crypto" && given !== undefined) return calledLater(given);
         return [given, whole]
           .filter((target) => target !== undefined)
           .map((target) => `const ${target} = process.getBuiltinModule("${from}");`)
@@ -111,6 +112,17 @@ const builtins: Plugin = {
     return taken === code ? code : taken.replace(/^const .+ = process\.get/m, `${REFUSAL}\n$&`);
   },
 };
+
+/** Functions of `node:crypto`, which takes 5 ms to load: with the first call. */
+function calledLater(given: string): string {
+  return given
+    .replaceAll(
+      /(\w+)(?:: ([\w$]+))?,?/g,
+      (_, name: string, as = name) =>
+        `const ${as} = (...given) => process.getBuiltinModule("node:crypto").${name}(...given);`,
+    )
+    .slice(1, -1);
+}
 
 /**
  * What bundlers of programs that use rkat would stumble over. webpack leaves imports of optional packages to Node, and takes

@@ -36,9 +36,25 @@ function start() {
     if (type === "ExperimentalWarning" && /SQLite/.test(String(warning))) return;
     emitWarning.call(process, warning, options, ...rest);
   };
+  if (command === "hook") keepCode();
   import("../dist/cli.js")
     .then((cli) => cli.runCli())
     .catch((error) => fail(`rkat cannot start: ${String(error)}`));
+}
+
+/**
+ * A coding agent waits for its hooks, so Node keeps the compiled code for the next one: in the private folder that an
+ * import has made for hooks, because who can write there can change what a hook does.
+ */
+function keepCode() {
+  const { RKAT_HOME, XDG_CONFIG_HOME, HOME } = process.env;
+  const { isAbsolute, join } = process.getBuiltinModule("node:path");
+  const home = join(RKAT_HOME || HOME || "", ".config");
+  const config = !RKAT_HOME && isAbsolute(XDG_CONFIG_HOME || "") ? XDG_CONFIG_HOME : home;
+  const folder = join(config, "rkat", "hooks");
+  const { existsSync } = process.getBuiltinModule("node:fs");
+  if (!isAbsolute(folder) || !existsSync(folder)) return;
+  process.getBuiltinModule("node:module").enableCompileCache(join(folder, "code"));
 }
 
 /** Starts Node again with the limits, in the same process. They have no effect on a Node that is running. */

@@ -54,9 +54,10 @@ test("installing for Claude Code adds to its files, twice is once, and uninstall
   const again = await project.rkat(["install", "claude-code"]);
   expect(again.stdout).toBe("Claude Code has all of it already.\n");
   expect([read(".claude/settings.json"), read(".claude.json")]).toEqual(installed);
+  write(".config/rkat/hooks/code/v24/a", "what Node compiled");
   await project.rkat(["uninstall", "claude-code"]);
   expect([read(".claude/settings.json"), read(".claude.json")]).toEqual([SETTINGS, OWN]);
-  expect(existsSync(at(".config/rkat"))).toBe(false);
+  expect(existsSync(at(".config/rkat/hooks/code"))).toBe(false);
   const nothing = await project.rkat(["uninstall", "claude-code"]);
   expect(nothing.stdout).toBe("Nothing of rkat is installed for Claude Code.\n");
 });

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -25,9 +25,13 @@ test("`memory search` loads no schemas, no models, no servers, and nothing that 
 });
 
 test("the start of a session of Claude Code loads no schemas, no agent and no models", () => {
-  rkat("knowledge", "add", "Always run the linter.");
   const session_id = "0f3c2b1a-1111-4222-8333-444455556666";
   const input = JSON.stringify({ session_id, cwd: folder, source: "startup" });
+  // Only rules that it has to tell are looked through for credentials.
+  expect(loadedBy(["hook", "SessionStart"], input)).not.toMatch(
+    /redact-secrets|knowledge-addendum/,
+  );
+  rkat("knowledge", "add", "Always run the linter.");
   const loaded = loadedBy(["hook", "SessionStart"], input);
   expect(loaded).toContain("knowledge/knowledge-addendum.ts");
   expect(loaded).not.toMatch(
@@ -56,6 +60,31 @@ test("the built `memory search` does not load Node's crypto, which takes as long
   ]);
   expect(String(loaded)).toContain("NativeModule sqlite");
   expect(String(loaded)).not.toMatch(/^NativeModule crypto$/m);
+});
+
+test("a built hook does not load Node's crypto, and keeps compiled code only beside what an import has kept", () => {
+  const home = join(folder, "home");
+  const hooks = join(home, ".config", "rkat", "hooks");
+  mkdirSync(home);
+  const hook = () => {
+    const print = `process.on("exit", () => { for (const name of process.moduleLoadList) console.log(name) });`;
+    return execFileSync(
+      process.execPath,
+      [
+        ...["--import", `data:text/javascript,${encodeURIComponent(print)}`],
+        ...[RKAT, "hook", "SessionStart"],
+      ],
+      {
+        input: JSON.stringify({ session_id: "s", cwd: folder }),
+        env: { HOME: home, NODE_COMPILE_CACHE: undefined },
+      },
+    );
+  };
+  expect(String(hook())).not.toMatch(/^NativeModule crypto$/m);
+  expect(existsSync(hooks)).toBe(false);
+  mkdirSync(hooks, { recursive: true, mode: 0o700 });
+  hook();
+  expect(existsSync(join(hooks, "code"))).toBe(true);
 });
 
 test("memory is behind until it, and what the project learns, have reached the end of the log", async () => {

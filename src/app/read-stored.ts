@@ -20,10 +20,7 @@ export async function readRules(
   workspace: Workspace,
   folder: string,
 ): Promise<StoredRules | undefined> {
-  const [{ isMemoryBehind }, { withGrounds }] = await Promise.all([
-    import("../projections/log-projection.ts"),
-    import("../knowledge/knowledge-addendum.ts"),
-  ]);
+  const { isMemoryBehind } = await import("../projections/log-projection.ts");
   const stores = await openStores(workspace, "existing");
   try {
     const { events, knowledge, sessions } = actingFor(workspace, stores);
@@ -33,6 +30,8 @@ export async function readRules(
     const { current, distilled } = await knowledge.revision();
     if (current !== distilled) return undefined;
     const rules = await knowledge.list({ kind: "rule", limit: RULES_MAX });
+    if (rules.length === 0) return { rules, sessions: [] };
+    const { withGrounds } = await import("../knowledge/knowledge-addendum.ts");
     return {
       rules: await withGrounds(rules, knowledge),
       sessions: await sessions.withSource({ project: folder, own: false }, true),

@@ -264,6 +264,9 @@ export function carryOut({ changes, receipts }: Plan, env: Environment): void {
       done.push(change);
       write(change);
     }
+    // The compiled code of the hooks until now: see `bin/rkat.js`.
+    const code = join(receiptsFile(env).folder, "hooks", "code");
+    if (open.length > 0) rmSync(code, { recursive: true, force: true });
   } catch (error) {
     // The last one, which failed, is then the first.
     for (const change of done.reverse()) takeBack(change);

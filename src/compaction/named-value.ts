@@ -1,3 +1,4 @@
+import { asciiSet } from "../text/character-kinds.ts";
 import { ANCHOR_KINDS } from "./anchor-forms.ts";
 import { isFunctionWord } from "./content-words.ts";
 
@@ -51,7 +52,13 @@ export const TIME = /^\d{4}-\d{2}-\d{2}|^\d{1,2}:\d{2}/;
 const COUNTS = /\d\s?(?:token|byte|row|user|mile)s?$/;
 
 /** The end of a clause, or of what quotes and brackets hold. */
-const CLAUSE_ENDS = /[\n\r\t.,;:!?()[\]{}<>|"'“”„«»`*。、，；：！？（）「」=]|[—–…→•]/u;
+function endsClause(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code < 128 ? ENDS[code] === 1 : FOREIGN_ENDS.includes(text[at] ?? "");
+}
+
+const ENDS = asciiSet(/[\n\r\t.,;:!?()[\]{}<>|"'`*=]/);
+const FOREIGN_ENDS = "“”„«»。、，；：！？（）「」—–…→•";
 
 interface Name {
   /** Up to the number. */
@@ -106,9 +113,10 @@ const HEADINGS: ReadonlySet<string> = new Set(ANCHOR_KINDS);
 
 /** The words of a clause that stand at the end of a text, each whole. */
 function lastClause(text: string, isCut: boolean): string {
-  const parts = text.split(CLAUSE_ENDS);
-  const clause = parts.at(-1) ?? "";
-  return isCut && parts.length === 1 ? clause.replace(/^\S*\s?/, "") : clause;
+  let start = text.length;
+  while (start > 0 && !endsClause(text, start - 1)) start -= 1;
+  const clause = text.slice(start);
+  return isCut && start === 0 ? clause.replace(/^\S*\s?/, "") : clause;
 }
 
 function spacesAt(text: string): string {
@@ -156,7 +164,7 @@ const NAME_WORD = /^-{0,2}(?:\d{1,9}-)?\p{L}[\p{L}\p{M}\p{N}_’/-]{0,40}$/u;
 function isThing(word: string | undefined): boolean {
   if (word === undefined || !NAME_WORD.test(word)) return false;
   const small = word.toLowerCase();
-  if (isFunctionWord(small) || NEVER_NAMES.has(small) || timeWords().has(small)) return false;
+  if (isFunctionWord(small) || NEVER_NAMES.has(small) || TIME_WORDS.has(small)) return false;
   return word.length > 3 || /\d|_|\p{Lu}.*\p{Lu}/u.test(word);
 }
 
@@ -172,7 +180,9 @@ function thingAfter(after: string, isCut: boolean, number: string): string {
   const [spaceless] = SPACELESS_AFTER.exec(after) ?? [];
   if (spaceless !== undefined) return spaceless;
   if (!/^[ \u00a0]\S/.test(after)) return "";
-  const [clause = ""] = after.split(CLAUSE_ENDS);
+  let ends = 0;
+  while (ends < after.length && !endsClause(after, ends)) ends += 1;
+  const clause = after.slice(0, ends);
   const words = clause.split(/\s+/).filter(Boolean);
   // `38,116 parcel.touched messages`: a word that goes on is half a name.
   const goesOn = clause.length === after.length ? isCut : /^.\w/.test(after.slice(clause.length));
@@ -219,24 +229,9 @@ const ACTIONS = new Set(
   ),
 );
 
-let timeNames: ReadonlySet<string> | undefined;
-
 /** Days and months in some languages. `Thursday at 13:31` says nothing of what happened. */
-function timeWords(): ReadonlySet<string> {
-  timeNames ??= new Set(
-    ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl"].flatMap((language) => {
-      const date = new Intl.DateTimeFormat(language, {
-        weekday: "long",
-        month: "long",
-        timeZone: "UTC",
-      });
-      const days = Array.from({ length: 15 }, (_, at) => Date.UTC(2026, 0, 1 + 25 * at));
-      return days.flatMap((day) =>
-        date
-          .formatToParts(day)
-          .flatMap(({ type, value }) => (type === "literal" ? [] : [value.toLowerCase()])),
-      );
-    }),
-  );
-  return timeNames;
-}
+const TIME_WORDS = new Set(
+  "abril agosto août april aprile august augusti augustus avril czerwiec czwartek december dezember dezembro dicembre diciembre dienstag dimanche dinsdag domenica domingo donderdag donnerstag décembre enero febbraio febrero februar februari february fevereiro fredag freitag friday février gennaio giovedì giugno grudzień janeiro januar januari january janvier jeudi jueves juillet juin julho juli julio july june junho juni junio kwiecień lipiec listopad luglio lundi lunedì lunes luty lördag maandag maart maggio mai maio maj march mardi mars martedì martes marzec marzo março may mayo mei mercoledì mercredi mittwoch miércoles monday montag märz måndag niedziela november novembre novembro noviembre october octobre octubre oktober onsdag ottobre outubro październik piątek poniedziałek quarta-feira quinta-feira sabato samedi samstag saturday segunda-feira september septembre septiembre setembro settembre sexta-feira sierpień sobota sonntag styczeń sunday sábado söndag terça-feira thursday tisdag torsdag tuesday vendredi venerdì viernes vrijdag wednesday woensdag wrzesień wtorek zaterdag zondag środa".split(
+    " ",
+  ),
+);

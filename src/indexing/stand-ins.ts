@@ -4,7 +4,7 @@ import type { Asking } from "./port/asking.ts";
 import { capitalsIn, formOf, type Question } from "./score/question.ts";
 import type { StandIn, StandIns } from "./score/question-evidence.ts";
 import { type CompoundPart, compoundingOf, endingWith, partsOf } from "./words/compounds.ts";
-import { TELLING_WORDS } from "./words/function-words.ts";
+import { tellingWords } from "./words/function-words.ts";
 import { editsAllowed, isOtherWord, type NearWord, nearWords } from "./words/near-words.ts";
 import { beginningOf, sameRoot, sameStem } from "./words/other-forms.ts";
 import { possibleSpellings } from "./words/other-spellings.ts";
@@ -18,7 +18,7 @@ export interface AskedQuestion {
 /** Words to look up with those of the questions: they tell the languages of the store, for a question of words alone. */
 export function tellingWordsFor(questions: readonly AskedQuestion[]): readonly string[] {
   const isTold = questions.every(({ question }) => !isOfAny(question));
-  return isTold ? [] : [...TELLING_WORDS.values()].flat();
+  return isTold ? [] : [...tellingWords().values()].flat();
 }
 
 /** Whether a question is of words alone. A longer one has words that tell its language. */
@@ -46,7 +46,7 @@ function unknownOf(index: OpenIndex, { forms, otherForms }: Question): Set<strin
 /** The languages of the store that a question of words alone may be in, the most used first. */
 function languagesOf(index: OpenIndex, question: Question): readonly string[] {
   if (!isOfAny(question)) return question.languages ?? [];
-  const uses = [...TELLING_WORDS].map(([language, words]) => {
+  const uses = [...tellingWords()].map(([language, words]) => {
     const counts = words.map((word) => index.postings(word).slots.length);
     return {
       language,

@@ -1,4 +1,5 @@
 import { asciiSet } from "../text/character-kinds.ts";
+import { madeOnce } from "../text/made-once.ts";
 import { SECRET_FORMS, type SecretForm } from "./secret-forms.ts";
 
 /**
@@ -10,8 +11,7 @@ export function findIssuedSecrets(
   see: (kind: string, start: number, end: number) => void,
 ): void {
   const isMarked = MARKS.some((mark) => text.includes(mark.text));
-  if (isMarked) everyForm ??= formsByBeginning(SECRET_FORMS);
-  const beginnings = (isMarked ? everyForm : undefined) ?? FORMS_WITHOUT_MARK;
+  const beginnings = isMarked ? everyForm() : formsWithoutMark();
   let dot = -1;
   // A form begins where no word goes on.
   for (let at = 0, runEnd = 0; ; ) {
@@ -225,8 +225,5 @@ function setOf(atom: string): Uint8Array {
 }
 
 const MARKS = SECRET_FORMS.flatMap(({ mark }) => mark ?? []);
-const FORMS_WITHOUT_MARK: Beginnings = formsByBeginning(
-  SECRET_FORMS.filter(({ mark }) => mark === undefined),
-);
-/** Made for the first text that has a mark. */
-let everyForm: Beginnings | undefined;
+const everyForm = madeOnce(() => formsByBeginning(SECRET_FORMS));
+const formsWithoutMark = madeOnce(() => formsByBeginning(SECRET_FORMS.filter(({ mark }) => !mark)));

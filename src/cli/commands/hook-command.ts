@@ -5,7 +5,6 @@ import { openProjectService } from "../../app/open-project-service.ts";
 import { type StoreAccess, useOpened } from "../../app/opened.ts";
 import { noteTask, readLatest, readRules } from "../../app/read-stored.ts";
 import { type HookInput, oneAtATime, readHookInput } from "../../coding-agents/hook-input.ts";
-import { rulesOf } from "../../coding-agents/rules-of.ts";
 import { readTold, writeTold } from "../../coding-agents/told-records.ts";
 import { isHome, ownFolder, requireHome } from "../../config/config-places.ts";
 import {
@@ -149,6 +148,9 @@ async function rulesFor(workspace: Workspace, { cwd }: HookInput) {
       const here = await service.list({ project: cwd, limit: 1000 });
       return { rules, sessions: here.map(({ sessionId }) => sessionId) };
     }));
+  // Most of what it loads finds credentials.
+  if (stored.rules.length === 0) return undefined;
+  const { rulesOf } = await import("../../coding-agents/rules-of.ts");
   const isUserWide = isHome(folder, process.env) && folder !== cwd;
   const sessions = isUserWide ? new Set(stored.sessions) : undefined;
   return rulesOf(stored.rules, config.get("knowledge.max_rules"), sessions);

@@ -1,4 +1,5 @@
 import { CharacterKinds, isAscii, sizeIn } from "../../text/character-kinds.ts";
+import { madeOnce } from "../../text/made-once.ts";
 import { readClock, type Span } from "../../text/time/calendar.ts";
 import { timeInWords } from "../../text/time/time-in-words.ts";
 import { STOP_WORDS } from "../words/english.ts";
@@ -95,7 +96,7 @@ function read(asked: string, at: string | undefined): Question {
   const names = askedWords(query, capitalised(query));
   const isOnlyTime =
     said !== undefined &&
-    meaningful.every((word) => timeWords.has(word) || SAYING_WORDS.has(stem(word)));
+    meaningful.every((word) => timeWords.has(word) || sayingWords().has(stem(word)));
   const isSaid = meaningful.length > 0 || all.length === 0;
   const words = isOnlyTime
     ? meaningful.filter((word) => timeWords.has(word))
@@ -157,14 +158,17 @@ function isIn(spans: readonly Span[]): NamedTime {
 }
 
 /** Words of questions for whatever was said, by their stems. */
-const SAYING_WORDS: ReadonlySet<string> = new Set(
-  `say tell talk speak discuss mention write note ask happen do plan decide work chat conversation message anything
+const sayingWords = madeOnce<ReadonlySet<string>>(
+  () =>
+    new Set(
+      `say tell talk speak discuss mention write note ask happen do plan decide work chat conversation message anything
   everything something thing session sagen gesagt besprochen geredet erzählt erzahlt geschrieben notiert passiert
   gemacht los entschieden gefragt passe fait dit parle note decide faisons hicimos hice dije dijimos paso hablamos
   ocurrio fatto detto successo parlato deciso fizemos disse aconteceu falamos gedaan gezegd besproken gebeurde gebeurd
   gjorde sade hande sagde skete skjedde сделали делали говорили сказал сказали произошло обсуждали случилось записали`
-    .split(/\s+/)
-    .map(stem),
+        .split(/\s+/)
+        .map(stem),
+    ),
 );
 
 /** Whether a question has stop words and says nothing more. `at` is as in `readQuestion`: a question is read once. */

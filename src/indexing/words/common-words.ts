@@ -1,4 +1,5 @@
 import { stem as stemEnglish } from "porter2";
+import { madeOnce } from "../../text/made-once.ts";
 
 /**
  * Words that many texts have, whatever they are about. That one of them is in few passages of a small store tells
@@ -36,8 +37,11 @@ const COMMON_IN_OTHERS = `
   идти иду делать делает стоит находится понедельник вторник среду четверг пятницу
 `;
 
-const COMMON_STEMS: ReadonlySet<string> = new Set(
-  [...COMMON_WORDS, ...COMMON_IN_OTHERS.trim().split(/\s+/)].map((word) => stemEnglish(word)),
+const commonStems = madeOnce<ReadonlySet<string>>(
+  () =>
+    new Set(
+      [...COMMON_WORDS, ...COMMON_IN_OTHERS.trim().split(/\s+/)].map((word) => stemEnglish(word)),
+    ),
 );
 
 /** Whether a word is one that any text may have, in any of its forms. */
@@ -45,7 +49,7 @@ export function isCommonWord(word: string): boolean {
   const before = known.get(word);
   if (before !== undefined) return before;
   if (known.size === KNOWN_MAX) known.clear();
-  const isCommon = COMMON_WORDS.has(word) || COMMON_STEMS.has(stemEnglish(word));
+  const isCommon = COMMON_WORDS.has(word) || commonStems().has(stemEnglish(word));
   known.set(word, isCommon);
   return isCommon;
 }

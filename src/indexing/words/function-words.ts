@@ -1,4 +1,5 @@
 import { isAscii } from "../../text/character-kinds.ts";
+import { madeOnce } from "../../text/made-once.ts";
 import { STOP_WORDS } from "./english.ts";
 import { foldText } from "./fold-text.ts";
 import { stem } from "./words.ts";
@@ -194,22 +195,25 @@ export function languagesByLetters(text: string): readonly string[] {
 /**
  * Some words that most texts of a language have, as they are in the index. A store that has them has that language.
  */
-export const TELLING_WORDS: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries({
-    german: "und ist der das für wird nicht auf",
-    dutch: "het een van voor niet naar wordt",
-    swedish: "och som det inte är på",
-    danish: "og er det ikke på til af som",
-    french: "le les dans est une pour sur",
-    spanish: "el los del las una por está",
-    italian: "il che della di per sono gli",
-    portuguese: "não uma os da em está",
-    hungarian: "az egy és nem",
-    romanian: "și este la nu",
-    polish: "nie jest się na",
-    turkish: "bir ve için bu",
-    finnish: "ja ei oli se",
-  }).map(([language, list]) => [language, foldText(list).split(" ").map(stem)]),
+export const tellingWords = madeOnce<ReadonlyMap<string, readonly string[]>>(
+  () =>
+    new Map(
+      Object.entries({
+        german: "und ist der das für wird nicht auf",
+        dutch: "het een van voor niet naar wordt",
+        swedish: "och som det inte är på",
+        danish: "og er det ikke på til af som",
+        french: "le les dans est une pour sur",
+        spanish: "el los del las una por está",
+        italian: "il che della di per sono gli",
+        portuguese: "não uma os da em está",
+        hungarian: "az egy és nem",
+        romanian: "și este la nu",
+        polish: "nie jest się na",
+        turkish: "bir ve için bu",
+        finnish: "ja ei oli se",
+      }).map(([language, list]) => [language, foldText(list).split(" ").map(stem)]),
+    ),
 );
 
 /**

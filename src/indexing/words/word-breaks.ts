@@ -38,11 +38,9 @@ export const GLYPHS = new CharacterKinds((character) => {
 });
 
 /** By sign, the kinds of units that may follow it inside a word. */
-const JOINS = Uint8Array.from({ length: 0x10000 }, (_, code) => {
-  const sign = String.fromCharCode(code);
-  if (sign === ",") return DIGIT | FOREIGN;
-  return /[._'’-]/.test(sign) ? LOWER | UPPER | DIGIT | FOREIGN : 0;
-});
+const JOINS = new Uint8Array(0x10000);
+for (const sign of "._'’-") JOINS[sign.charCodeAt(0)] = LOWER | UPPER | DIGIT | FOREIGN;
+JOINS[",".charCodeAt(0)] = DIGIT | FOREIGN;
 
 /** The signs inside a compound. */
 export const BETWEEN_PIECES = 1;
