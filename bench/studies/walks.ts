@@ -1,7 +1,8 @@
 // How many source files does one piece of work run through?
 //
-// A search, a compaction and a turn over REST each run with V8's coverage around them. A file counts when one of its
+// A compaction, two searches and a turn over REST each run with V8's coverage around them. A file counts when one of its
 // functions was called meanwhile. The code that runs when a module is loaded lazily counts, and work in the background too.
+// The scripted model does not: it stands for a provider's package.
 //
 //   node bench/studies/walks.ts [--list]
 import { readFileSync } from "node:fs";
@@ -18,6 +19,7 @@ import { scriptedModel } from "../../src/testing.ts";
 
 const { values } = parseArgs({ options: { list: { type: "boolean", default: false } } });
 const SOURCE = new URL("../../src/", import.meta.url).href;
+const SCRIPTED_MODEL = `${SOURCE}testing/`;
 const SAID = "The deploy script needs Node 24, and its port is 8080. ".repeat(10);
 
 const inspector = new Session();
@@ -33,6 +35,7 @@ async function walk(name: string, work: () => Promise<unknown>): Promise<void> {
   const entered = result.filter(
     ({ url, functions }) =>
       url.startsWith(SOURCE) &&
+      !url.startsWith(SCRIPTED_MODEL) &&
       functions.some(({ functionName, ranges: [range] }) => {
         const isModule = functionName === "" && range?.startOffset === 0;
         return !isModule && range !== undefined && range.count > 0;
@@ -57,6 +60,9 @@ for (let at = 0; at < 5; at += 1) {
 }
 await walk("a compaction", () => service.compact({ sessionId }));
 await walk("a search", () => service.searchMemory({ query: "deploy script" }));
+await walk("the next search, for which nothing has to be caught up", () =>
+  service.searchMemory({ query: "deploy port" }),
+);
 const server = await serveRest({ service, port: 0 });
 await walk("a turn over REST", async () => {
   const response = await fetch(`${server.url}/sessions/${sessionId}/messages`, {

@@ -1,4 +1,6 @@
 import { contentWords } from "../compaction/content-words.ts";
+import type { MemoryEntry } from "../core/memory-store.ts";
+import { contentText, indexableText, isSummary, type Message } from "../core/message.ts";
 import { utf8Bytes } from "../core/tokens.ts";
 
 /** UTF-8 bytes of a record. A longer text is cut to the passage with the words of the prompt. */
@@ -33,6 +35,20 @@ export function quotedPassage(text: string, words: ReadonlySet<string>): string 
   const start = from > 0 ? "… " : "";
   const end = to < sentences.length ? " …" : "";
   return start + sentences.slice(from, to).join("").trim() + end;
+}
+
+/** Tells whether messages show an entry of memory: as one of them, or quoted in a summary. */
+export function shownBy(
+  messages: readonly Message[],
+): (entry: Pick<MemoryEntry, "content">) => boolean {
+  const texts = new Set(messages.map(indexableText).map(oneLine));
+  const summaries = messages.flatMap((message) =>
+    message.role === "user" && isSummary(message) ? [oneLine(contentText(message.content))] : [],
+  );
+  return ({ content }) => {
+    const text = oneLine(content);
+    return texts.has(text) || summaries.some((summary) => summary.includes(text));
+  };
 }
 
 /** The sentences of a text, and the parts of long ones. */

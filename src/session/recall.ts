@@ -14,9 +14,9 @@ import {
   recallSearch,
 } from "../recall/choose-records.ts";
 import { pinnedNotes, withPinned } from "../recall/pinned-notes.ts";
+import { shownBy } from "../recall/quoted-passage.ts";
 import { BAR_LEAST, isStillTrue, measureBar } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
-import { shownBy } from "../recall/shown-entries.ts";
 import { memoryBar } from "./memory-bar.ts";
 import type { ServiceCore } from "./service-core.ts";
 import { memoryOf, recallTokensOf } from "./service-options.ts";

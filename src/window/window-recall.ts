@@ -10,10 +10,10 @@ import {
   type RecordChoice,
 } from "../recall/choose-records.ts";
 import { withPinned } from "../recall/pinned-notes.ts";
+import { shownBy } from "../recall/quoted-passage.ts";
 import { BAR_LEAST } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
 import type { RecallRoom } from "../recall/recall-room.ts";
-import { shownBy } from "../recall/shown-entries.ts";
 import type { MessageView } from "./message-view.ts";
 import type { SentPrompt } from "./sent-history.ts";
 
