@@ -1,5 +1,5 @@
 import type { MemoryHit } from "../core/memory-store.ts";
-import { lacksValue } from "./words/asked-value.ts";
+import { askedValue, lacksValue } from "./words/asked-value.ts";
 
 /**
  * The hits of questions that may answer them: those with little of a question are left out if it asks for a number or a
@@ -9,9 +9,10 @@ export function likelyAnswers(
   questions: readonly string[],
   hits: readonly MemoryHit[],
 ): readonly MemoryHit[] {
+  const values = questions.map(askedValue);
   const likely = hits.filter(
     ({ match = 1, content }) =>
-      match >= VALUE_MATCH || questions.some((question) => !lacksValue(question, content)),
+      match >= VALUE_MATCH || values.some((value) => !lacksValue(value, content)),
   );
   return inLettersOf(questions, likely);
 }
@@ -25,13 +26,17 @@ const LOOKED_AT = 5;
 
 function inLettersOf(questions: readonly string[], hits: readonly MemoryHit[]) {
   const isOther = questions.some((question) => OTHER_LETTER.test(question));
-  const isAlike = ({ content }: MemoryHit) => OTHER_LETTER.test(content) === isOther;
+  const isAlike = ({ content }: MemoryHit) =>
+    OTHER_LETTER.test(content.slice(0, LETTERS_READ)) === isOther;
   const [first] = hits;
   const alike = hits.slice(0, LOOKED_AT).find(isAlike);
   const least = AS_GOOD * (first?.match ?? 1);
   if (!first || !alike || alike === first || (alike.match ?? 0) < least) return hits;
   return [{ ...alike, score: first.score }, ...hits.filter((hit) => hit !== alike)];
 }
+
+/** The beginning of a text tells its script. */
+const LETTERS_READ = 400;
 
 /** In other scripts than Latin. */
 const OTHER_LETTER = /[^\P{L}\p{Script=Latin}]/u;

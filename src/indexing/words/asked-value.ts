@@ -1,3 +1,4 @@
+import { isAscii } from "../../text/character-kinds.ts";
 import { tokensOf } from "../../text/time/time-tokens.ts";
 import {
   DAY_WORDS,
@@ -11,18 +12,24 @@ import {
   WORDS,
 } from "../../text/time/time-words.ts";
 
+/** What a question asks for, if it is a number or a time. */
+export type AskedValue = "number" | "time" | undefined;
+
+export function askedValue(question: string): AskedValue {
+  if (ASKS_WHEN.test(question)) return "time";
+  return ASKS_NUMBER.test(question) ? "number" : undefined;
+}
+
 /**
- * Whether a question asks for a number or a time, and a text has none, in digits or in words. Such a text is about
- * the question's words, and hardly answers it:
+ * Whether a question asks for what a text has none of, in digits or in words. Such a text is about the question's words,
+ * and hardly answers it:
  *
  *     how old is Priyanka      "Priyanka leads the mobile team."     lacks a number
  *     wann kommt Milena        "Milena kommt donnerstags."           has a time
  */
-export function lacksValue(query: string, text: string): boolean {
-  const asksWhen = ASKS_WHEN.test(query);
-  if (!asksWhen && !ASKS_NUMBER.test(query)) return false;
-  if (NUMBER.test(text)) return false;
-  return !tokensOf(text).some(({ word }) => isNumber(word) || (asksWhen && isTime(word)));
+export function lacksValue(value: AskedValue, text: string): boolean {
+  if (value === undefined || NUMBER.test(text)) return false;
+  return !wordsOf(text).some((word) => isNumber(word) || (value === "time" && isTime(word)));
 }
 
 /** At the beginning: inside a sentence, "when" seldom asks. */
@@ -35,6 +42,12 @@ const ASKS_NUMBER =
 /** Not one in an identifier or a checksum: "3", "4th", "1:52", "三", and not "E4021", "fx-85" or "7be41fa". */
 const NUMBER =
   /(?<![A-Za-z\p{N}_-])\p{N}[\p{N}.,:/]*[A-Za-z]{0,3}(?![A-Za-z\p{N}_])|[二三四五六七八九十百千万两每毎]/u;
+
+/** Phrases of other languages become English words, which takes longer. */
+function wordsOf(text: string): readonly string[] {
+  if (isAscii(text)) return text.toLowerCase().match(/[a-z]+/g) ?? [];
+  return tokensOf(text).map(({ word }) => word);
+}
 
 /** "A" and "one" are in any text. */
 function isNumber(word: string): boolean {
