@@ -6,6 +6,7 @@ import { SessionError } from "./core/errors.ts";
 import {
   callback,
   group,
+  oneOf,
   requireOptions,
   stores as storesCheck,
   WINDOW,
@@ -13,13 +14,12 @@ import {
 } from "./core/options.ts";
 import type { Stores } from "./core/stores.ts";
 import { type MemoryTools, memoryToolsOf } from "./hosts/ai-sdk-memory.ts";
-import { middlewareWith } from "./hosts/ai-sdk-middleware.ts";
+import { type MiddlewareOptions, middlewareWith } from "./hosts/ai-sdk-middleware.ts";
 import {
   type PrepareStep,
   type PrepareStepOptions,
   prepareStepWith,
 } from "./hosts/ai-sdk-prepare-step.ts";
-import type { WindowOptions } from "./hosts/ai-sdk-requests.ts";
 
 export type { AiSdkTool, MemoryTools } from "./hosts/ai-sdk-memory.ts";
 export type { AiSdkStep, PrepareStep, PrepareStepOptions } from "./hosts/ai-sdk-prepare-step.ts";
@@ -75,7 +75,7 @@ export function rkatPrepareStep(given: RkatPrepareStepOptions = {}): PrepareStep
   return prepareStepWith(options, chatMemory({ stores, recallTokens }));
 }
 
-export interface RkatMiddlewareOptions extends WindowOptions {
+export interface RkatMiddlewareOptions extends MiddlewareOptions {
   /**
    * Keeps the compactions of calls that have a chat's id, and shows what memory has about a prompt before
    * it. Such as `sqliteStores({ path })`; for one user of many, `stores.forUser(name)`.
@@ -97,7 +97,7 @@ export interface RkatMiddlewareOptions extends WindowOptions {
  * @throws SessionError `INVALID_PARAMS`
  */
 export function rkatMiddleware(given: RkatMiddlewareOptions = {}) {
-  const more = { stores: storesCheck, recallTokens: whole(0) };
+  const more = { stores: storesCheck, recallTokens: whole(0), compaction: oneOf("provider") };
   requireOptions("rkatMiddleware", group({ ...WINDOW, ...more }), given);
   const { stores, recallTokens, ...options } = given;
   return middlewareWith(options, stores && chatMemory({ stores, recallTokens }));

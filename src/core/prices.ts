@@ -38,6 +38,11 @@ function cacheOf(id: string): Cache {
   return CACHES[id.slice(0, id.indexOf("/"))] ?? UNKNOWN_CACHE;
 }
 
+/** The share of a token's price that a provider takes when it has the token in its cache. */
+export function cacheReadPart(id: string): number {
+  return cacheOf(id).read;
+}
+
 /** How long a provider keeps a request in its cache at least. */
 export function cacheMinutes(id: string): number {
   return cacheOf(id).minutes;

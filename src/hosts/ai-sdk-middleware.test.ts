@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { FORGOTTEN } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
 import { middlewareWith } from "./ai-sdk-middleware.ts";
@@ -84,6 +85,72 @@ test("requests begin as the ones before, with what came back, and the prompt is 
   expect(second.slice(0, first.length)).toEqual(first);
   expect(JSON.stringify(second)).toContain("found for Second lighthouse");
   expect(second.at(-1)).toEqual(user("Second lighthouse"));
+});
+
+/** A message of a chat's record after its text was forgotten. */
+const LOST = { kind: "message", mark: "m", key: "k", message: user(FORGOTTEN) };
+
+interface Changed {
+  readonly provider?: string;
+  readonly modelId?: string;
+  readonly params?: object;
+  readonly cacheRead?: number;
+  readonly items?: readonly object[];
+  readonly summarize?: "fallback";
+}
+
+test.each<[string, Changed, number]>([
+  ["as it is", {}, 1],
+  ["of another model", { modelId: "claude-opus-4-8" }, 0],
+  ["of another provider", { provider: "openai.responses" }, 0],
+  ["that forces a tool", { params: { toolChoice: { type: "required" } } }, 0],
+  ["whose answer has a form", { params: { responseFormat: { type: "json" } } }, 0],
+  ["that the provider has not in its cache", { cacheRead: 0 }, 0],
+  ["of a chat with a forgotten text", { items: [LOST] }, 0],
+  ["while summaries cost nothing", { summarize: "fallback" }, 0],
+])("Anthropic summarises the last request %s: %j", async (_, now, asked) => {
+  const { params = {}, cacheRead = 9_000, items = [], ...given } = now;
+  const requests: { readonly providerOptions?: { readonly anthropic?: object } }[] = [];
+  const { transformParams, wrapGenerate } = middlewareWith(
+    { contextWindow: WINDOW, compaction: "provider", summarize: now.summarize ?? summarize },
+    {
+      close: async () => {},
+      memoryFor: () => ({ recallTokens: 0 }) as never,
+      recordOf: () => ({
+        change: async () => {},
+        read: async () => ({
+          items,
+          changedAtMs: 0,
+          recalled: [],
+          refused: new Set<string>(),
+          done: () => "no",
+        }),
+      }),
+    },
+  );
+  const part = { type: "text", text: "Harbour, tide and evening were talked about." };
+  const providerMetadata = { anthropic: { type: "compaction" } };
+  const doGenerate = async (request: object) => {
+    requests.push(request);
+    return { content: [{ ...part, providerMetadata }] };
+  };
+  const model = { provider: "anthropic.messages", modelId: "claude-sonnet-4-5", doGenerate };
+  const providerOptions = { rkat: { chatId: "c" } };
+  const first = { prompt: talked(60), providerOptions, ...params };
+  const sent = await transformParams({ params: first, model });
+  const usage = { inputTokens: { total: 0.85 * WINDOW, cacheRead } };
+  const answered = async () => ({ usage });
+  await wrapGenerate({ params: sent, model: { doGenerate: answered }, doGenerate: answered });
+  const prompt = [...talked(60), user("And now?")];
+  const next = await transformParams({
+    params: { prompt, providerOptions },
+    model: { ...model, ...given },
+  });
+  expect(next.prompt.length).toBeLessThan(prompt.length);
+  const own = requests.filter(({ providerOptions }) => {
+    return providerOptions?.anthropic && "compaction" in providerOptions.anthropic;
+  });
+  expect(own).toHaveLength(asked);
 });
 
 const TOOLS = Array.from({ length: 60 }, (_, at) => ({

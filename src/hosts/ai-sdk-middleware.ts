@@ -1,18 +1,25 @@
 import { isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
+import { FORGOTTEN } from "../core/message.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import type { HistoryWindow } from "../window/history-window.ts";
+import {
+  type CallParams,
+  type Counted,
+  type SentRequest,
+  summaryByProvider,
+} from "./ai-sdk-provider-summary.ts";
 import { modelOptions, sentOf, type WindowOptions } from "./ai-sdk-requests.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
 import { askingAgain, type ChatName, HostChats, type HostMemory, isTooLong } from "./host-chats.ts";
 import { definedTokens, requireMessages } from "./host-messages.ts";
 
-/** The fields of a language model's call that are used here: of AI SDK 5, 6 and 7. */
-export interface CallParams {
-  readonly prompt: readonly AiSdkMessage[];
-  readonly tools?: readonly unknown[] | undefined;
-  readonly abortSignal?: AbortSignal | undefined;
-  readonly providerOptions?: { readonly rkat?: { readonly chatId?: unknown } } | undefined;
+export interface MiddlewareOptions extends WindowOptions {
+  /**
+   * `"provider"`: Anthropic's own summary is asked for where it costs less than one of `summarize`, because the provider has the
+   * last request in its cache. Its text is checked and kept as any summary.
+   */
+  readonly compaction?: "provider";
 }
 
 export interface StreamPart {
@@ -32,16 +39,22 @@ export interface Streamed {
  *     wrapGenerate/Stream      └── compact more, once ◄── "context too long"
  */
 export function middlewareWith(
-  { contextWindow, summarize, ...compaction }: WindowOptions,
+  { contextWindow, summarize, compaction: way, ...compaction }: MiddlewareOptions,
   stored?: Omit<HostMemory, "tools">,
 ) {
   // A chat without an id is known by its first user message, which is not enough to store it.
   const chats = new HostChats({ ...compaction, view: aiSdkView }, stored, { storesUnnamed: false });
   const given = new WeakMap<object, CallParams>();
   /** The last request of each chat, and what the provider counted for each request. */
-  const last = new WeakMap<HistoryWindow<AiSdkMessage>, object>();
-  const counts = new WeakMap<object, number>();
+  const last = new WeakMap<HistoryWindow<AiSdkMessage>, Omit<SentRequest, "counted">>();
+  const counts = new WeakMap<object, Counted>();
 
+  /** Whether a text of the chat was forgotten, which the last request may still have. */
+  const hasForgotten = async (chat: ChatName) => {
+    if (!stored || !("id" in chat)) return false;
+    const { items } = await stored.recordOf(chat.id).read();
+    return jsonText(items).includes(FORGOTTEN);
+  };
   const compact = async <Params extends CallParams>(
     params: Params,
     model: unknown,
@@ -49,17 +62,29 @@ export function middlewareWith(
   ): Promise<Params> => {
     const { prompt, tools, abortSignal, providerOptions } = params;
     requireMessages("The AI SDK's prompt", prompt);
-    const window = chats.of(chatOf(prompt, providerOptions?.rkat?.chatId));
+    const chat = chatOf(prompt, providerOptions?.rkat?.chatId);
+    const window = chats.of(chat);
+    const own = modelOptions(model, { contextWindow, summarize });
+    const sent = last.get(window);
+    const before = sent && { ...sent, counted: counts.get(sent.params) };
     const options = {
-      ...modelOptions(model, { contextWindow, summarize }),
+      ...own,
+      summarize: way
+        ? summaryByProvider({
+            ...own,
+            asked: model,
+            before,
+            hasForgotten: () => hasForgotten(chat),
+          })
+        : own.summarize,
       ...more,
       otherTokens: tools ? definedTokens(tools) : 0,
-      lastInputTokens: counts.get(last.get(window) ?? window) ?? 0,
+      lastInputTokens: before?.counted?.tokens ?? 0,
       ...(abortSignal ? { signal: abortSignal } : {}),
     };
     const compacted = { ...params, prompt: await sentOf(window, prompt, options) };
     given.set(compacted, params);
-    last.set(window, compacted);
+    last.set(window, { params: compacted, model: own.model });
     return compacted;
   };
   const asking = <Params extends CallParams, Answer>(
@@ -68,7 +93,7 @@ export function middlewareWith(
     countIn: (answer: Awaited<Answer>, count: Count) => Awaited<Answer>,
   ) => {
     const counted = async (asked: Params, answer: PromiseLike<Answer>) =>
-      countIn(await answer, (tokens) => void counts.set(asked, tokens));
+      countIn(await answer, (counted) => void counts.set(asked, counted));
     return askingAgain(
       () => counted(params, ask()),
       async () => {
@@ -114,15 +139,18 @@ export function middlewareWith(
   };
 }
 
-type Count = (inputTokens: number) => void;
+type Count = (counted: Counted) => void;
 
-/** The provider's count: a number in AI SDK 5, and the total of several in 6 and 7. */
+/** The provider's count: numbers in AI SDK 5, and several of each in 6 and 7. */
 function countUsage(answer: unknown, count: Count): void {
-  const { usage } = answer as { readonly usage?: { readonly inputTokens?: unknown } };
-  const tokens: unknown = isObject(usage?.inputTokens)
-    ? usage.inputTokens.total
-    : usage?.inputTokens;
-  if (typeof tokens === "number") count(tokens);
+  const { usage } = answer as { readonly usage?: Readonly<Record<string, unknown>> };
+  const { inputTokens, cachedInputTokens } = usage ?? {};
+  const input = isObject(inputTokens)
+    ? inputTokens
+    : { total: inputTokens, cacheRead: cachedInputTokens };
+  if (typeof input.total !== "number") return;
+  const cached = Number(input.cacheRead ?? 0) + Number(input.cacheWrite ?? 0);
+  count({ tokens: input.total, cached, atMs: Date.now() });
 }
 
 /** The same for an answer that is streamed: its last part has the count. */
