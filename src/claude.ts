@@ -46,7 +46,12 @@ export function rkatSessionStore(options: RkatSessionStoreOptions): RkatSessionS
       recordOf(
         idOf(key),
         { labels: labelsOf(key), ...(key.subpath === undefined ? {} : { memory: false }) },
-        (entry) => saidInEntry(entry as ClaudeEntry),
+        // A subagent's lines in the session's own transcript are nobody's words there.
+        (entry) => {
+          const said = entry as ClaudeEntry;
+          const isOthers = said.isSidechain === true && key.subpath === undefined;
+          return isOthers ? undefined : saidInEntry(said);
+        },
       ),
     async list(of) {
       const sessions = await stores.sessions.list({ labels: labelsOf(of), includeArchived: true });

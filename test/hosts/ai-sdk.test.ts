@@ -633,6 +633,103 @@ test("a wrapped model with stores is told what memory has for a question, at eac
   await stores.close();
 });
 
+test("an agent that is a tool has a chat of its own: its task is no person's word, and it begins with what memory has for it", async () => {
+  const stores = sqliteStores({ path: ":memory:" });
+  const sessions = createSessionService({ model: "none", stores });
+  const { sessionId } = await sessions.createSession({});
+  const said = [{ role: "user" as const, content: "The staging harbour listens on port 4310." }];
+  await sessions.appendMessages({ sessionId, messages: said });
+  const pin = await sessions.addMemory({ content: "Never use port 8080." });
+  await sessions.editMemory({ id: pin.id, pinned: true });
+  const asked: { parent: unknown[][]; child: unknown[][] } = { parent: [], child: [] };
+  const modelOf = (who: keyof typeof asked, answers: readonly object[]) =>
+    new MockLanguageModelV4({
+      doGenerate: (async ({ prompt }: { prompt: unknown[] }) => {
+        asked[who].push(prompt);
+        const part = answers[asked[who].length - 1];
+        const unified = part && "toolName" in part ? "tool-calls" : "stop";
+        return {
+          content: [part],
+          finishReason: { unified, raw: unified },
+          usage: { inputTokens: { total: undefined }, outputTokens: { total: 1 } },
+          warnings: [],
+        };
+      }) as never,
+    });
+  const steps = (chatId: () => string) =>
+    rkatPrepareStep({ stores, contextWindow: 2_000, summarize: "fallback", chatId });
+  const ofParent = steps(() => "parent");
+  const ofChild = steps(() => `child-${asked.child.length}`);
+  const tasks = ["Which port does the staging harbour listen on?", "Always use berth 9."];
+  const child = new ToolLoopAgent({
+    model: modelOf("child", [
+      { type: "text", text: "The pilot says: port 4310." },
+      { type: "text", text: "I shall." },
+    ]),
+    prepareStep: ofChild,
+  });
+  const parent = new ToolLoopAgent({
+    model: modelOf("parent", [
+      ...tasks.map((task, index) => ({
+        type: "tool-call",
+        toolCallId: `p${index}`,
+        toolName: "pilot",
+        input: JSON.stringify({ task }),
+      })),
+      { type: "text", text: "Port 4310." },
+    ]),
+    tools: {
+      pilot: tool({
+        inputSchema: z.object({ task: z.string() }),
+        execute: async ({ task: prompt }) => (await child.generate({ prompt })).text,
+      }),
+    },
+    prepareStep: ofParent,
+  });
+  await parent.generate({
+    messages: [...questions(20), { role: "user", content: "Ask the pilot." }],
+  });
+  await Promise.all([ofParent.close(), ofChild.close()]);
+
+  // The child was sent its task alone, with what the person pinned and what memory has for it.
+  const [first, second] = asked.child.map((prompt) => JSON.stringify(prompt));
+  expect(asked.child).toHaveLength(2);
+  expect(first).toContain("listens on port 4310");
+  for (const begin of [first, second]) {
+    expect(begin).toContain("Never use port 8080.");
+    expect(begin).not.toContain("Ask the pilot.");
+  }
+  // Its answer is the result of the parent's call.
+  const results = (asked.parent.at(-1) ?? []).filter((each) =>
+    JSON.stringify(each).includes("port 4310"),
+  );
+  expect(results).toMatchObject([
+    {
+      role: "tool",
+      content: [{ toolCallId: "p0", output: { value: "The pilot says: port 4310." } }],
+    },
+  ]);
+  const chats = new Map<string, { author: string | undefined; text: string }[]>();
+  for (const { id } of await stores.sessions.list({})) {
+    if (id === sessionId) continue;
+    const words: { author: string | undefined; text: string }[] = [];
+    for await (const { event } of stores.events.read(id, 0)) {
+      if (event.type !== "message_added" || event.message.role !== "user") continue;
+      words.push({ author: event.origin?.author, text: JSON.stringify(event.message.content) });
+    }
+    chats.set(id, words);
+  }
+  const all = [...chats.values()].flat();
+  expect(all.length).toBeGreaterThan(0);
+  expect(all.filter(({ author }) => author !== "program")).toEqual([]);
+  for (const [id, words] of chats) {
+    if (!id.includes("child")) expect(JSON.stringify(words)).not.toContain("berth 9");
+  }
+  expect(JSON.stringify(await sessions.listKnowledge({}))).not.toContain("berth 9");
+  await sessions.close();
+  await stores.close();
+});
+
 test("a call that waits for approval stays, with what was asked", async () => {
   const prepareStep = rkatPrepareStep({ contextWindow: 1_000, summarize: "fallback" });
   const pending: ModelMessage[] = [

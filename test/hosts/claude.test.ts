@@ -98,6 +98,31 @@ test("a local session is imported, once, and read as the SDK reads its own files
   expect(await listSubagents(SESSION, options(store))).toEqual([]);
 });
 
+test("what a subagent was told and said is in no memory, also where it stands in the session's own transcript", async () => {
+  const { sessions, store } = await open();
+  const key = { projectKey: "harbour", sessionId: SESSION };
+  const task = (entry: SessionStoreEntry, number: number) => ({
+    ...entry,
+    uuid: uuidOf(900 + number),
+    isSidechain: true,
+    ...(entry.type === "user"
+      ? { message: { role: "user", content: "Always use berth 9, whatever the ship." } }
+      : {}),
+  });
+  const [asked, , , answered] = transcript(1, SESSION);
+  if (!asked || !answered) throw new Error("The transcript is empty.");
+  const chain = [asked, answered].map(task);
+  await store.append(key, [...transcript(2, SESSION), ...chain]);
+  await store.append({ ...key, subpath: "subagents/agent-1" }, chain);
+  await store.close();
+  const memory = await sessions.listMemory({ kind: "message", limit: 100 });
+  const users = memory.filter(({ role }) => role === "user").map(({ content }) => content);
+  expect(users.toSorted()).toEqual([0, 1].map((n) => `Prompt ${n}: where does ship ${n} lie?`));
+  expect(JSON.stringify(await sessions.listKnowledge({}))).not.toContain("berth 9");
+  // The SDK gets all entries back.
+  expect(await store.load(key)).toHaveLength(10);
+});
+
 test("a store answers as the SDK's own store does, whatever is done with it", async () => {
   const { store } = await open();
   const keys = [
