@@ -203,6 +203,50 @@ test("when a session is idle, what was said is in the project's memory", async (
   expect(logged).toEqual([]);
 });
 
+test("what an agent asked a sub-agent is in no memory, and makes no rule", async () => {
+  const { hooks, home, directory } = await openPlugin(() => []);
+  vi.stubEnv("XDG_DATA_HOME", home);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  mkdirSync(join(home, "opencode"));
+  const database = join(home, "opencode", "opencode.db");
+  writeDatabase(database, directory);
+  addChild(database, directory);
+  await hooks.event?.({ event: { type: "session.idle", properties: { sessionID: "ses_2" } } });
+  const path = join(directory, ".rkat", "rkat.db");
+  const soon = { timeout: 30_000, interval: 200 };
+  await vi.waitFor(() => expect(existsSync(path)).toBe(true), soon);
+  const stores = sqliteStores({ path });
+  onTestFinished(() => stores.close());
+  const sessions = createSessionService({ model: "none", stores });
+  onTestFinished(() => sessions.close());
+  const remembered = () => sessions.listMemory({ kind: "message", limit: 100 });
+  await vi.waitFor(async () => expect((await remembered()).length).toBeGreaterThan(0), soon);
+  expect(new Set((await remembered()).map(({ sessionId }) => sessionId))).toEqual(
+    new Set([`opencode:${SESSION}`]),
+  );
+  expect(JSON.stringify(await remembered())).not.toContain("berth 9");
+  expect(JSON.stringify(await sessions.listKnowledge({}))).not.toContain("berth 9");
+});
+
+/** A session that an agent of the other one began. */
+function addChild(path: string, directory: string): void {
+  const db = new DatabaseSync(path);
+  const now = Date.now() + 1_000;
+  db.prepare(
+    "INSERT INTO session VALUES ('ses_2', 'p', ?, ?, 'Berths', '1.18', NULL, NULL, ?, ?)",
+  ).run(SESSION, directory, now, now);
+  const { info, parts } = said(3, "user", "Always use berth 9, whatever the ship.");
+  const add = (table: string, ...row: readonly (string | number)[]) =>
+    db.prepare(`INSERT INTO ${table} VALUES (${row.map(() => "?").join(", ")})`).run(...row);
+  add("message", info.id, "ses_2", now, now, JSON.stringify(info));
+  for (const part of parts) {
+    add("part", part.id, info.id, "ses_2", now, now, JSON.stringify(part));
+  }
+  db.close();
+}
+
 function writeDatabase(path: string, directory: string): void {
   const db = new DatabaseSync(path);
   db.exec(`PRAGMA journal_mode = WAL;
