@@ -66,17 +66,12 @@ function isTime(word: string): boolean {
 const TIMES = [MONTHS, WEEKDAYS, SEASONS, DAY_WORDS, ORDINALS, WORDS.dayParts];
 
 const OTHER_AMOUNTS: ReadonlySet<string> = new Set(
-  `half twice every each always never both fifteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand
-  million jeden jede jeder jedes immer halb halbe zwanzig dreißig vierzig fünfzig hundert tausend chaque toujours vingt
-  trente cent mille cada siempre veinte treinta cien mil ogni sempre venti trenta cento elke iedere altijd twintig
-  dertig honderd varje alltid tjugo hundra hver altid tyve hundre każdy zawsze sto каждый каждую всегда двадцать сто`.split(
-    /\s+/,
-  ),
+  `half twice every each always twenty thirty forty fifty hundred thousand jede jeder immer halb zwanzig dreißig hundert
+  chaque toujours vingt trente cent mille cada siempre veinte treinta ogni sempre venti trenta elke altijd varje alltid hver
+  altid każdy zawsze каждый каждую всегда`.split(/\s+/),
 );
 
 const OTHER_TIMES: ReadonlySet<string> = new Set(
-  `when if before after until wenn bevor easter christmas night noon midnight now nacht ostern weihnachten printemps été automne hiver noël pâques matin soir
-  nuit primavera verano otoño invierno navidad mañana noche tarde estate autunno inverno natale pasqua mattina sera notte
-  verão outono natal manhã noite zomer lente pasen kerst ochtend avond jul påske midsommar morgon kväll
-  wieczorem rano весна лето осень зима утром вечером ночью`.split(/\s+/),
+  `when if before after until wenn bevor night noon midnight now nacht été automne hiver matin soir nuit primavera verano
+  otoño invierno noche tarde estate autunno mattina sera verão noite zomer avond`.split(/\s+/),
 );
