@@ -9,11 +9,11 @@ import { hasPostgres, NEEDS_POSTGRES } from "./support/postgres.ts";
 /** Many with a little, some with more, and the one who asks. */
 const KINDS = [
   { name: "many", copies: 700, turns: 12, entries: 0 },
-  { name: "some", copies: 20, turns: 12, entries: 2000 },
+  { name: "some", copies: 24, turns: 12, entries: 2000 },
   { name: "asker", copies: 0, turns: 40, entries: 2500 },
 ];
 /** A table with as many rows grows with users and what they say. */
-const BIG = 500;
+const BIG = 400;
 
 describe.skipIf(!hasPostgres)("the server's plans", NEEDS_POSTGRES, () => {
   // Takes over two seconds: it makes a store of 700 users.

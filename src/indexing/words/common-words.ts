@@ -14,7 +14,7 @@ const COMMON_WORDS: ReadonlySet<string> = new Set(
   show side sort sound start stay stop sure take talk tell thing think time today top tried try turn two type use
   visit wait walk want way week well wish wonder word work world write wrong year best better big day favorite favourite
   currently recently usually often ever never still always maybe really far ago back away together able
-  age budget charge color colour cost fix height length limit price rate size speed weight width
+  age charge color colour cost fix height length limit price rate size speed weight width
   one three four five six seven eight nine ten morning afternoon evening night tonight tomorrow yesterday
   number answer example problem result monday tuesday wednesday thursday friday saturday sunday
   `
