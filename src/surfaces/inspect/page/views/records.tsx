@@ -108,6 +108,11 @@ function Why({
 /** Characters of a question. */
 const QUERY_MAX = 2000;
 
+/** Records come back by how much of the prompt they have: their score is the match of a hit. */
+function matchOf({ match, score }: Hit): number {
+  return match ?? score;
+}
+
 function Reason({
   hits,
   record,
@@ -121,15 +126,13 @@ function Reason({
       ({ id }) => id === record.id,
     ),
   );
-  if (
-    beside &&
-    (!hit || Math.abs(beside.score - record.score) < Math.abs(hit.score - record.score))
-  )
+  const differs = (one: Hit) => Math.abs(matchOf(one) - record.score);
+  if (beside && (!hit || differs(beside) < differs(hit)))
     return (
       <>
         <p class="quiet">
-          It was said right beside a record that scores {beside.score.toFixed(2)}: an answer has few
-          words of its question.
+          It was said right beside a record that scores {matchOf(beside).toFixed(2)}: an answer has
+          few words of its question.
         </p>
         <Words text={beside.content} />
         <Parts parts={beside.explanation?.parts ?? []} />
@@ -143,8 +146,8 @@ function Reason({
     );
   return (
     <>
-      {Math.abs(hit.score - record.score) >= 0.005 && (
-        <p class="quiet">Memory has changed since: today it scores {hit.score.toFixed(2)}.</p>
+      {differs(hit) >= 0.005 && (
+        <p class="quiet">Memory has changed since: today it scores {matchOf(hit).toFixed(2)}.</p>
       )}
       <Parts parts={hit.explanation?.parts ?? []} />
     </>
