@@ -22,7 +22,7 @@ const NUMBERS = 100_000;
 /** Columns with the key of a row of another table. */
 const KEY_COLUMNS = ["log", "entry"];
 /** What a copy has no use for: which process works for the namespace just now, and vectors. */
-const LEFT_OUT = ["memory_lease", "memory_vector_space"];
+const LEFT_OUT = ["lease", "memory_lease", "memory_vector_space"];
 
 /**
  * Copies all that one namespace has in rkat's tables to many others: the log, its sessions, memory with its index, what
