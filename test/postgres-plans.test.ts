@@ -32,7 +32,7 @@ describe.skipIf(!hasPostgres)("the server's plans", NEEDS_POSTGRES, () => {
     const explained = [...(await asked(everything)), ...(await asked(laterProcess))];
     expect(new Set(explained.map(({ text }) => text)).size).toBeGreaterThan(40);
     const complaints = explained.flatMap((one) => planComplaints(one, big));
-    expect(complaints.filter((one) => !one.startsWith(CLEANS_LEASES))).toEqual([]);
+    expect(complaints).toEqual([]);
 
     // The same with fewer indexes, so that it is known to see something.
     await pool.query(`drop index "${schema}".event_by_own_word`);
@@ -71,12 +71,6 @@ test("an estimate that is far off, and rows that are read for nothing, are named
   expect(complaints(node("Seq Scan", 5, 5, { "Relation Name": "event" }))).toHaveLength(1);
   expect(complaints(node("Seq Scan", 5, 5, { "Relation Name": "migration" }))).toEqual([]);
 });
-
-/**
- * Leases of long ago are taken out now and then, when one is given back. An index for that would be written at each renewal,
- * and the table has no more rows than sessions that were worked in of late.
- */
-const CLEANS_LEASES = "reads all of lease: delete from";
 
 /** The tables that grow with users and with what they say. */
 const GROWING = [
