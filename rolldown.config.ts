@@ -1,3 +1,4 @@
+import * as crypto from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { brotliCompressSync } from "node:zlib";
@@ -116,11 +117,12 @@ const builtins: Plugin = {
 /** Functions of `node:crypto`, which takes 5 ms to load: with the first call. */
 function calledLater(given: string): string {
   return given
-    .replaceAll(
-      /(\w+)(?:: ([\w$]+))?,?/g,
-      (_, name: string, as = name) =>
-        `const ${as} = (...given) => process.getBuiltinModule("node:crypto").${name}(...given);`,
-    )
+    .replaceAll(/(\w+)(?:: ([\w$]+))?,?/g, (_, name: string, as = name) => {
+      if (typeof Reflect.get(crypto, name) !== "function") {
+        throw new Error(`${name} of node:crypto is no function, so it cannot be called later.`);
+      }
+      return `const ${as} = (...given) => process.getBuiltinModule("node:crypto").${name}(...given);`;
+    })
     .slice(1, -1);
 }
 

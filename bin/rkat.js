@@ -43,8 +43,8 @@ function start() {
 }
 
 /**
- * A coding agent waits for its hooks, so Node keeps the compiled code for the next one: in the private folder that an
- * import has made for hooks, because who can write there can change what a hook does.
+ * A coding agent waits for its hooks, so Node keeps the compiled code for the next one: in the folder that an import has
+ * made for hooks, if only you can write there. A writer of that code could change what a hook does.
  */
 function keepCode() {
   const { RKAT_HOME, XDG_CONFIG_HOME, HOME } = process.env;
@@ -52,8 +52,11 @@ function keepCode() {
   const home = join(RKAT_HOME || HOME || "", ".config");
   const config = !RKAT_HOME && isAbsolute(XDG_CONFIG_HOME || "") ? XDG_CONFIG_HOME : home;
   const folder = join(config, "rkat", "hooks");
-  const { existsSync } = process.getBuiltinModule("node:fs");
-  if (!isAbsolute(folder) || !existsSync(folder)) return;
+  if (!isAbsolute(folder)) return;
+  const { lstatSync } = process.getBuiltinModule("node:fs");
+  const at = lstatSync(folder, { throwIfNoEntry: false });
+  if (at === undefined || typeof process.geteuid !== "function") return;
+  if (!at.isDirectory() || at.uid !== process.geteuid() || (at.mode & 0o022) !== 0) return;
   process.getBuiltinModule("node:module").enableCompileCache(join(folder, "code"));
 }
 

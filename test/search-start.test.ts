@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -62,7 +70,7 @@ test("the built `memory search` does not load Node's crypto, which takes as long
   expect(String(loaded)).not.toMatch(/^NativeModule crypto$/m);
 });
 
-test("a built hook does not load Node's crypto, and keeps compiled code only beside what an import has kept", () => {
+test("a built hook does not load Node's crypto, and keeps compiled code only beside what an import has kept, where nobody else can write", () => {
   const home = join(folder, "home");
   const hooks = join(home, ".config", "rkat", "hooks");
   mkdirSync(home);
@@ -83,6 +91,10 @@ test("a built hook does not load Node's crypto, and keeps compiled code only bes
   expect(String(hook())).not.toMatch(/^NativeModule crypto$/m);
   expect(existsSync(hooks)).toBe(false);
   mkdirSync(hooks, { recursive: true, mode: 0o700 });
+  chmodSync(hooks, 0o777);
+  hook();
+  expect(existsSync(join(hooks, "code"))).toBe(false);
+  chmodSync(hooks, 0o700);
   hook();
   expect(existsSync(join(hooks, "code"))).toBe(true);
 });

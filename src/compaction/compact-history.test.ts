@@ -112,6 +112,9 @@ describe("the outcome for a history", () => {
     const parted = new DefaultCompactor({ recentTurnBudget: 2 }).rebuildHistory(source, "Short.");
     expect(checkRebuild(source, parted)).not.toContain("pair_parted");
     expect(checkRebuild(source, parted, { joined })).toContain("pair_parted");
+    expect(() => checkRebuild(source, parted, { joined: [[0, last + 1]] })).toThrow(
+      `joined names position ${last + 1}`,
+    );
   });
 
   test("it is compacted: the result has the discarded messages, the reasons and the summary", async () => {
@@ -448,6 +451,9 @@ describe("a value that is not a history", () => {
     [{ messages: [{ role: "assistant", content: null }] }, "messages[0].content has to be a text"],
     [{ messages: [user("u")], pins: [1] }, "pins names position 1"],
     [{ messages: [user("u")], pins: [0.5] }, "pins names position 0.5"],
+    [{ messages: [user("u")], joined: [[0, 1]] }, "joined names position 1"],
+    [{ messages: [user("u")], joined: [[-1, 0]] }, "joined names position -1"],
+    [{ messages: [user("u")], joined: [[0]] }, "a pair of positions"],
     [{ targetTokens: 0 }, "targetTokens is 0"],
     [{ contextWindow: Number.NaN }, "contextWindow is NaN"],
     [{ autoCompactThreshold: -1 }, "autoCompactThreshold is -1"],

@@ -1,4 +1,5 @@
 import type { RebuildConstraints } from "../core/compactor.ts";
+import { SessionError } from "../core/errors.ts";
 import { isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
 import { messageWeight } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
@@ -168,8 +169,15 @@ type Joined = NonNullable<RebuildConstraints["joined"]>;
 /**
  * Which messages stay and leave together, by position: those that hold a call and its result, and those that are `joined`.
  * Ids may be used again later, so a result belongs to the nearest call of its id before it.
+ *
+ * @throws SessionError `INVALID_PARAMS` for a position that the history does not have
  */
 export function pairsOf(messages: readonly Message[], joined: Joined = []): Joined {
+  const wrong = joined.flat().find((position) => !(position in messages));
+  if (wrong !== undefined) {
+    const message = `joined names position ${wrong}; the history has ${messages.length} messages, from 0.`;
+    throw new SessionError("INVALID_PARAMS", { message });
+  }
   const callers = new Map<string, number>();
   const pairs = messages.flatMap((message, index) => {
     for (const { id } of toolUses(message)) callers.set(id, index);

@@ -230,8 +230,17 @@ const ACTIONS = new Set(
 );
 
 /** Days and months in some languages. `Thursday at 13:31` says nothing of what happened. */
-const TIME_WORDS = new Set(
-  "abril agosto août april aprile august augusti augustus avril czerwiec czwartek december dezember dezembro dicembre diciembre dienstag dimanche dinsdag domenica domingo donderdag donnerstag décembre enero febbraio febrero februar februari february fevereiro fredag freitag friday février gennaio giovedì giugno grudzień janeiro januar januari january janvier jeudi jueves juillet juin julho juli julio july june junho juni junio kwiecień lipiec listopad luglio lundi lunedì lunes luty lördag maandag maart maggio mai maio maj march mardi mars martedì martes marzec marzo março may mayo mei mercoledì mercredi mittwoch miércoles monday montag märz måndag niedziela november novembre novembro noviembre october octobre octubre oktober onsdag ottobre outubro październik piątek poniedziałek quarta-feira quinta-feira sabato samedi samstag saturday segunda-feira september septembre septiembre setembro settembre sexta-feira sierpień sobota sonntag styczeń sunday sábado söndag terça-feira thursday tisdag torsdag tuesday vendredi venerdì viernes vrijdag wednesday woensdag wrzesień wtorek zaterdag zondag środa".split(
-    " ",
+const TIME_WORDS: ReadonlySet<string> = new Set(
+  `abril agosto août april aprile august augusti augustus avril czerwiec czwartek december dezember dezembro dicembre
+  diciembre dienstag dimanche dinsdag domenica domingo donderdag donnerstag décembre enero febbraio febrero februar
+  februari february fevereiro fredag freitag friday février gennaio giovedì giugno grudzień janeiro januar januari
+  january janvier jeudi jueves juillet juin julho juli julio july june junho juni junio kwiecień lipiec listopad
+  luglio lundi lunedì lunes luty lördag maandag maart maggio mai maio maj march mardi mars martedì martes marzec marzo
+  março may mayo mei mercoledì mercredi mittwoch miércoles monday montag märz måndag niedziela november novembre
+  novembro noviembre october octobre octubre oktober onsdag ottobre outubro październik piątek poniedziałek
+  quarta-feira quinta-feira sabato samedi samstag saturday segunda-feira september septembre septiembre setembro
+  settembre sexta-feira sierpień sobota sonntag styczeń sunday sábado söndag terça-feira thursday tisdag torsdag
+  tuesday vendredi venerdì viernes vrijdag wednesday woensdag wrzesień wtorek zaterdag zondag środa`.split(
+    /\s+/,
   ),
 );

@@ -17,7 +17,7 @@ export interface CallParams {
     | undefined;
 }
 
-/** What a provider counted for a request, and when. */
+/** A provider's count of a request, and its time. */
 export interface Counted {
   readonly tokens: number;
   /** Tokens of it that the provider has in its cache. */

@@ -27,7 +27,7 @@ interface Turn {
 
 type Messages = readonly object[];
 
-/** What a turn adds: the question, then what each call of the model adds, with the results of its tools. */
+/** The messages of a turn: the question, then those of each call of the model, with the results of its tools. */
 type Added = readonly [question: Messages, ...answers: Messages[]];
 
 /** The loop of a host: what its messages look like, and what a provider is sent for a history. */
@@ -331,7 +331,7 @@ const LOOPS: Readonly<Record<string, Loop>> = {
 const json = (messages: Messages) => messages.map((message) => JSON.stringify(message));
 const isSummary = (text: string) => text.includes(JSON.stringify(SUMMARY_PREFIX).slice(1, -1));
 
-/** What is told apart in a text, in order: secrets of providers, ids of calls, questions. */
+/** The marks of a text, in order: secrets of providers, ids of calls, questions. */
 const namesIn = (text: string): readonly string[] =>
   text.match(/@\w+:\w+:\d+@|call-\d+-\w|Question \d+:/g) ?? [];
 

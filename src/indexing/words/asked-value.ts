@@ -12,7 +12,7 @@ import {
   WORDS,
 } from "../../text/time/time-words.ts";
 
-/** What a question asks for, if it is a number or a time. */
+/** The value that a question asks for, if it is a number or a time. */
 export type AskedValue = "number" | "time" | undefined;
 
 export function askedValue(question: string): AskedValue {

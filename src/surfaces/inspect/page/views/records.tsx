@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { RecalledRecord } from "../../../../core/event.ts";
-import type { MemoryHit, ScorePart } from "../../../../core/memory-store.ts";
+import { type MemoryHit, matchOfHit, type ScorePart } from "../../../../core/memory-store.ts";
 import { amount, Badge, Failure, Meter, plain, Time, useLoaded, Words } from "../parts.tsx";
 import { askingFor, hrefOf } from "../route.ts";
 import type { RecalledRow, SessionLog } from "../session-log.ts";
@@ -108,11 +108,6 @@ function Why({
 /** Characters of a question. */
 const QUERY_MAX = 2000;
 
-/** Records come back by how much of the prompt they have: their score is the match of a hit. */
-function matchOf({ match, score }: Hit): number {
-  return match ?? score;
-}
-
 function Reason({
   hits,
   record,
@@ -126,13 +121,14 @@ function Reason({
       ({ id }) => id === record.id,
     ),
   );
-  const differs = (one: Hit) => Math.abs(matchOf(one) - record.score);
+  // Records come back by how much of the prompt they have: their score is the match of a hit.
+  const differs = (one: Hit) => Math.abs(matchOfHit(one) - record.score);
   if (beside && (!hit || differs(beside) < differs(hit)))
     return (
       <>
         <p class="quiet">
-          It was said right beside a record that scores {matchOf(beside).toFixed(2)}: an answer has
-          few words of its question.
+          It was said right beside a record that scores {matchOfHit(beside).toFixed(2)}: an answer
+          has few words of its question.
         </p>
         <Words text={beside.content} />
         <Parts parts={beside.explanation?.parts ?? []} />
@@ -147,7 +143,7 @@ function Reason({
   return (
     <>
       {differs(hit) >= 0.005 && (
-        <p class="quiet">Memory has changed since: today it scores {matchOf(hit).toFixed(2)}.</p>
+        <p class="quiet">Memory has changed since: today it scores {matchOfHit(hit).toFixed(2)}.</p>
       )}
       <Parts parts={hit.explanation?.parts ?? []} />
     </>
