@@ -84,6 +84,7 @@ const RARE_WORDS: readonly Asked[] = [
   ["which port does staging use", "staging"],
   ["is there anything about a dessert", "allergy"],
   ["who ordered the plates for Mira", "allergy"],
+  ["how old is Mira", "allergy"],
 ];
 
 const MISSPELLED: readonly (readonly [...Asked, meant: string | undefined])[] = [

@@ -21,8 +21,8 @@ export function askedValue(question: string): AskedValue {
 }
 
 /**
- * Whether a question asks for what a text has none of, in digits or in words. Such a text is about the question's words,
- * and hardly answers it:
+ * Whether a question asks for a number or a time, and a text has none, in digits or in words. Such a text is about the
+ * question's words, and hardly answers it:
  *
  *     how old is Priyanka      "Priyanka leads the mobile team."     lacks a number
  *     wann kommt Milena        "Milena kommt donnerstags."           has a time
