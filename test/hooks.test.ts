@@ -72,6 +72,49 @@ test("what a session says is in memory after its hook, once, and its compaction 
   expect(keep.stdout).toContain("src/legacy/billing.ts");
 });
 
+test("what an import keeps for the hooks of a compaction is what they would make of the log", async () => {
+  for (const lines of [talk(), wanderingSession(ID)]) {
+    const { project, hook } = await claude(lines);
+    const told = async () => [
+      (await hook("PreCompact")).stdout,
+      (await hook("SessionStart", { source: "compact" })).stdout,
+    ];
+    await hook("import", { compact_summary: "Nothing." });
+    const kept = await told();
+    expect(kept).toEqual([expect.stringContaining("- "), expect.stringContaining("- ")]);
+    // The log moves, and says the same.
+    await project.rkat(["sessions", "archive", `claude-code:${ID}`]);
+    await project.rkat(["sessions", "unarchive", `claude-code:${ID}`]);
+    expect(await told()).toEqual(kept);
+  }
+});
+
+test("a text that was forgotten is not in what an import has kept for hooks", async () => {
+  const { project, hook } = await claude(talk());
+  await hook("import");
+  const store = () => readFileSync(join(project.folder, ".rkat", "rkat.db"), "latin1");
+  expect((await hook("PreCompact")).stdout).toContain("src/legacy/billing.ts");
+  expect(store()).toContain("next_window");
+  const found = await project.rkat(["memory", "list", "--kind", "message", "--json"]);
+  const entries: readonly { id: string; content: string }[] = JSON.parse(found.stdout);
+  const id = entries.find(({ content }) => content.includes("billing.ts"))?.id ?? "";
+  expect(await project.rkat(["memory", "forget", id, "--yes"])).toMatchObject({ code: 0 });
+  const isForgotten = async () => {
+    for (const told of [
+      await hook("PreCompact"),
+      await hook("SessionStart", { source: "compact" }),
+    ]) {
+      expect(told.stdout).toContain("Use pnpm, not npm.");
+      expect(told.stdout).not.toContain("billing");
+    }
+    expect(store().split("billing").length).toBe(1);
+  };
+  await isForgotten();
+  // The transcript still has it.
+  await hook("import");
+  await isForgotten();
+});
+
 test("what a summary lost is noted, and told when the session goes on", async () => {
   const { hook } = await claude(talk());
   const summary = "The user wants the exporter on port 7443.";

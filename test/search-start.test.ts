@@ -13,6 +13,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { isMemoryBehind, MEMORY_INDEX } from "../src/projections/log-projection.ts";
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
 import { RKAT } from "./support/built-package.ts";
+import { ClaudeLines } from "./support/claude-lines.ts";
 import { execFileSync } from "./support/start-process.ts";
 
 let folder: string;
@@ -45,6 +46,23 @@ test("the start of a session of Claude Code loads no schemas, no agent and no mo
   expect(loaded).not.toMatch(
     /node_modules\/(?:zod|hono|@ai-sdk|@modelcontextprotocol)|agent\/run-turn|projection-runner|compaction\//,
   );
+});
+
+test("the hooks of a compaction read what an import has kept: they weigh no text and load nothing that does", () => {
+  const session_id = "0f3c2b1a-2222-4222-8333-444455556666";
+  const transcript_path = join(folder, ".claude", "projects", "-p", `${session_id}.jsonl`);
+  mkdirSync(join(folder, ".claude", "projects", "-p"), { recursive: true });
+  writeFileSync(
+    transcript_path,
+    String(new ClaudeLines(session_id, { cwd: folder }).user("Never touch src/billing.ts.")),
+  );
+  const input = JSON.stringify({ session_id, cwd: folder, transcript_path, source: "compact" });
+  loadedBy(["hook", "import", "--now"], input);
+  for (const event of ["PreCompact", "SessionStart"]) {
+    const loaded = loadedBy(["hook", event], input);
+    expect(loaded).toContain("coding-agents/window-record.ts");
+    expect(loaded).not.toMatch(/redact-secrets|carry-over|latest-state|compaction\/anchors/);
+  }
 });
 
 // Takes over two seconds: two processes start from the sources.

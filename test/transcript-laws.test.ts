@@ -83,6 +83,14 @@ for (const sample of TRANSCRIPT_SAMPLES) {
       }
     });
 
+    test("what is kept to go on reading says nothing of what was said", async () => {
+      const grown = [...values, ...values];
+      for (const { readOn } of [await read(bytes), await read(transcriptBytes(sample, grown))]) {
+        const text = JSON.stringify(readOn ?? "");
+        for (const prompt of typed) expect(text).not.toContain(JSON.stringify(prompt).slice(0, -1));
+      }
+    });
+
     test("a file that is cut gives its complete lines", async () => {
       const property = fc.asyncProperty(fc.nat(bytes.length), async (end) => {
         const cut = bytes.subarray(0, end);

@@ -1,7 +1,10 @@
 import type { CarriedSession } from "../coding-agents/carry-over.ts";
 import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
+import { SessionError } from "../core/errors.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { Message } from "../core/message.ts";
+import type { SessionSnapshot } from "../core/session-snapshot.ts";
+import type { Stores } from "../core/stores.ts";
 import { taskView } from "../core/task.ts";
 import { actingFor, openStores } from "./open-stores.ts";
 
@@ -49,17 +52,78 @@ export async function readLatest(
   workspace: Workspace,
   sessionId: string,
 ): Promise<CarriedSession | undefined> {
-  if (!hasCapability(workspace.config, "session-store")) return undefined;
+  return await withSession(workspace, sessionId, latestOf);
+}
+
+/** What `linesOf` makes of a session for its agent's next window: as an import has kept it, unless the log has moved since. */
+export async function readNextWindow(
+  workspace: Workspace,
+  sessionId: string,
+  linesOf: () => Promise<LinesOf>,
+): Promise<readonly string[] | undefined> {
+  return await withSession(workspace, sessionId, async (snapshot, stores) => {
+    if (await isKept(snapshot, stores)) return snapshot.next_window?.lines;
+    return (await linesOf())(await latestOf(snapshot, stores));
+  });
+}
+
+/** Keeps what a session's agent is told in its next window. An agent waits for that text, and not for an import. */
+export async function keepNextWindow(
+  workspace: Workspace,
+  sessionId: string,
+  linesOf: () => Promise<LinesOf>,
+): Promise<void> {
+  await withSession(workspace, sessionId, async (snapshot, stores) => {
+    const { events, sessions } = stores;
+    const { seq } = snapshot;
+    if (await isKept(snapshot, stores)) return;
+    const lines = (await linesOf())(await latestOf(snapshot, stores));
+    const { newOwner, withLease } = await import("../session/session-lease.ts");
+    try {
+      // A text may be forgotten meanwhile: then the log has moved.
+      await withLease(sessions, sessionId, newOwner(), async (held) => {
+        const now = await sessions.load(sessionId);
+        if (now?.seq !== seq || (await events.lastSeq(sessionId)) !== seq) return;
+        await sessions.save({ ...now, next_window: { seq, lines } }, held);
+      });
+    } catch (error) {
+      if (!SessionError.is(error) || error.code !== "SESSION_BUSY") throw error;
+    }
+  });
+}
+
+type LinesOf = (session: CarriedSession) => readonly string[];
+type SessionStores = Pick<Stores, "events" | "sessions">;
+
+async function isKept(
+  { id, seq, next_window: next }: SessionSnapshot,
+  { events }: SessionStores,
+): Promise<boolean> {
+  return next?.seq === seq && (await events.lastSeq(id)) === seq;
+}
+
+async function latestOf(
+  snapshot: SessionSnapshot,
+  { events }: SessionStores,
+): Promise<CarriedSession> {
   const { latestState } = await import("../session/latest-state.ts");
+  const { working, history } = await latestState(snapshot, (after, to) =>
+    events.read(snapshot.id, after, to),
+  );
+  return { task: taskView(working.task), history };
+}
+
+async function withSession<Result>(
+  workspace: Workspace,
+  sessionId: string,
+  work: (snapshot: SessionSnapshot, stores: SessionStores) => Promise<Result>,
+): Promise<Result | undefined> {
+  if (!hasCapability(workspace.config, "session-store")) return undefined;
   const stores = await openStores(workspace, "existing");
   try {
-    const { events, sessions } = actingFor(workspace, stores);
-    const snapshot = await sessions.load(sessionId);
-    if (!snapshot) return undefined;
-    const { working, history } = await latestState(snapshot, (after, to) =>
-      events.read(sessionId, after, to),
-    );
-    return { task: taskView(working.task), history };
+    const own = actingFor(workspace, stores);
+    const snapshot = await own.sessions.load(sessionId);
+    return snapshot && (await work(snapshot, own));
   } finally {
     await stores.close();
   }

@@ -69,3 +69,12 @@ export interface KnownFork {
   readonly session: string;
   readonly event: number;
 }
+
+/**
+ * What a coding agent's next window is told of a session: the lines of its record, made of the log up to `seq`. The log may
+ * have moved since.
+ */
+export interface NextWindow {
+  readonly seq: number;
+  readonly lines: readonly string[];
+}

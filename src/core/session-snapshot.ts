@@ -6,6 +6,7 @@ import type {
   DeniedCall,
   HeldInstruction,
   KnownFork,
+  NextWindow,
   ShownMessage,
   ShownRecords,
   ShownTask,
@@ -60,6 +61,8 @@ export interface SessionSnapshot {
   readonly cost?: CostSnapshot;
   /** Ids of pinned messages. */
   readonly pins?: readonly number[];
+  /** Kept by an import. A process that works on the session leaves it out. */
+  readonly next_window?: NextWindow;
 }
 
 /** Messages that were appended with a key. Each is one event, `from` to `to`. */

@@ -54,7 +54,7 @@ function over<Store extends object>(store: Store, methods: Partial<Store>): Stor
 /** The other fields of a snapshot have ids, numbers and places in the log. */
 function redactSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
   const { settings, last_assistant_text: said, task, denied, instructions } = snapshot;
-  const { shown_task: shown, allowed, recalled, brought_back } = snapshot;
+  const { shown_task: shown, allowed, recalled, brought_back, next_window: next } = snapshot;
   return {
     ...snapshot,
     settings: redactSettings(settings),
@@ -66,6 +66,7 @@ function redactSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
     ...(allowed ? { allowed: redactJson(allowed) } : {}),
     ...(denied ? { denied: redactJson(denied) } : {}),
     ...(instructions ? { instructions: redactJson(instructions) } : {}),
+    ...(next ? { next_window: redactJson(next) } : {}),
   };
 }
 

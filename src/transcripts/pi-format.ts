@@ -58,12 +58,13 @@ export const piFormat: ImportFormat = {
       ...given({
         parent:
           parent === undefined ? undefined : { id: `pi:${parent}`, relation: "fork" as const },
-        title: about.title ?? titleOf(about.prompt ?? ""),
         project: nameOf(about.head.cwd),
         model: about.model,
         startedAt: timeOf(about.head.timestamp),
         updatedAt: about.updatedAt,
-        isRest: outline.from ? (true as const) : undefined,
+        ...(outline.from
+          ? { isRest: true as const }
+          : { title: about.title ?? titleOf(about.prompt ?? "") }),
       }),
       messages: messagesOf(file, outline, notes),
     };
@@ -134,11 +135,13 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
   if (from && branch[0] !== before.above) return undefined;
   const shown = new Set(branch);
   const restart = restartIn(entries, shown);
+  // A title may be what was said, and only a new session takes one.
+  const { title, prompt, ...untitled } = about;
   return {
     about,
     branch: leaf === undefined ? undefined : shown,
     from,
-    next: restart ? { ...restart.at, state: { about, above: restart.above } } : from,
+    next: restart ? { ...restart.at, state: { about: untitled, above: restart.above } } : from,
   };
 }
 

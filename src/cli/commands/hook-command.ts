@@ -3,9 +3,16 @@ import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { openProjectService } from "../../app/open-project-service.ts";
 import { type StoreAccess, useOpened } from "../../app/opened.ts";
-import { noteTask, readLatest, readRules } from "../../app/read-stored.ts";
+import {
+  keepNextWindow,
+  noteTask,
+  readLatest,
+  readNextWindow,
+  readRules,
+} from "../../app/read-stored.ts";
 import { type HookInput, oneAtATime, readHookInput } from "../../coding-agents/hook-input.ts";
 import { readTold, writeTold } from "../../coding-agents/told-records.ts";
+import { recordForNextWindow, recordForSummary } from "../../coding-agents/window-record.ts";
 import { isHome, ownFolder, requireHome } from "../../config/config-places.ts";
 import {
   folderForImport,
@@ -123,14 +130,14 @@ async function answerTo(
   if (event === "SessionStart" && input.source !== "compact") {
     return await rulesFor(workspace, input);
   }
-  const { recordForNextWindow, recordForSummary } = await carryOver();
-  const session = await readLatest(workspace, input.importedId);
-  if (event === "PreCompact") return session && recordForSummary(session);
-  return session && recordForNextWindow(session);
+  const lines = await readNextWindow(workspace, input.importedId, linesOf);
+  if (!lines) return undefined;
+  return event === "PreCompact" ? recordForSummary(lines) : recordForNextWindow(lines);
 }
 
-/** Loaded lazily, because every start of a session waits for the rules, and they do not need it. */
+/** Loaded lazily: an agent waits for its hooks, and they hardly ever need it. */
 const carryOver = () => import("../../coding-agents/carry-over.ts");
+const linesOf = async () => (await carryOver()).linesOf;
 
 /** It brings the agent and all schemas, which the start of a session does not need. */
 const loadImport = () => import("../../app/open-import.ts");
@@ -243,6 +250,7 @@ async function importTranscript(context: CliContext, input: HookInput): Promise<
     if (await noteTask(workspace, sessionId, notes)) return;
     await service.updateTask({ sessionId, notes });
   });
+  await keepNextWindow(workspace, sessionId, linesOf);
 }
 
 /** The session, if its transcript was imported. */

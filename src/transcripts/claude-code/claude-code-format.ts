@@ -182,7 +182,9 @@ class Outline {
     const found = this.graph.restart();
     if (!found) return undefined;
     const { line, offset, above } = found;
-    return { line, offset, state: { above, about: this.#about } };
+    // A title may be what was said, and only a new session takes one.
+    const { customTitle, aiTitle, summary, prompt, ...about } = this.#about;
+    return { line, offset, state: { above, about } };
   }
 
   #promptIn(value: Json): string | undefined {
@@ -212,8 +214,9 @@ class Outline {
       ...given({
         parent:
           parent === undefined ? undefined : ({ id: `claude-code:${parent}`, relation } as const),
-        title: customTitle ?? aiTitle ?? summary ?? prompt,
-        isRest: this.#isRest || undefined,
+        ...(this.#isRest
+          ? { isRest: true as const }
+          : { title: customTitle ?? aiTitle ?? summary ?? prompt }),
       }),
       ...about,
     };

@@ -152,8 +152,11 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
   prompts.end({ isAnswered: false });
   const about = before?.session ?? aboutIn(head ?? {}, file);
   if (!about) return undefined;
-  const found = { title: about.title ?? prompts.title, model, updatedAt };
-  const session = { ...about, ...given({ ...found, project: about.project ?? project }) };
+  const untitled = {
+    ...about,
+    ...given({ model, updatedAt, project: about.project ?? project }),
+  };
+  const session = { ...untitled, ...given({ title: before ? undefined : prompts.title }) };
   const { parent } = session;
   const parentId = parent?.id.slice("codex:".length);
   const copied =
@@ -162,7 +165,7 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
   const canReadOn = !parent && !file.path.endsWith(".zst");
   const next =
     turn && canReadOn
-      ? { ...turn.at, state: { session, place: turn.place, prompts: turn.prompts } }
+      ? { ...turn.at, state: { session: untitled, place: turn.place, prompts: turn.prompts } }
       : from;
   return { session, typed: prompts.typed, dropped: prompts.dropped, copied, next };
 }

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { given, isObject } from "../../core/fields.ts";
+import { isObject } from "../../core/fields.ts";
 import {
   contentText,
   type Json,
@@ -119,7 +119,6 @@ export function openLine(value: Json): Opened {
 }
 
 export interface PromptsState {
-  readonly title?: string;
   readonly hasEvents: boolean;
   /** One of the items since the last answer had its event. */
   readonly isAnnounced?: boolean;
@@ -142,7 +141,6 @@ export class Prompts {
   #turns: number[];
 
   constructor(before?: PromptsState) {
-    this.title = before?.title;
     this.#hasEvents = before?.hasEvents ?? false;
     this.#isAnnounced = before?.isAnnounced ?? false;
     this.#turns = [...(before?.turns ?? [])];
@@ -155,8 +153,7 @@ export class Prompts {
 
   get state(): PromptsState {
     const turns = this.#turns.slice(-TURNS_KEPT);
-    const events = { hasEvents: this.#hasEvents, isAnnounced: this.#isAnnounced };
-    return { ...events, turns, ...given({ title: this.title }) };
+    return { hasEvents: this.#hasEvents, isAnnounced: this.#isAnnounced, turns };
   }
 
   follow(type: string, payload: Json, line: number, isBare: boolean): void {
