@@ -104,6 +104,7 @@ const approval = { approval_id: isText, id: isText, name: isText };
 const besideMessages = {
   pruned,
   recalled: maybe(listOf(fields({ before: isNumber, text: isText, ids: listOf(isText) }))),
+  recalled_in: maybe(listOf(fields({ event: isNumber, before: isNumber, ids: listOf(isText) }))),
   recall_refused: maybe(listOf(isText)),
   brought_back: maybe(
     listOf(

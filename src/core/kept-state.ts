@@ -34,6 +34,16 @@ export interface ShownRecords {
   readonly ids: readonly string[];
 }
 
+/** Records of memory, as an event of the log has them. */
+export interface PlacedRecords {
+  /** Its `seq`. */
+  readonly event: number;
+  /** Id of the prompt that they stand before. */
+  readonly before: number;
+  /** Ids of those that are shown. */
+  readonly ids: readonly string[];
+}
+
 /** A message that was brought back, as the model sees it, and its place in the history. */
 export interface ShownMessage {
   /** Its id. */

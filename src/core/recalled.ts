@@ -1,7 +1,7 @@
 import { textWeight } from "../text/text-weight.ts";
 import type { MemoryRecalled, RecalledRecord, StoredEvent } from "./event.ts";
 import type { HistoryEntry } from "./history-entry.ts";
-import type { ShownRecords } from "./kept-state.ts";
+import type { PlacedRecords, ShownRecords } from "./kept-state.ts";
 import type { Message } from "./message.ts";
 import { messageWeight } from "./tokens.ts";
 
@@ -22,7 +22,7 @@ export interface MeasuredBar {
  *                    └ what memory has about this prompt
  */
 export class Recalled {
-  shown: readonly ShownRecords[] = [];
+  shown: readonly LoggedRecords[] = [];
   /** Ids of records that never come back by themselves. */
   refused: readonly string[] = [];
   /** How often the shown ones became others with the history. Then it is time to look again. */
@@ -35,7 +35,7 @@ export class Recalled {
   note({ seq, event }: Pick<StoredEvent, "seq" | "event">, prompt: () => number | undefined): void {
     switch (event.type) {
       case "memory_recalled":
-        this.#show(prompt(), event);
+        this.#show(prompt(), event, seq);
         if (event.bar !== undefined && event.bar !== this.bar?.score) {
           this.bar = { score: event.bar, seq };
         }
@@ -60,13 +60,17 @@ export class Recalled {
     }
   }
 
-  #show(prompt: number | undefined, { records, replaces, before }: MemoryRecalled): void {
+  #show(
+    prompt: number | undefined,
+    { records, replaces, before }: MemoryRecalled,
+    event: number,
+  ): void {
     const text = renderRecords(records);
     if (prompt === undefined || text === "") return;
     this.#set([
       // In another package's loop, only the window knows what the records stand before.
       ...(replaces || before !== undefined ? [] : this.shown),
-      { before: prompt, text, ids: records.map(({ id }) => id) },
+      { before: prompt, text, ids: records.map(({ id }) => id), event },
     ]);
   }
 
@@ -76,7 +80,7 @@ export class Recalled {
     this.#set(this.shown.flatMap((each) => withoutRecords(each, refused)));
   }
 
-  #set(shown: readonly ShownRecords[]): void {
+  #set(shown: readonly LoggedRecords[]): void {
     this.shown = shown;
     this.#weight = shown.reduce((sum, { text }) => sum + messageWeight(messageOf(text)) + 1, 0);
   }
@@ -91,19 +95,66 @@ export class Recalled {
     return this.refused.includes(id) || this.shown.some(({ ids }) => ids.includes(id));
   }
 
-  snapshot() {
+  /** What a fork, or an undo, goes on from: it has the texts. */
+  get kept(): Kept {
+    return this.#keptWith(
+      this.shown.map(({ before, text, ids }) => ({ before, text, ids })),
+      [],
+    );
+  }
+
+  /** Without the texts that the log has, so that no turn stores those of earlier turns again. */
+  snapshot(): Kept & Placed {
+    const isLogged = ({ event }: LoggedRecords) => event !== undefined;
+    const placed = this.shown.flatMap(({ event, before, ids }) =>
+      event === undefined ? [] : [{ event, before, ids }],
+    );
+    return this.#keptWith(
+      this.shown.filter((each) => !isLogged(each)),
+      placed,
+    );
+  }
+
+  #keptWith(
+    recalled: readonly ShownRecords[],
+    recalled_in: readonly PlacedRecords[],
+  ): Kept & Placed {
     return {
-      ...(this.shown.length === 0 ? {} : { recalled: this.shown }),
+      ...(recalled.length === 0 ? {} : { recalled }),
+      ...(recalled_in.length === 0 ? {} : { recalled_in }),
       ...(this.refused.length === 0 ? {} : { recall_refused: this.refused }),
       ...(this.bar ? { recall_bar: this.bar } : {}),
     };
   }
 
-  restore({ recalled = [], recall_refused = [], recall_bar }: Kept): void {
-    this.#set(recalled);
+  /** `logged` has the events of the records that stand in the log. */
+  restore(
+    { recalled = [], recalled_in = [], recall_refused = [], recall_bar }: Kept & Placed,
+    logged: ReadonlyMap<number, MemoryRecalled> = new Map(),
+  ): void {
+    this.#set([
+      ...recalled,
+      ...recalled_in.flatMap(({ event, before, ids }) => {
+        const { records = [] } = logged.get(event) ?? {};
+        const all = records.map(({ id }) => id);
+        const refused = new Set(all.filter((id) => !ids.includes(id)));
+        const whole = { before, text: renderRecords(records), ids: all, event };
+        return whole.text === "" ? [] : withoutRecords(whole, refused);
+      }),
+    ]);
     this.refused = recall_refused;
     this.bar = recall_bar;
   }
+}
+
+/** Records as the model sees them, and the event that has them, if this log has it. */
+interface LoggedRecords extends ShownRecords {
+  readonly event?: number;
+}
+
+/** The place of records that the log has. */
+interface Placed {
+  readonly recalled_in?: readonly PlacedRecords[];
 }
 
 /** Its part of a session's snapshot. */
@@ -118,10 +169,10 @@ const REFUSED_MAX = 1000;
 
 /** Records without some of them. Each is one line, and stands below the heading of its day. */
 function withoutRecords(
-  { text, ids, before }: ShownRecords,
+  { text, ids, ...rest }: LoggedRecords,
   refused: ReadonlySet<string>,
-): readonly ShownRecords[] {
-  if (!ids.some((id) => refused.has(id))) return [{ text, ids, before }];
+): readonly LoggedRecords[] {
+  if (!ids.some((id) => refused.has(id))) return [{ text, ids, ...rest }];
   let record = -1;
   const kept = text.split("\n").filter((line) => {
     if (!line.startsWith("- ")) return true;
@@ -130,7 +181,7 @@ function withoutRecords(
   });
   const lines = kept.filter((line, at) => line.startsWith("- ") || kept[at + 1]?.startsWith("- "));
   const left = ids.filter((id) => !refused.has(id));
-  return left.length === 0 ? [] : [{ before, text: lines.join("\n"), ids: left }];
+  return left.length === 0 ? [] : [{ ...rest, text: lines.join("\n"), ids: left }];
 }
 
 /** The messages of a request with the records in their places. */

@@ -7,6 +7,7 @@ import type {
   HeldInstruction,
   KnownFork,
   NextWindow,
+  PlacedRecords,
   ShownMessage,
   ShownRecords,
   ShownTask,
@@ -52,7 +53,9 @@ export interface SessionSnapshot {
   readonly shown_task?: ShownTask | null;
   readonly instructions?: readonly HeldInstruction[];
   readonly instructions_left_out?: readonly number[];
+  /** Records that this log has no event of: a fork began with them. */
   readonly recalled?: readonly ShownRecords[];
+  readonly recalled_in?: readonly PlacedRecords[];
   readonly recall_bar?: MeasuredBar;
   readonly recall_refused?: readonly string[];
   readonly brought_back?: readonly ShownMessage[];

@@ -10,7 +10,13 @@ import { NO_USAGE } from "./usage.ts";
 
 /** One thing that happens to a session; numbers pick among what is there. */
 type Step =
-  | { readonly does: "turn"; readonly text: string; readonly calls: number }
+  | {
+      readonly does: "turn";
+      readonly text: string;
+      readonly calls: number;
+      readonly recalls?: number;
+    }
+  | { readonly does: "refuse"; readonly pick: number }
   | { readonly does: "system" | "summary" }
   | { readonly does: "prune"; readonly pick: number }
   | { readonly does: "task"; readonly goal: string; readonly by: "agent" | "user" }
@@ -20,12 +26,19 @@ type Step =
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc.record({ does: fc.constant("turn"), text: fc.string(), calls: fc.nat(3) }),
+    arbitrary: fc.record({
+      does: fc.constant("turn"),
+      text: fc.string(),
+      calls: fc.nat(3),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ does: fc.constantFrom("system", "summary") }) },
   {
     weight: 2,
-    arbitrary: fc.record({ does: fc.constantFrom("prune", "pin", "unpin"), pick: fc.nat() }),
+    arbitrary: fc.record({
+      does: fc.constantFrom("prune", "pin", "unpin"),
+      pick: fc.nat(),
+    }),
   },
   {
     weight: 1,
@@ -45,6 +58,24 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 ) as fc.Arbitrary<Step>;
 
+/** A step in a session to which memory comes back by itself. */
+const recallingStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 2, arbitrary: step },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      does: fc.constant("turn" as const),
+      text: fc.string(),
+      calls: fc.nat(3),
+      recalls: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ does: fc.constant("refuse" as const), pick: fc.nat() }),
+  },
+);
+
 /** The events of a step, for a session that stands where `state` does. */
 function eventsOf(step: Step, state: SessionState): DurableEvent[] {
   switch (step.does) {
@@ -63,6 +94,7 @@ function eventsOf(step: Step, state: SessionState): DurableEvent[] {
       const calls = Array.from({ length: step.calls }, (_, index) => `call_${index}`);
       return [
         { type: "run_started", session_id: "s", prompt: step.text },
+        ...recalled(step.recalls ?? 0, state.seq),
         { type: "turn_started", turn_number: 0 },
         { type: "text_complete", content: `answer to ${step.text}` },
         ...calls.map(
@@ -88,6 +120,11 @@ function eventsOf(step: Step, state: SessionState): DurableEvent[] {
         ),
         { type: "run_completed", session_id: "s", result: "", usage: NO_USAGE },
       ];
+    }
+    case "refuse": {
+      const ids = state.recalled.shown.flatMap((shown) => shown.ids);
+      const id = ids[step.pick % Math.max(1, ids.length)];
+      return id === undefined ? [] : [{ type: "recall_refused", records: [id] }];
     }
     case "task":
       return [{ type: "task_updated", changed: { goal: step.goal }, by: step.by }];
@@ -135,6 +172,22 @@ function eventsOf(step: Step, state: SessionState): DurableEvent[] {
   }
 }
 
+/** Records of other sessions, as many as that, two of each session. */
+function recalled(count: number, seq: number): readonly DurableEvent[] {
+  const records = Array.from({ length: count }, (_, at) => ({
+    id: `r${at}`,
+    session: `other ${Math.floor(at / 2)}`,
+    turn: at,
+    said_by: "user",
+    score: 0.5,
+    text: `said ${at}`,
+  }));
+  const replaces = seq % 5 === 0 ? { replaces: true as const } : {};
+  return count === 0
+    ? []
+    : [{ type: "memory_recalled", records, tokens: count, bar: 0.5, ...replaces }];
+}
+
 /** Plays steps; returns the state that grew with them, and the log. */
 function play(steps: readonly Step[], log: StoredEvent[] = [], state = new SessionState("s")) {
   for (const step of steps) {
@@ -157,8 +210,8 @@ function reader(log: readonly StoredEvent[]): ReadLog {
 test("a session restored from its snapshot and its log is the session", async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(step, { maxLength: 25 }),
-      fc.array(step, { maxLength: 8 }),
+      fc.array(recallingStep, { maxLength: 25 }),
+      fc.array(recallingStep, { maxLength: 8 }),
       async (before, after) => {
         const { state, log } = play(before);
         const snapshot = JSON.parse(JSON.stringify(state.snapshot()));
@@ -174,6 +227,22 @@ test("a session restored from its snapshot and its log is the session", async ()
     ),
     { numRuns: trials(30, 500) },
   );
+});
+
+test("a snapshot has no text of a recalled record: the log has it", async () => {
+  const { state, log } = play([{ does: "turn", text: "t", calls: 0, recalls: 3 }]);
+  const snapshot = state.snapshot();
+  expect(JSON.stringify(snapshot)).not.toContain("said 1");
+  const restored = await SessionState.restore(snapshot, reader(log));
+  expect(JSON.stringify(restored.sentMessages)).toContain("said 1");
+  expect(restored.sentMessages).toEqual(state.sentMessages);
+});
+
+test("a snapshot of an earlier version has the texts of recalled records itself", async () => {
+  const { state, log } = play([{ does: "turn", text: "t", calls: 0, recalls: 3 }]);
+  const { recalled_in: _, ...old } = { ...state.snapshot(), ...state.recalled.kept };
+  const restored = await SessionState.restore(old, reader(log));
+  expect(restored.sentMessages).toEqual(state.sentMessages);
 });
 
 test("however often a compaction is undone and redone, its session is read at most twice", async () => {

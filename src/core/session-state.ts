@@ -1,6 +1,6 @@
 import { BroughtBack, withBroughtBack } from "./brought-back.ts";
 import { CostTotals } from "./cost-totals.ts";
-import type { StateBefore, StoredEvent } from "./event.ts";
+import type { MemoryRecalled, StateBefore, StoredEvent } from "./event.ts";
 import { HistoryChanges } from "./history-changes.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import { indexableText, isSummary, type Message, type ToolUse } from "./message.ts";
@@ -180,7 +180,7 @@ export class SessionState extends SessionFacts {
       turns: this.turns,
       message_count: this.messageCount,
       ...history,
-      ...this.recalled.snapshot(),
+      ...this.recalled.kept,
       ...this.broughtBack.snapshot(),
       ...this.working.snapshot(),
     };
@@ -193,16 +193,22 @@ export class SessionState extends SessionFacts {
   static async restore(snapshot: SessionSnapshot, read: ReadLog): Promise<SessionState> {
     const state = new SessionState(snapshot.id);
     state.settings = snapshot.settings;
-    await state.#restoreHistory(snapshot, read);
-    state.#restoreRest(snapshot);
+    const logged = await state.#restoreHistory(snapshot, read);
+    for (const { event } of snapshot.recalled_in ?? []) {
+      if (logged.has(event)) continue;
+      for await (const stored of read(event - 1, event)) noteRecords(stored, logged);
+    }
+    state.#restoreRest(snapshot, logged);
     await state.catchUp(read);
     return state;
   }
 
+  /** Returns the records of memory that it came across. */
   async #restoreHistory(
     { history, pruned, summary: place }: Pick<SessionSnapshot, "history" | "pruned" | "summary">,
     read: ReadLog,
-  ): Promise<void> {
+  ): Promise<Map<number, MemoryRecalled>> {
+    const logged = new Map<number, MemoryRecalled>();
     for (const run of history) {
       this.messageCount = run.ordinal;
       this.turns = run.turns_before;
@@ -210,20 +216,22 @@ export class SessionState extends SessionFacts {
         const completed = this.#assembler.push(stored);
         if (completed) this.#append(completed);
         this.recordedCompactions += Number(isRecordedCompaction(stored.event));
+        noteRecords(stored, logged);
       }
     }
     this.#history.prune(pruned, this.settings.model);
-    if (!place) return;
+    if (!place) return logged;
     for await (const { event, timestamp_ms } of read(place.seq - 1, place.seq)) {
       const summary = summaryIn(event);
       if (summary !== null) this.#history.insertSummary(place, timestamp_ms, summary);
     }
+    return logged;
   }
 
-  #restoreRest(snapshot: SessionSnapshot): void {
+  #restoreRest(snapshot: SessionSnapshot, logged: ReadonlyMap<number, MemoryRecalled>): void {
     this.restoreFacts(snapshot);
     this.working.restore(snapshot);
-    this.recalled.restore(snapshot);
+    this.recalled.restore(snapshot, logged);
     this.broughtBack.restore(snapshot);
     this.cache.restore(snapshot);
     this.cost = snapshot.cost && CostTotals.restore(snapshot.cost, snapshot.settings.model);
@@ -254,7 +262,8 @@ export class SessionState extends SessionFacts {
   /** This state without a change of its history, and without all changes after that one. Not while calls wait. */
   async without(undone: number, read: ReadLog): Promise<SessionState> {
     const state = new SessionState(this.id);
-    state.#restoreRest(this.snapshot());
+    // It shows what was recalled then.
+    state.#restoreRest(this.snapshot(), new Map());
     const undo = { seq: this.seq + 1, event: { type: "compaction_undone", undone } } as const;
     state.#showAs(await this.#foldedSince(await changeBelow(undone, read), read, { undo }));
     return state;
@@ -379,6 +388,11 @@ const CHANGES_HISTORY: ReadonlySet<string> = new Set<StoredEvent["event"]["type"
 
 /** Reads a part of one session's log. */
 export type ReadLog = (afterSeq: number, toSeq?: number) => AsyncIterable<StoredEvent>;
+
+/** Keeps the records of memory that an event has. */
+function noteRecords({ seq, event }: StoredEvent, logged: Map<number, MemoryRecalled>): void {
+  if (event.type === "memory_recalled") logged.set(seq, event);
+}
 
 /** The summary that an event put into the history. */
 function summaryIn(event: StoredEvent["event"]): string | null {

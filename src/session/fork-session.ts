@@ -210,11 +210,12 @@ function summaryIn(
 
 function inherited(
   state: SessionState,
-  { pruned, recalled = [], brought_back: brought = [], token_counts, ...kept }: SessionSnapshot,
+  { pruned, brought_back: brought = [], token_counts, ...kept }: SessionSnapshot,
   copies: ReadonlyMap<number, number>,
   summary: InheritedSummary | undefined,
 ): HistoryInherited {
   const { working } = state;
+  const { recalled = [] } = state.recalled.kept;
   const shown = working.shown;
   return {
     type: "history_inherited",
