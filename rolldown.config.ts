@@ -31,24 +31,31 @@ const doors = [...Object.values(about.exports), "./dist/cli.js"]
 const programs = globSync("src/{stores,embedders}/**/*-worker.ts");
 
 /** What `rkat memory search` loads, always: people wait for it, and each file takes its time. */
-const SEARCH = ["src/cli.ts", "src/sqlite.ts"];
+const SEARCH = ["src/cli.ts", "src/cli/main.ts", "src/sqlite.ts"];
+
+/** What a coding agent waits for. It loads a small part of each chunk. */
+const HOOK = ["src/cli.ts", "src/cli/commands/run-hook.ts"];
 
 /** The lowest first: what it takes along is not taken by the next. */
-const CHUNKS = ["core", "store", "command"] as const;
+const LAYERS = ["core", "store", "command"] as const;
+const CHUNKS = LAYERS.flatMap((layer) => [`${layer}-first`, layer] as const);
 type Chunk = (typeof CHUNKS)[number];
 
 /**
- * Puts that into three files instead of fifty, each without what its readers must not load:
- * `rkat` opens no database, and the store knows no command.
+ * Puts that into six files instead of fifty, each without what its readers must not load:
+ * `rkat` opens no database, the store knows no command, and a hook loads the left ones only.
  *
- *     command ─► store ─► core
+ *     command-first ─► store-first ─► core-first
+ *           ▲               ▲             ▲
+ *        command ───────► store ───────► core
  */
 function chunkOf(id: string, graph: ChunkingContext): Chunk | null {
   const within = (files: readonly string[]) =>
     files.some((file) => loadedWith(resolve(file), graph).has(id));
   if (!within(SEARCH)) return null;
-  if (within(["src/index.ts"])) return "core";
-  return within(["src/sqlite.ts"]) ? "store" : "command";
+  const isOf = { core: within(["src/index.ts"]), store: within(["src/sqlite.ts"]), command: true };
+  const layer = LAYERS.find((each) => isOf[each]) ?? "command";
+  return within(HOOK) ? `${layer}-first` : layer;
 }
 
 const closures = new Map<string, ReadonlySet<string>>();

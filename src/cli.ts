@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { CliContext } from "./cli/cli-context.ts";
-import { main } from "./cli/main.ts";
 import { printWarnings, processTerminal } from "./cli/terminal/process-terminal.ts";
 
 /** Runs the command line of this process. */
@@ -14,7 +13,23 @@ export async function runCli(): Promise<void> {
     warnings: printWarnings(),
     program: fileURLToPath(new URL("../bin/rkat.js", import.meta.url)),
   };
-  process.exitCode = await main(process.argv.slice(2), context);
+  const args = process.argv.slice(2);
+  const [command, event = ""] = args;
+  if (command === "hook" && !event.startsWith("-")) {
+    // A coding agent waits for it, so the other commands are not loaded.
+    const { runHook } = await import("./cli/commands/run-hook.ts");
+    await runHook(event, flagIn(args, "--agent"), context);
+    context.warnings.end();
+    return;
+  }
+  const { main } = await import("./cli/main.ts");
+  process.exitCode = await main(args, context);
+}
+
+/** The value behind a flag, or after its `=`. */
+function flagIn(args: readonly string[], flag: string): string | undefined {
+  const at = args.findIndex((arg) => arg === flag || arg.startsWith(`${flag}=`));
+  return at < 0 ? undefined : (args[at]?.split("=")[1] ?? args[at + 1]);
 }
 
 function version(): string {

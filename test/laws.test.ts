@@ -19,7 +19,8 @@ import type { PostgresDatabase } from "../src/stores/postgres/postgres-database.
 import { PostgresEventStore } from "../src/stores/postgres/postgres-event-store.ts";
 import { tasksOf as postgresTasks } from "../src/stores/postgres/postgres-tables.ts";
 import { sqlStore } from "../src/stores/sql/sql-stores.ts";
-import { type Database, openDatabase, tasksOf } from "../src/stores/sqlite/database.ts";
+import { openDatabase } from "../src/stores/sqlite/database.ts";
+import { type Database, tasksOf } from "../src/stores/sqlite/database-over.ts";
 import { SqliteEventStore } from "../src/stores/sqlite/sqlite-event-store.ts";
 import {
   approvalStoreLaws,

@@ -36,9 +36,9 @@ test("`memory search` loads no schemas, no models, no servers, and nothing that 
 test("the start of a session of Claude Code loads no schemas, no agent and no models", () => {
   const session_id = "0f3c2b1a-1111-4222-8333-444455556666";
   const input = JSON.stringify({ session_id, cwd: folder, source: "startup" });
-  // Only rules that it has to tell are looked through for credentials.
+  // Only rules that it has to tell are looked through for credentials. No other command is loaded, and no index of memory.
   expect(loadedBy(["hook", "SessionStart"], input)).not.toMatch(
-    /redact-secrets|knowledge-addendum/,
+    /redact-secrets|knowledge-addendum|commander|src\/indexing\/score/,
   );
   rkat("knowledge", "add", "Always run the linter.");
   const loaded = loadedBy(["hook", "SessionStart"], input);
@@ -61,7 +61,9 @@ test("the hooks of a compaction read what an import has kept: they weigh no text
   for (const event of ["PreCompact", "SessionStart"]) {
     const loaded = loadedBy(["hook", event], input);
     expect(loaded).toContain("coding-agents/window-record.ts");
-    expect(loaded).not.toMatch(/redact-secrets|carry-over|latest-state|compaction\/anchors/);
+    expect(loaded).not.toMatch(
+      /redact-secrets|carry-over|latest-state|compaction\/anchors|commander|src\/indexing\/score/,
+    );
   }
 });
 

@@ -5,7 +5,8 @@ import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts"
 import type { Embedder } from "../core/embedder.ts";
 import { errorText, SessionError, shownAddress } from "../core/errors.ts";
 import { MEMORY_STORES } from "./memory-stores.ts";
-import { actingFor, openEmbedderOf, openStores } from "./open-stores.ts";
+import { openEmbedderOf, openStores } from "./open-stores.ts";
+import { actingFor } from "./opened.ts";
 
 // The checks of `rkat doctor`.
 

@@ -23,8 +23,8 @@ import {
   withLibraryKnown,
 } from "../import/import-stores.ts";
 import { findImportable, importIntoPlaces, isAnyImportable } from "./import-transcripts.ts";
-import { actingFor, openStores, storeName } from "./open-stores.ts";
-import { closeAll, type Opened, type StoreAccess } from "./opened.ts";
+import { openStores, storeName } from "./open-stores.ts";
+import { actingFor, closeAll, type Opened, type StoreAccess } from "./opened.ts";
 
 /** Imports conversations of other agents. */
 export interface Importer {

@@ -25,8 +25,15 @@ import { warn } from "../core/warn.ts";
 import type { Replay } from "../replay/replay.ts";
 import type { ServiceOptions } from "../session/service-options.ts";
 import { withLibrary } from "../session/with-library.ts";
-import { actingFor, memoryOptions, openStores } from "./open-stores.ts";
-import { closeAll, type Opened, onlyReads, openScope, type StoreAccess } from "./opened.ts";
+import { memoryOptions, openStores } from "./open-stores.ts";
+import {
+  actingFor,
+  closeAll,
+  type Opened,
+  onlyReads,
+  openScope,
+  type StoreAccess,
+} from "./opened.ts";
 import type { WatchedService } from "./watched-service.ts";
 
 /** The approver of a turn's tool calls, and the tools that its model has in the project's folder. */

@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Config, embedderSettings, knowledgeSettings } from "../config/config.ts";
 import { shortPath } from "../config/config-places.ts";
-import { untrustedNote } from "../config/load-config.ts";
 import type { SearchScope } from "../config/settings.ts";
 import { makeStore } from "../config/store-file.ts";
 import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
@@ -20,7 +19,15 @@ import { memoryWithLibrary } from "../session/with-library.ts";
 import type { PostgresStores } from "../stores/postgres/postgres-stores.ts";
 import type { SqliteStores } from "../stores/sqlite/sqlite-stores.ts";
 import { MEMORY_STORES } from "./memory-stores.ts";
-import { closeAll, type Opened, onlyReads, openScope, type StoreAccess } from "./opened.ts";
+import {
+  actingFor,
+  closeAll,
+  type Opened,
+  onlyReads,
+  openScope,
+  type StoreAccess,
+  warnOfStore,
+} from "./opened.ts";
 
 /** The stores at an address of PostgreSQL, or in a SQLite file. They make no vectors. */
 async function storesAt(
@@ -46,12 +53,8 @@ async function storesAt(
 }
 
 export async function openStores(workspace: Workspace, access: StoreAccess): Promise<Stores> {
-  const { config, leftStore } = workspace;
-  // A process that only reads depends on the settings of memory alone.
-  const read = onlyReads(access) ? ["embeddings", "memory", "search"] : [];
-  for (const text of [leftStore, untrustedNote(config, ...read)]) {
-    if (text !== undefined) warn(text);
-  }
+  const { config } = workspace;
+  warnOfStore(workspace, access);
   const hasMemory = hasCapability(config, "memory-store");
   const isKept = hasMemory || hasCapability(config, "session-store");
   if (!isKept || (onlyReads(access) && !hasStore(workspace))) {
@@ -163,14 +166,6 @@ function flooredMemory(memory: MemoryStore, minScore: number): MemoryStore {
     reindex: (watch) => memory.reindex(watch),
     close: () => memory.close(),
   };
-}
-
-/** The same service or stores, for the user that the command names. */
-export function actingFor<Acting extends { forUser(user: string): Acting }>(
-  { user }: Workspace,
-  acting: Acting,
-): Acting {
-  return user === undefined ? acting : acting.forUser(user);
 }
 
 /**

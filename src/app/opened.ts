@@ -1,4 +1,5 @@
 import { hasUserStore, isHome } from "../config/config-places.ts";
+import { untrustedNote } from "../config/load-config.ts";
 import type { SearchScope } from "../config/settings.ts";
 import { openUserWorkspace, type Workspace } from "../config/workspace.ts";
 import { SessionError } from "../core/errors.ts";
@@ -20,6 +21,23 @@ export type StoreAccess = "existing" | "show" | "create" | "serve";
 /** Whether a missing store stays missing. */
 export function onlyReads(access: StoreAccess): boolean {
   return access === "existing" || access === "show";
+}
+
+/** Tells what a person may not know of the store that is opened. */
+export function warnOfStore({ config, leftStore }: Workspace, access: StoreAccess): void {
+  // A process that only reads depends on the settings of memory alone.
+  const read = onlyReads(access) ? ["embeddings", "memory", "search"] : [];
+  for (const text of [leftStore, untrustedNote(config, ...read)]) {
+    if (text !== undefined) warn(text);
+  }
+}
+
+/** The same service or stores, for the user that the command names. */
+export function actingFor<Acting extends { forUser(user: string): Acting }>(
+  { user }: Workspace,
+  acting: Acting,
+): Acting {
+  return user === undefined ? acting : acting.forUser(user);
 }
 
 export interface Opened<Value> {

@@ -1,14 +1,28 @@
 import type { CarriedSession } from "../coding-agents/carry-over.ts";
+import { makeStore } from "../config/store-file.ts";
 import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
 import { SessionError } from "../core/errors.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { Message } from "../core/message.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import type { Stores } from "../core/stores.ts";
-import { taskView } from "../core/task.ts";
-import { actingFor, openStores } from "./open-stores.ts";
+import { isMemoryBehind } from "../projections/log-projection.ts";
+import { type PlainStores, plainStores } from "../stores/sqlite/plain-stores.ts";
+import { actingFor, warnOfStore } from "./opened.ts";
 
-// The reads and notes of a coding agent's hook, without loading the agent: people wait for it.
+// The reads and notes of a coding agent's hook, without loading the agent or the index of memory: people wait for it.
+
+/** The project's stores, without that of memory. */
+async function openPlainStores(workspace: Workspace): Promise<PlainStores> {
+  const { storeAddress, storeFile } = workspace;
+  if (storeAddress !== undefined || !hasStore(workspace)) {
+    const { openStores } = await import("./open-stores.ts");
+    return await openStores(workspace, "existing");
+  }
+  warnOfStore(workspace, "existing");
+  makeStore(workspace, process.env);
+  return plainStores(storeFile);
+}
 
 export interface StoredRules {
   readonly rules: readonly KnowledgeEntry[];
@@ -23,8 +37,7 @@ export async function readRules(
   workspace: Workspace,
   folder: string,
 ): Promise<StoredRules | undefined> {
-  const { isMemoryBehind } = await import("../projections/log-projection.ts");
-  const stores = await openStores(workspace, "existing");
+  const stores = await openPlainStores(workspace);
   try {
     const { events, knowledge, sessions } = actingFor(workspace, stores);
     if (await isMemoryBehind(events, workspace.config.get("memory.index"), knowledge)) {
@@ -107,6 +120,7 @@ async function latestOf(
   { events }: SessionStores,
 ): Promise<CarriedSession> {
   const { latestState } = await import("../session/latest-state.ts");
+  const { taskView } = await import("../core/task.ts");
   const { working, history } = await latestState(snapshot, (after, to) =>
     events.read(snapshot.id, after, to),
   );
@@ -119,7 +133,7 @@ async function withSession<Result>(
   work: (snapshot: SessionSnapshot, stores: SessionStores) => Promise<Result>,
 ): Promise<Result | undefined> {
   if (!hasCapability(workspace.config, "session-store")) return undefined;
-  const stores = await openStores(workspace, "existing");
+  const stores = await openPlainStores(workspace);
   try {
     const own = actingFor(workspace, stores);
     const snapshot = await own.sessions.load(sessionId);
@@ -136,7 +150,7 @@ export async function noteTask(
   notes: Readonly<Record<string, string>>,
 ): Promise<boolean> {
   const { noteTask } = await import("../session/latest-state.ts");
-  const stores = await openStores(workspace, "existing");
+  const stores = await openPlainStores(workspace);
   try {
     return await noteTask(actingFor(workspace, stores), sessionId, notes);
   } finally {
@@ -152,7 +166,7 @@ export async function withoutForgotten(
 ): Promise<readonly Message[]> {
   if (!hasStore(workspace)) return messages;
   const { withoutForgotten } = await import("../import/read-message.ts");
-  const stores = await openStores(workspace, "existing");
+  const stores = await openPlainStores(workspace);
   try {
     const { forgotten } = actingFor(workspace, stores);
     return await withoutForgotten(messages, sessionId, forgotten);

@@ -9,8 +9,8 @@ import { recallQuery } from "../recall/recall-query.ts";
 import { outputsBefore } from "../session/earlier-outputs.ts";
 import { memoryBar } from "../session/memory-bar.ts";
 import { openMemoryOperations } from "../session/memory-operations.ts";
-import { actingFor, memoryOptions, openStores } from "./open-stores.ts";
-import { closeAll } from "./opened.ts";
+import { memoryOptions, openStores } from "./open-stores.ts";
+import { actingFor, closeAll } from "./opened.ts";
 
 export interface PromptElsewhere {
   readonly prompt: string;

@@ -1,5 +1,5 @@
 import type { CommandArguments, CommandName } from "../../src/stores/sqlite/commands.ts";
-import type { Database } from "../../src/stores/sqlite/database.ts";
+import type { Database } from "../../src/stores/sqlite/database-over.ts";
 import { packError, unpackError } from "../../src/stores/sqlite/store-failure.ts";
 
 /**

@@ -13,6 +13,7 @@ import {
   type Finding,
 } from "../../app/examine.ts";
 import { projectSessions, repairSessions } from "../../app/project-sessions.ts";
+import { failedFile } from "../../coding-agents/hooks-folder.ts";
 import { keepingProblem, namedBy, ownFolder, SET_HOME } from "../../config/config-places.ts";
 import { storeNotTrusted } from "../../config/store-file.ts";
 import { hasCapability, type Workspace } from "../../config/workspace.ts";
@@ -26,7 +27,6 @@ import { type Style, styleFor } from "../render/style.ts";
 import { printJson } from "../terminal/print.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { failedFile } from "./hook-command.ts";
 import { withMemory, workspaceOf } from "./with-service.ts";
 
 /** `rkat doctor`: checks that rkat has everything that it needs. */

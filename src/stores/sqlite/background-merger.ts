@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
-import type { Database } from "./database.ts";
+import type { Database } from "./database-over.ts";
 import { IN_MEMORY } from "./open-connection.ts";
 
 /** The data that the thread gets. */

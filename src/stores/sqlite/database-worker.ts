@@ -1,10 +1,11 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { CommandRunner } from "./commands.ts";
+import { CommandRunner } from "./command-runner.ts";
+import { commands } from "./commands.ts";
 import type { Answer, Request } from "./database.ts";
 import { packError } from "./store-failure.ts";
 
 /** The thread that commands run in when they must not hold up a server. */
-const runner = new CommandRunner(workerData.path);
+const runner = new CommandRunner(workerData.path, commands);
 
 parentPort?.on("message", (request: Request) => parentPort?.postMessage(answer(request)));
 

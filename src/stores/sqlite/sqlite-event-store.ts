@@ -15,7 +15,7 @@ import type {
 import type { HeldLease } from "../../core/session-store.ts";
 import { readableEvents, storedEvent } from "../history/stored-event.ts";
 import type { CommandResult } from "./commands.ts";
-import { type Database, wipe } from "./database.ts";
+import { type Database, wipe } from "./database-over.ts";
 
 /** Keeps events in a SQLite file that several processes may have open at once. */
 export class SqliteEventStore implements EventStore {

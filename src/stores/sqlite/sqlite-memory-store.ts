@@ -13,7 +13,8 @@ import {
 } from "../indexed-memory.ts";
 import { sqlStore } from "../sql/sql-stores.ts";
 import { BackgroundMerger } from "./background-merger.ts";
-import { type Database, openDatabase, tasksOf, wipe } from "./database.ts";
+import { openDatabase } from "./database.ts";
+import { type Database, tasksOf, wipe } from "./database-over.ts";
 import { IN_MEMORY } from "./open-connection.ts";
 import { SqliteEventStore } from "./sqlite-event-store.ts";
 

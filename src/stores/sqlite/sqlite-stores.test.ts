@@ -6,7 +6,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { spawn } from "../../../test/support/start-process.ts";
 import { SessionState } from "../../core/session-state.ts";
 import { sqlStore } from "../sql/sql-stores.ts";
-import { type Database, openDatabase, tasksOf } from "./database.ts";
+import { openDatabase } from "./database.ts";
+import { type Database, tasksOf } from "./database-over.ts";
 import { SqliteEventStore } from "./sqlite-event-store.ts";
 
 let folder = "";

@@ -12,7 +12,8 @@ import {
 import type { Stores } from "../../core/stores.ts";
 import type { IndexedMemory, IndexedMemoryOptions } from "../indexed-memory.ts";
 import { requireNamespace, sqlStore, sqlStores, trashOf, withUsers } from "../sql/sql-stores.ts";
-import { type Database, type DatabaseOptions, openDatabase, tasksOf } from "./database.ts";
+import { type DatabaseOptions, openDatabase } from "./database.ts";
+import { type Database, tasksOf } from "./database-over.ts";
 import { SqliteEventStore } from "./sqlite-event-store.ts";
 import { SqliteMemoryStore } from "./sqlite-memory-store.ts";
 
