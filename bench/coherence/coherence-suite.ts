@@ -14,7 +14,7 @@ const SHARED_SETS = ["locomo", "realtalk"] as const;
 
 const AMOUNTS = {
   quick: { talks: 1, questions: 20, unrelated: 10 },
-  full: { talks: 2, questions: 40, unrelated: 25 },
+  full: { talks: 2, questions: 40, unrelated: 150 },
 } as const;
 
 const MADE_UP = { quick: 2, full: 5 } as const;

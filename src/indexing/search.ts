@@ -90,7 +90,8 @@ function* search(
     // The same text is sure enough, and may be among these. Likeness can raise what the words find.
     const canEndEarly = !isHybrid(embedded) && marked.every(({ slots }) => slots.length === 0);
     const needed = canEndEarly ? bar : {};
-    const asked = { ...rest, ...floor, ...needed, texts, standIns };
+    const sameText = marked.flatMap(({ slots }) => slots);
+    const asked = { ...rest, ...floor, ...needed, texts, standIns, sameText };
     return { finding: find(index, asked, embedded), marked };
   };
   const canGuess =

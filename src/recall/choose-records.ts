@@ -2,8 +2,10 @@ import { contentWords } from "../compaction/content-words.ts";
 import type { MemoryRecalled, RecalledRecord } from "../core/event.ts";
 import { type MemoryEntry, type MemoryHit, matchOfHit, saidBy } from "../core/memory-store.ts";
 import { recordsWithin } from "../core/recalled.ts";
+import { addedForLacking } from "./lacking-words.ts";
 import { newestFirst } from "./newer-statements.ts";
 import { oneLine, quotedPassage } from "./quoted-passage.ts";
+import { BAR_LEAST } from "./recall-bar.ts";
 import { saysSomething } from "./recall-query.ts";
 
 /** The request to memory, so that the best records can be chosen from its answer. */
@@ -59,7 +61,7 @@ export interface RecordChoice {
  * Chooses the records of memory that come back by themselves from what memory found:
  *
  *     found      h1 .81  h2 .66  h3 .54  h4 .31 …       best first; the window shows h2
- *     the best   h1 .81 ≥ bar                            else nothing comes back
+ *     the best   h1 .81 ≥ bar, and lacks few words       else nothing comes back
  *     holding    h1 h3 …                                 near the best, and not replaced by a newer statement among them
  *     records    h1 and what was said around it, h3 …    as many as have room, in the order of time
  *
@@ -73,6 +75,8 @@ export function chooseRecords(
   const isUnseen = (hit: MemoryHit) => RECALLED_KINDS.has(hit.kind) && isNew(hit);
   const best = hits.find((hit) => matchOfHit(hit) < bar || isUnseen(hit));
   if (!best || matchOfHit(best) < bar) return undefined;
+  // A bar that was measured is higher than the least one, so it has a part of this already.
+  if (matchOfHit(best) < Math.min(SURE, BAR_LEAST + addedForLacking(query, hits))) return undefined;
   const words = new Set(contentWords(query));
   // Most have no room, so each is looked at when it is its turn.
   const least = BESIDE_BEST * matchOfHit(best);

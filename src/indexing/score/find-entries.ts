@@ -52,6 +52,8 @@ export interface EntryQuery extends MemoryFilter {
   readonly at?: string;
   /** For words of the questions that no entry has. */
   readonly standIns?: StandIns;
+  /** First slots of entries whose text is one of these. That they have its words tells nothing. */
+  readonly sameText?: readonly number[];
 }
 
 /** A result. */
@@ -192,7 +194,7 @@ function entriesWithWords(
   // The lead of the best one needs the next one.
   const query = { ...options, limit: Math.max(2, options.limit) };
   const within = blocksOfSession(index, query);
-  const evidence = questionEvidence(index, question, weights, arrays, within, query.standIns);
+  const evidence = questionEvidence(index, question, weights, arrays, { ...query, within });
   const bounds = new QuestionBounds(index, question, evidence, weights, arrays);
   const likelihood = likelihoodOf(index, question, weights);
   const own = new OwnWords(index, evidence.words);

@@ -3,6 +3,7 @@ import {
   type Postings,
   placeFrom,
   placeOf,
+  SAID_MASK,
   unitePostings,
 } from "../passages/passage-index.ts";
 import { isCommonWord } from "../words/common-words.ts";
@@ -64,8 +65,15 @@ export function questionEvidence(
   question: Question,
   weights: RankingWeights,
   arrays: ScratchArrays,
-  within?: Uint32Array,
-  standIns?: StandIns,
+  {
+    within,
+    standIns,
+    sameText = [],
+  }: {
+    readonly within?: Uint32Array | undefined;
+    readonly standIns?: StandIns;
+    readonly sameText?: readonly number[];
+  },
 ): QuestionEvidence {
   const found = [...question.forms].flatMap(([form, word]) => {
     const standIn = standIns?.get(form);
@@ -90,7 +98,7 @@ export function questionEvidence(
     share: ((rest.standIn?.counts ?? 1) * rarity) / rarities,
   }));
   const namesSpeaker = words.some(({ summary }) => summary.isName);
-  return { words, namesSpeaker, ...sessionShares(index, words, rarities, arrays) };
+  return { words, namesSpeaker, ...sessionShares(index, words, rarities, arrays, sameText) };
 }
 
 /** The postings of a word in all of its forms. */
@@ -130,16 +138,19 @@ function sessionShares(
   words: readonly AskedWord[],
   rarities: number,
   { sessionShares: shares, covered }: ScratchArrays,
+  sameText: readonly number[],
 ): Pick<QuestionEvidence, "sessionShares" | "bestSessionShare" | "bestCovered"> {
   let [bestSessionShare, bestCovered] = [0, 0];
-  for (const { summary, share, standIn } of words) {
+  for (const { postings, summary, share, standIn } of words) {
     const { sessions, said } = summary;
     const counts = standIn?.counts ?? 1;
     const most =
       (counts * (1 + SESSION_SATURATION) * rarityOf(sessions.length, index.sessions)) / rarities;
     for (let at = 0; at < sessions.length; at += 1) {
       const session = sessions[at] as number;
-      const times = said[at] as number;
+      const asked = timesIn(index, postings, session, sameText);
+      if (asked > 0 && !isElsewhere(index, postings, session, sameText)) continue;
+      const times = (said[at] as number) - asked;
       (shares[session] as number) += (most * times) / (times + SESSION_SATURATION);
       (covered[session] as number) += share;
       if ((shares[session] as number) > bestSessionShare)
@@ -148,6 +159,35 @@ function sessionShares(
     }
   }
   return { sessionShares: shares, bestSessionShare, bestCovered };
+}
+
+/** How often entries with the text of the question say a word in a session. */
+function timesIn(
+  { slots, columns }: PassageIndex,
+  postings: Postings,
+  session: number,
+  sameText: readonly number[],
+): number {
+  let times = 0;
+  for (const first of sameText) {
+    if (columns.session[first] !== session) continue;
+    for (let slot = first; slot < slots && columns.entry[slot] === first; slot += 1)
+      times += (postings.hits[placeOf(postings.slots, slot)] ?? 0) & SAID_MASK;
+  }
+  return times;
+}
+
+/** Whether another entry of a session has the word. */
+function isElsewhere(
+  { columns }: PassageIndex,
+  { slots }: Postings,
+  session: number,
+  sameText: readonly number[],
+): boolean {
+  return slots.some(
+    (slot) =>
+      columns.session[slot] === session && !sameText.includes(columns.entry[slot] as number),
+  );
 }
 
 /** Arrays for one question. They begin with zeros, except `reached`, and may be longer than needed. */
