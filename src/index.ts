@@ -243,6 +243,7 @@ export type {
   ModelRequest,
   ModelResolver,
 } from "./core/language-model.ts";
+export type { ProviderItem } from "./core/provider-item.ts";
 export {
   defineTool,
   type JsonSchema,
@@ -283,6 +284,7 @@ export type {
 export { DefaultCompactor } from "./compaction/default-compactor.ts";
 export { type PruneOptions, pruneToolOutput } from "./compaction/prune-tool-output.ts";
 export { COMPACTION_PROMPT } from "./compaction/summary-request.ts";
+export type { SentNow } from "./compaction/write-summary.ts";
 export {
   type CompactionConfig,
   type CompactionContext,

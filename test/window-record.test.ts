@@ -197,6 +197,30 @@ test.each([
   expect(log).not.toContain("The user listed the code");
 });
 
+test("an item that a provider made of a forgotten message is in the log no more", async () => {
+  const path = `${temporaryFolder()}/rkat.db`;
+  const message = { role: "assistant", content: "only OpenAI reads this" };
+  const reader = "openai/gpt-5";
+  const sent = await process(path, async ({ stores }) => {
+    const window = createHistoryWindow<Message>({
+      view,
+      stores,
+      chatId: "c1",
+      contextWindow: 4_000,
+      summarize: async () => ({ reader, message, tokens: 20 }),
+    });
+    // Dock 3 is in the newest message, which stays: no summary has it.
+    const newest = [...history.toSpliced(6, 2), history[6] as Message];
+    const { messages } = await window.apply(newest, { reader });
+    await window.close();
+    return messages;
+  });
+  expect(sent).toContainEqual(message);
+  expect(await logOf(path)).toContain(message.content);
+  await forgetDock3(path);
+  expect(await logOf(path)).not.toContain(message.content);
+});
+
 test("a chat with a forgotten message is compacted again, and from then on pays for nothing twice", async () => {
   const path = `${temporaryFolder()}/rkat.db`;
   await process(path, ({ window }) => window.apply(history));

@@ -6,6 +6,7 @@ import type {
   WordsReport,
 } from "../core/event.ts";
 import { isSummary, type Message } from "../core/message.ts";
+import type { ProviderItem } from "../core/provider-item.ts";
 import { startsTurn } from "../core/turn.ts";
 
 /** The outcome of a compaction, and its reason. */
@@ -39,6 +40,8 @@ export interface CompactedHistory extends HistoryResult {
   readonly failure?: SummaryFailure;
   /** The history no longer fitted the window, so that a failed summary could not keep it as it was. */
   readonly lastStep?: true;
+  /** What `summarize` gave in the place of a summary. Send it beside the summary, to its reader only. */
+  readonly item?: ProviderItem;
   /** Why it was a summary. Missing where cost decided nothing. */
   readonly plan?: CompactionPlan;
 }

@@ -175,8 +175,10 @@ export async function compactHistory(
   );
   const saidBytes = textSize(said.text);
   const discarded = redacted.map(withoutWords);
-  const most = Math.min(summaryBytesMax - saidBytes, worth - saidBytes * PRICE_PART, longest);
-  const room = Math.max(0, Math.floor(most));
+  const all = Math.min(summaryBytesMax - saidBytes, worth - saidBytes * PRICE_PART);
+  const room = Math.max(0, Math.floor(Math.min(all, longest)));
+  const beside = Math.floor(room * PART_BESIDE);
+  const roomBeside = (tokens: number) => (beside + 4 * tokens > all ? 0 : beside);
   const anchored = options.keepAnchors !== false && room > 0;
   const stays = retained.filter((message) => !isSummary(message));
   const parts = { discarded, retained: [...stays, { role: "user", content: said.text } as const] };
@@ -190,7 +192,8 @@ export async function compactHistory(
       onSummaryFailure: outgrown ? "fallback" : (options.onSummaryFailure ?? "keep"),
       retained: parts.retained,
       record: messages.map((message, at) => leaves.get(at) ?? message),
-      reservedBytes: () => (anchored ? anchorBytes(parts, room) : 0),
+      reservedBytes: (most) => (anchored ? anchorBytes(parts, most) : 0),
+      roomBeside,
     },
   );
   // Shortened tool output is better than a summary without a model.
@@ -198,8 +201,11 @@ export async function compactHistory(
   if (written.text === undefined) return unchanged(written.failure.reason, written.failure.detail);
   // No model puts words into people's mouths.
   const answer = splitWords(written.text).summary;
-  const kept = anchored && written.by !== "none" ? keepAnchors(answer, parts, room) : undefined;
-  const summary = kept?.text ?? cutToSize(room, (bytes) => cutEnd(answer, bytes));
+  const { item } = written;
+  const summaryRoom = item ? roomBeside(item.tokens) : room;
+  const kept =
+    anchored && written.by !== "none" ? keepAnchors(answer, parts, summaryRoom) : undefined;
+  const summary = kept?.text ?? cutToSize(summaryRoom, (bytes) => cutEnd(answer, bytes));
 
   const result = rebuild(summary + said.text);
   if (typeof result === "string") return unchanged("invalid_rebuild", result);
@@ -228,8 +234,12 @@ export async function compactHistory(
     ...given({ plan: chosen?.plan }),
     ...(said.report.kept + said.report.left > 0 ? { words: said.report } : {}),
     ...(written.failure ? { failure: written.failure } : {}),
+    ...(inserted ? given({ item }) : {}),
   };
 }
+
+/** The part of its room that a summary has beside an item of a provider. */
+const PART_BESIDE = 1 / 4;
 
 /** The part of the threshold that people's words may take below a summary, where no setting says otherwise. */
 const WORDS_PART = 4 / 5;

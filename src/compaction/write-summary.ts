@@ -1,7 +1,9 @@
 import type { EngineCompactor, RebuildResult } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
+import { isObject } from "../core/fields.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import { isSummary, type Message } from "../core/message.ts";
+import type { ProviderItem } from "../core/provider-item.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { SummaryFailure } from "./compact-history-result.ts";
@@ -13,7 +15,15 @@ import { smartFallbackSummary } from "./smart-fallback-summary.ts";
 import { continuedRequest, summaryRequest } from "./summary-request.ts";
 import { looksLikeError } from "./worthless-text.ts";
 
-export type Summarize = (request: SummaryRequest) => Promise<string>;
+/** Asks for a summary. A provider's item in its place has a summary beside it that needs no model. */
+export type Summarize = (request: SummaryRequest) => Promise<string | ProviderItem>;
+
+/** The messages that a window would send if it compacted nothing. */
+export interface SentNow {
+  readonly messages: readonly object[];
+  /** Expected tokens of the request with them. */
+  readonly tokens: number;
+}
 
 export interface SummaryRequest {
   /** Fits the context window together with `maxTokens`. */
@@ -22,6 +32,11 @@ export interface SummaryRequest {
   readonly signal: AbortSignal;
   /** It begins as the last request did. Sent with the same tools, its beginning is in the provider's cache. */
   readonly continues?: true;
+  /**
+   * In a window: the messages that a provider may make an item of. None when something in them is kept out of summaries: a
+   * credential, or a text that was forgotten.
+   */
+  readonly sent?: () => SentNow | undefined;
 }
 
 export interface SummaryOptions {
@@ -33,7 +48,9 @@ export interface SummaryOptions {
   readonly summaryTimeoutMs?: number;
   readonly signal?: AbortSignal;
   /** Bytes that the fallback leaves free for appended anchors. */
-  readonly reservedBytes?: () => number;
+  readonly reservedBytes?: (room: number) => number;
+  /** Bytes that a summary has beside an item of so many tokens; 0: there is no room for the item. */
+  readonly roomBeside: (tokens: number) => number;
   /** The messages that stay. A summary does not have to repeat them. */
   readonly retained: readonly Message[];
   /** The last request, if the summary may be asked for at its end. */
@@ -58,6 +75,8 @@ export type WrittenSummary =
       /** Why answers of the model were not taken. */
       readonly rejected?: readonly RejectedSummary[];
       readonly failure?: SummaryFailure;
+      /** It stands beside the summary. */
+      readonly item?: ProviderItem;
     }
   | { readonly text?: undefined; readonly failure: SummaryFailure };
 
@@ -79,8 +98,8 @@ export async function writeSummary(
   if (discarded.every(isSummary)) {
     return { text: discarded.map(summaryText).join("\n\n"), by: "none" };
   }
-  const fallback = () => {
-    const bytesMax = Math.max(0, summaryBytesMax - (options.reservedBytes?.() ?? 0));
+  const fallback = (room = summaryBytesMax) => {
+    const bytesMax = Math.max(0, room - (options.reservedBytes?.(room) ?? 0));
     const text = smartFallbackSummary(discarded, bytesMax);
     return { text, by: "fallback", score: worth(text).score } as const;
   };
@@ -98,6 +117,11 @@ export async function writeSummary(
     const record = rejected.length === 0 ? request : requestFor(discarded, summaryBytesMax, again);
     const next = isFirst && continued ? continued : record;
     const answer = await ask(summarize, next, options);
+    if (isItem(answer)) {
+      const room = options.roomBeside(answer.tokens);
+      if (room > 0) return { ...fallback(room), item: answer, rejected };
+      continue;
+    }
     if (typeof answer !== "string") {
       if (next.continues && answer.isOfRequest && request.messages.length > 0) continue;
       const { reason, detail } = answer;
@@ -119,6 +143,10 @@ export async function writeSummary(
 
 type Asking = Omit<SummaryRequest, "signal">;
 
+function isItem(answer: unknown): answer is ProviderItem {
+  return isObject(answer) && typeof answer.reader === "string" && Number(answer.tokens) > 0;
+}
+
 function requestFor(
   discarded: readonly Message[],
   summaryBytesMax: number,
@@ -138,7 +166,7 @@ function continuedFor(summaryBytesMax: number, options: SummaryOptions): Asking 
   return messages.length === 0 ? undefined : { messages, maxTokens, continues: true };
 }
 
-function hasSecret(message: Message): boolean {
+export function hasSecret(message: Message): boolean {
   let found = false;
   redactMessage(message, () => {
     found = true;
@@ -168,7 +196,7 @@ async function ask(
   summarize: Summarize,
   request: Asking,
   { summaryTimeoutMs = TIMEOUT_MS, signal }: SummaryOptions,
-): Promise<string | FailedAsking> {
+): Promise<string | ProviderItem | FailedAsking> {
   const either = joinSignals([signal], summaryTimeoutMs);
   const stopped = new Promise<never>((_, reject) => {
     either.signal.addEventListener("abort", () => reject(either.signal.reason), { once: true });
@@ -191,7 +219,8 @@ async function ask(
 }
 
 /** The answer, unless it is not a summary. */
-function judged(answer: unknown): string | FailedAsking {
+function judged(answer: unknown): string | ProviderItem | FailedAsking {
+  if (isItem(answer)) return answer;
   if (typeof answer !== "string" || isBlank(answer)) {
     return { reason: "empty_summary", detail: "The summary is empty.", isOfRequest: true };
   }

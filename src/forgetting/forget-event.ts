@@ -321,7 +321,17 @@ function withoutItemSummaries(items: readonly unknown[]): readonly unknown[] {
 function withoutItsSummary(value: unknown): unknown {
   return changedJson(value, {
     leaf: (leaf, key) => (key === "summary" && typeof leaf === "string" ? FORGOTTEN : leaf),
+    // Nobody can look for a text in an item of a provider beside a summary.
+    whole: (whole) => (isBesideItem(whole) ? withoutItem(whole) : undefined),
   });
+}
+
+function isBesideItem(value: object): value is { readonly summary: string; readonly item: object } {
+  return typeof Reflect.get(value, "summary") === "string" && Reflect.has(value, "item");
+}
+
+function withoutItem({ item: _, ...slot }: { readonly summary: string; readonly item: object }) {
+  return { ...slot, summary: FORGOTTEN };
 }
 
 /** The parts of a fork, besides its messages, that are of the other session. */

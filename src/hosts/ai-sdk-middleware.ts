@@ -1,23 +1,25 @@
 import { isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
-import { FORGOTTEN } from "../core/message.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import type { HistoryWindow } from "../window/history-window.ts";
 import {
+  askedProvider,
   type CallParams,
-  type Counted,
+  readerOf,
   type SentRequest,
-  summaryByProvider,
+  withoutItem,
 } from "./ai-sdk-provider-summary.ts";
 import { modelOptions, sentOf, type WindowOptions } from "./ai-sdk-requests.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
 import { askingAgain, type ChatName, HostChats, type HostMemory, isTooLong } from "./host-chats.ts";
 import { definedTokens, requireMessages } from "./host-messages.ts";
+import { type Counted, summaryByProvider, type WithoutAnswer } from "./provider-summary.ts";
 
 export interface MiddlewareOptions extends WindowOptions {
   /**
-   * `"provider"`: Anthropic's own summary is asked for where it costs less than one of `summarize`, because the provider has the
-   * last request in its cache. Its text is checked and kept as any summary.
+   * `"provider"`: Anthropic's own summary or OpenAI's own item is asked for where it costs less than a summary of `summarize`,
+   * because the provider has the last request in its cache. Anthropic's text is checked and kept as any summary. OpenAI's item
+   * stands beside a summary that needs no model.
    */
   readonly compaction?: "provider";
 }
@@ -44,17 +46,14 @@ export function middlewareWith(
 ) {
   // A chat without an id is known by its first user message, which is not enough to store it.
   const chats = new HostChats({ ...compaction, view: aiSdkView }, stored, { storesUnnamed: false });
-  const given = new WeakMap<object, CallParams>();
+  const given = new WeakMap<object, Given>();
+  const without: WithoutAnswer = new Set();
+  /** Chats in which a provider refused its item. */
+  const refused = new WeakSet<HistoryWindow<AiSdkMessage>>();
   /** The last request of each chat, and what the provider counted for each request. */
   const last = new WeakMap<HistoryWindow<AiSdkMessage>, Omit<SentRequest, "counted">>();
   const counts = new WeakMap<object, Counted>();
 
-  /** Whether a text of the chat was forgotten, which the last request may still have. */
-  const hasForgotten = async (chat: ChatName) => {
-    if (!stored || !("id" in chat)) return false;
-    const { items } = await stored.recordOf(chat.id).read();
-    return jsonText(items).includes(FORGOTTEN);
-  };
   const compact = async <Params extends CallParams>(
     params: Params,
     model: unknown,
@@ -67,39 +66,62 @@ export function middlewareWith(
     const own = modelOptions(model, { contextWindow, summarize });
     const sent = last.get(window);
     const before = sent && { ...sent, counted: counts.get(sent.params) };
+    const mayAsk = way !== undefined && !refused.has(window);
+    const provider = mayAsk
+      ? askedProvider(model, { id: own.model, params, last: before })
+      : undefined;
+    const reader = mayAsk ? readerOf(model, own.model, params) : undefined;
     const options = {
       ...own,
-      summarize: way
-        ? summaryByProvider({
-            ...own,
-            asked: model,
-            before,
-            hasForgotten: () => hasForgotten(chat),
-          })
-        : own.summarize,
+      // What costs nothing is cheapest.
+      summarize:
+        provider && own.summarize !== "fallback"
+          ? summaryByProvider(provider, own.summarize, without)
+          : own.summarize,
       ...more,
       otherTokens: tools ? definedTokens(tools) : 0,
       lastInputTokens: before?.counted?.tokens ?? 0,
+      ...(reader === undefined ? {} : { reader }),
       ...(abortSignal ? { signal: abortSignal } : {}),
     };
     const compacted = { ...params, prompt: await sentOf(window, prompt, options) };
-    given.set(compacted, params);
+    given.set(compacted, { params, window });
     last.set(window, { params: compacted, model: own.model });
     return compacted;
+  };
+  /** Asks, and once more without an item that the provider refuses: nothing of rkat's makes a call fail. */
+  const refusable = async <Params extends CallParams, Answer>(
+    params: Params,
+    ask: (params: Params) => Promise<Answer>,
+  ): Promise<Answer> => {
+    try {
+      return await ask(params);
+    } catch (error) {
+      const { window } = given.get(params) ?? {};
+      const prompt = withoutItem(params.prompt);
+      if (!window || prompt.length === params.prompt.length || !isRefusal(error)) throw error;
+      const rest = { ...params, prompt };
+      const answer = await ask(rest);
+      refused.add(window);
+      const sent = last.get(window);
+      if (sent?.params === params) last.set(window, { ...sent, params: rest });
+      return answer;
+    }
   };
   const asking = <Params extends CallParams, Answer>(
     { params, model }: { readonly params: Params; readonly model: unknown },
     ask: (params?: Params) => PromiseLike<Answer>,
     countIn: (answer: Awaited<Answer>, count: Count) => Awaited<Answer>,
   ) => {
-    const counted = async (asked: Params, answer: PromiseLike<Answer>) =>
-      countIn(await answer, (counted) => void counts.set(asked, counted));
+    const counted = async (sent: Params) => {
+      const answer = await (sent === params ? ask() : ask(sent));
+      return countIn(answer, (count) => void counts.set(sent, count));
+    };
     return askingAgain(
-      () => counted(params, ask()),
+      () => refusable(params, counted),
       async () => {
-        const whole = (given.get(params) ?? params) as Params;
-        const smaller = await compact(whole, model, { outgrown: true });
-        return await counted(smaller, ask(smaller));
+        const whole = (given.get(params)?.params ?? params) as Params;
+        return await refusable(await compact(whole, model, { outgrown: true }), counted);
       },
     );
   };
@@ -137,6 +159,18 @@ export function middlewareWith(
     /** With stores, brings memory up to date. Call it before you close them. */
     close: async () => stored?.close(),
   };
+}
+
+/** The request that a compacted one was made of. */
+interface Given {
+  readonly params: CallParams;
+  readonly window: HistoryWindow<AiSdkMessage>;
+}
+
+/** Whether a provider says that something in a request is wrong. */
+function isRefusal(error: unknown): boolean {
+  const status = isObject(error) ? error.statusCode : undefined;
+  return [400, 404, 422].some((each) => each === status) && !isTooLong(error);
 }
 
 type Count = (counted: Counted) => void;

@@ -28,8 +28,7 @@ export async function sentOf(
   prompt: readonly AiSdkMessage[],
   { otherTokens = 0, provider, ...options }: ApplyOptions & { readonly provider?: string },
 ): Promise<readonly AiSdkMessage[]> {
-  const start = prompt.findIndex(({ role }) => role !== "system");
-  const system = start < 0 ? prompt : prompt.slice(0, start);
+  const system = systemOf(prompt);
   const history = prompt.slice(system.length).flatMap((message) => {
     const own = isOnlySent(message) ? undefined : readableBy(provider, message);
     return own ?? [];
@@ -39,7 +38,20 @@ export async function sentOf(
     edited: isOtherReader(window, provider),
     otherTokens: otherTokens + estimateTokens(fromModelMessages(system)) + ANSWERS_TOKENS,
   });
-  return [...system, ...alternating(messages, AI_SDK_ROLES)];
+  return promptOf(prompt, messages);
+}
+
+/** The prompt with the messages that a window sends. */
+export function promptOf(
+  prompt: readonly AiSdkMessage[],
+  messages: readonly object[],
+): readonly AiSdkMessage[] {
+  return [...systemOf(prompt), ...alternating(messages as readonly AiSdkMessage[], AI_SDK_ROLES)];
+}
+
+function systemOf(prompt: readonly AiSdkMessage[]): readonly AiSdkMessage[] {
+  const start = prompt.findIndex(({ role }) => role !== "system");
+  return start < 0 ? prompt : prompt.slice(0, start);
 }
 
 interface Model {

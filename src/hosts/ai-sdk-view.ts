@@ -39,21 +39,21 @@ export const aiSdkView: MessageView<AiSdkMessage> = {
   }),
 };
 
-/** An answer that is only sent. The mark tells it from an answer of the model. */
-const SENT_ANSWER = {
-  role: "assistant",
-  content: [{ type: "text", text: ANSWER }],
-  providerOptions: { rkat: { onlySent: true } },
-} as const;
+const ONLY_SENT = { rkat: { onlySent: true } } as const;
+
+/** A message of the model that is only sent. The mark tells it from what the model answered. */
+export function onlySent(content: readonly object[]) {
+  return { role: "assistant", content, providerOptions: ONLY_SENT } as AiSdkMessage;
+}
 
 export const AI_SDK_ROLES: HostRoles<AiSdkMessage> = {
   userText: ({ role, content }) => (role === "user" ? textOf(content) : undefined),
-  answer: SENT_ANSWER,
+  answer: onlySent([{ type: "text", text: ANSWER }]),
 };
 
-/** Whether a message is such an answer. AI SDK 7 offers again the messages that a step was sent. */
+/** Whether a message is only sent. AI SDK 7 offers again the messages that a step was sent. */
 export function isOnlySent(message: AiSdkMessage): boolean {
-  const { providerOptions } = message as Partial<typeof SENT_ANSWER>;
+  const { providerOptions } = message as { readonly providerOptions?: Partial<typeof ONLY_SENT> };
   return providerOptions?.rkat?.onlySent === true;
 }
 

@@ -161,6 +161,40 @@ const aiSdkModel = (maker: Maker) => ({
 
 const settings = { contextWindow: CONTEXT_WINDOW, summarize };
 
+let itemsMade = 0;
+
+/** OpenAI's model, which makes an item of what it is sent. */
+async function doGenerate(request: object) {
+  const { prompt } = request as { readonly prompt: Messages };
+  itemsMade += 1;
+  const encryptedContent = `%item ${itemsMade} of ${itemsIn(prompt).join()}%`;
+  const providerMetadata = { openai: { type: "compaction", itemId: "cmp", encryptedContent } };
+  return { content: [{ type: "custom", kind: "openai.compaction", providerMetadata }] };
+}
+
+/** The numbers of the items in what is sent. */
+const itemsIn = (sent: unknown): readonly number[] =>
+  [...JSON.stringify(sent).matchAll(/%item (\d+) of/g)].map(([, number]) => Number(number));
+
+/** The newest item that OpenAI was sent in each chat. */
+const newestItems = new WeakMap<HostRecord, number>();
+
+/** An item is sent to its maker only, and from then on, until one is sent that was made of it. */
+function requireItem(record: HostRecord, sent: Messages, maker: Maker): void {
+  const numbers = itemsIn(sent);
+  if (maker !== "openai") {
+    assert.deepEqual(numbers, [], "an item is its maker's");
+    return;
+  }
+  const before = newestItems.get(record);
+  if (before === undefined && numbers.length === 0) return;
+  assert.equal(numbers.length, 1, "the item is there, once");
+  const [now = 0] = numbers;
+  const isOfBefore = JSON.stringify(sent).includes(`%item ${now} of ${before}%`);
+  assert(before === undefined || now === before || isOfBefore, "no item is lost");
+  newestItems.set(record, now);
+}
+
 function langChainAdded(turn: Turn): Added {
   const { kind, maker, index } = turn;
   const model_provider = maker === "google" ? "google-genai" : maker;
@@ -271,6 +305,33 @@ const LOOPS: Readonly<Record<string, Loop>> = {
           const params = { prompt: history as never, providerOptions };
           const model = aiSdkModel(maker);
           return (await middleware.transformParams({ params, model })).prompt;
+        },
+      };
+    },
+  },
+  "AI SDK, middleware that asks the provider": {
+    added: aiSdkAdded,
+    makers: MAKERS,
+    open: (record) => {
+      const middleware = middlewareWith({ ...settings, compaction: "provider" }, memoryOf(record));
+      const providerOptions = { rkat: { chatId: "chat" } };
+      return {
+        send: async (history, maker) => {
+          const model =
+            maker === "openai" ? { ...aiSdkModel(maker), doGenerate } : aiSdkModel(maker);
+          const params = { prompt: history as never, providerOptions };
+          const sent = await middleware.transformParams({ params, model });
+          const total = Math.ceil(JSON.stringify(sent.prompt).length / 4);
+          const usage = { inputTokens: { total, cacheRead: Math.floor(total * 0.95) } };
+          const answer = async () => ({ content: [], usage });
+          await middleware.wrapGenerate({
+            params: sent,
+            model: { doGenerate: answer },
+            doGenerate: answer,
+          });
+          const prompt: Messages = sent.prompt;
+          requireItem(record, prompt, maker);
+          return prompt.filter((message) => itemsIn(message).length === 0);
         },
       };
     },
@@ -449,4 +510,5 @@ test("in random histories nothing that only a provider reads is dropped, parted 
 }, async () => {
   await fc.assert(fc.asyncProperty(scenario, hold), { numRuns: trials(20, 2_000) });
   expect(summaries).toBeGreaterThan(20);
+  expect(itemsMade).toBeGreaterThan(1);
 });

@@ -1,7 +1,11 @@
 import { compactHistory } from "../compaction/compact-history.ts";
-import type { HistoryCompaction } from "../compaction/compact-history-options.ts";
+import type {
+  CompactHistoryOptions,
+  HistoryCompaction,
+} from "../compaction/compact-history-options.ts";
 import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
 import { roomWithin } from "../compaction/measure-history.ts";
+import { hasSecret, type SentNow } from "../compaction/write-summary.ts";
 import { errorText } from "../core/errors.ts";
 import { anything, group, requireOptions, someText, WINDOW } from "../core/options.ts";
 import { WorkQueue } from "../core/work-queue.ts";
@@ -64,6 +68,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   readonly #recall: WindowRecall<HostMessage> | undefined;
   readonly #counts = new CountedTokens();
   #model: string | undefined;
+  #reader: string | undefined;
   /** Estimated tokens of the last request. */
   #sentTokens: number | undefined;
   /** Histories that were offered, and how many there were at the last attempt to compact one. */
@@ -108,6 +113,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     requireMessages(given);
     this.#countFor(options.model);
     const call = windowCall(this.#options, this.#settings, options);
+    this.#reader = call.reader;
     const positions = await this.#catchUp(given);
     const history = positions?.map((at) => given[at] as HostMessage) ?? given;
     this.#follow(history, call);
@@ -224,7 +230,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const { compactor, summarize, otherTokens, outgrown, contextWindow, force, signal } = call;
     this.#lastAttempt = this.#calls;
     this.#otherThen = otherTokens;
-    const reserved = this.#reserved(call);
+    const reserved = this.#reserved(call) + this.#itemTokens;
     this.#history.follow(history, { whole: true });
     const { sent, visible } = this.#history;
     const count = this.#counts.count(this.#tokens + otherTokens);
@@ -234,7 +240,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const opaque = visible.flatMap(({ opaqueTokens }, index) =>
       opaqueTokens > 0 ? [[index, opaqueTokens] as const] : [],
     );
-    const options = {
+    const options: CompactHistoryOptions = {
       ...this.#settings,
       compactor,
       messages: visible.map(({ message }) => message),
@@ -251,12 +257,23 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         ? {}
         : { contextWindow: room(contextWindow, Math.max(1, count.factor)) }),
       ...(outgrown ? { outgrown } : {}),
-      ...(typeof summarize === "function" ? { summarize } : {}),
+      ...(typeof summarize === "function"
+        ? {
+            summarize: (request) => summarize({ ...request, sent: () => this.#now(history, call) }),
+          }
+        : {}),
       ...(signal ? { signal } : {}),
     };
     const result = await compactHistory(options);
     if (!outgrown || result.outcome !== "unchanged") return result;
     return await compactHistory({ ...options, bare: true });
+  }
+
+  /** What would be sent now, if nothing in it is kept out of summaries. */
+  #now(history: readonly HostMessage[], call: WindowCall): SentNow | undefined {
+    const { visible, mayHaveItems } = this.#history;
+    if (!mayHaveItems || visible.some(({ message }) => hasSecret(message))) return undefined;
+    return { messages: this.#sent(history).messages, tokens: this.#expected(call) };
   }
 
   /** Puts a compaction into force, after it is in the log. */
@@ -319,12 +336,25 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const own = this.#history.sentOf(history);
     const { messages = own, recalled = [] } =
       this.#recall?.addTo(own, (key) => sent.placeOf(key)) ?? {};
-    return { messages, recalled, tokens: this.#tokens };
+    const sentNow = { messages, recalled, tokens: this.#tokens };
+    const { item } = sent;
+    if (!item || this.#itemTokens === 0) return sentNow;
+    const message = item.message as HostMessage;
+    const beside = messages.flatMap((each) =>
+      each === own[item.place] ? [each, message] : [each],
+    );
+    return { ...sentNow, messages: beside, recalled: [...recalled, message] };
   }
 
-  /** Estimated tokens of the history and of the records in it. */
+  /** Estimated tokens of the history, and of the records and the item in it. */
   get #tokens(): number {
-    return this.#history.sent.tokens + (this.#recall?.tokens ?? 0);
+    return this.#history.sent.tokens + (this.#recall?.tokens ?? 0) + this.#itemTokens;
+  }
+
+  /** Tokens of the item beside the summary; 0 when there is none for this reader. */
+  get #itemTokens(): number {
+    const { item } = this.#history.sent;
+    return item?.reader === this.#reader ? (item?.tokens ?? 0) : 0;
   }
 
   /** Tokens that a compaction leaves free for the records before the next prompt. */

@@ -37,6 +37,9 @@ export class FollowedHistory<HostMessage extends object> {
   /** Messages after their forgotten texts were removed, by the keys of their units. */
   #forgotten: Known["forgotten"] = new Map();
 
+  /** Whether a provider may make an item of the history. */
+  mayHaveItems = true;
+
   /** The history as the host offered it last. */
   #offered: HostMessage[] = [];
   /** The position where the next call continues to compare a long history. */
@@ -175,7 +178,8 @@ export class FollowedHistory<HostMessage extends object> {
   }
 
   /** Uses the facts known about the chat from now on. */
-  know({ cuts, forgotten }: Known): void {
+  know({ cuts, forgotten, mayHaveItems }: Known): void {
+    this.mayHaveItems = mayHaveItems;
     this.#cuts = cuts.slice(-CUTS_MAX);
     this.#forgotten = forgotten;
     for (const { head } of this.#cuts) {

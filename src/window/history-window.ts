@@ -35,6 +35,11 @@ export interface ApplyOptions {
   /** The model of this call as `provider/model`, where the window has none of its own. */
   readonly model?: string;
   /**
+   * The model that is sent the messages, as `provider/model`, if it may be sent an item that it gave for a summary. No other is
+   * sent that.
+   */
+  readonly reader?: string;
+  /**
    * Input tokens of the last request, as the provider counted them. They correct the estimate. Leave them out
    * when the history has only answers to older requests, because the user took turns back.
    */
@@ -67,7 +72,7 @@ export interface AppliedWindow<HostMessage> {
   readonly pruned: readonly number[];
   /** The text of the new summary, without its prefix; `null` when there is none. */
   readonly summary: string | null;
-  /** Messages among `messages` that show records of memory. They are no part of the history: do not store them. */
+  /** Messages among `messages` with records of memory, or with the reader's item. They are no part of the history: do not store them. */
   readonly recalled: readonly HostMessage[];
   /** Estimated tokens of `messages`. */
   readonly tokens: number;

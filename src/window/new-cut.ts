@@ -1,4 +1,5 @@
 import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
+import { given } from "../core/fields.ts";
 import { isSummary, SUMMARY_PREFIX } from "../core/message.ts";
 import type { HostReader } from "./host-reader.ts";
 import { chained } from "./message-keys.ts";
@@ -50,9 +51,12 @@ export function newCut<HostMessage extends object>(
 
 /** The sent messages up to the last one that a compaction changes, as they are after it, and the end of that part. */
 function headOf<HostMessage extends object>(
-  { discarded, pruned, summary }: Changed,
+  result: Changed,
   { reader, sent, last: before }: Source<HostMessage>,
 ) {
+  const { discarded, pruned, summary } = result;
+  const made = result.outcome === "compacted" ? result.item : undefined;
+  const item = made ?? itemOf(sent);
   const left = new Set(discarded.map(({ index }) => index));
   const outputs = Map.groupBy(pruned, ({ index }) => index);
   const last = Math.max(discarded.at(-1)?.index ?? -1, pruned.at(-1)?.index ?? -1);
@@ -61,7 +65,7 @@ function headOf<HostMessage extends object>(
   for (const [index, { from, to }] of sent.units.slice(0, last + 1).entries()) {
     if (index === place && summary !== null) {
       const message = reader.summary(SUMMARY_PREFIX + summary);
-      const slot = { at: -1, summary, key: reader.keyOf(message) } as const;
+      const slot = { at: -1, summary, key: reader.keyOf(message), ...given({ item }) } as const;
       head.push({ message, slot, offeredAt: -1 });
     }
     if (left.has(index)) continue;
@@ -69,9 +73,16 @@ function headOf<HostMessage extends object>(
     head.push(...sent.between(from, to).map((each) => shortenedIn(each, shorter, reader)));
   }
   const changed = sent.units[last]?.to ?? 0;
-  // The new head stands for all that the head before it stood for.
-  const end = Math.max(changed, before?.head.length ?? 0);
+  // The new head stands for all that the head before it stood for, and for all that an item was made of.
+  const end = made ? sent.messages.length : Math.max(changed, before?.head.length ?? 0);
   return { head: [...head, ...sent.between(changed, end)], end };
+}
+
+/** The item that an earlier compaction put beside the summary: it stays beside the next one. */
+function itemOf<HostMessage extends object>(sent: SentHistory<HostMessage>) {
+  if (!sent.item) return undefined;
+  const { place: _, ...item } = sent.item;
+  return item;
 }
 
 /** A sent message with those of the outputs shortened that it has. */

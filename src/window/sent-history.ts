@@ -1,14 +1,20 @@
 import { indexableText, isSummary, type Message } from "../core/message.ts";
+import type { ProviderItem } from "../core/provider-item.ts";
 import { startsTurn } from "../core/turn.ts";
 import type { HostReader } from "./host-reader.ts";
 import { addToUnits, isAnswer, messageOf, type Unit } from "./units.ts";
-import type { Known, Slot } from "./window-record.ts";
+import { isSummarySlot, type Known, type Slot } from "./window-record.ts";
 
 /** A sent message, where it comes from, and its position in the offered history; -1 when it has none. */
 export interface Sent<HostMessage> {
   readonly message: HostMessage;
   readonly slot: Slot;
   readonly offeredAt: number;
+}
+
+/** An item of a provider, and the place of the summary that it stands beside. */
+interface PlacedItem extends ProviderItem {
+  readonly place: number;
 }
 
 /** The last user message of a history. */
@@ -28,6 +34,7 @@ export class SentHistory<HostMessage extends object> {
   readonly #sent: Sent<HostMessage>[] = [];
   readonly #messages: HostMessage[] = [];
   readonly #units: Unit[] = [];
+  #item: PlacedItem | undefined;
   #weight = 1;
   #systemWeight = 0;
 
@@ -38,6 +45,10 @@ export class SentHistory<HostMessage extends object> {
 
   add(sent: Sent<HostMessage>): void {
     const view = this.#reader.read(sent.message);
+    const { slot } = sent;
+    if (isSummarySlot(slot)) {
+      this.#item = slot.item && { ...slot.item, place: this.#sent.length };
+    }
     this.#sent.push(sent);
     this.#messages.push(sent.message);
     addToUnits(this.#units, view);
@@ -47,6 +58,11 @@ export class SentHistory<HostMessage extends object> {
 
   get messages(): readonly HostMessage[] {
     return this.#messages;
+  }
+
+  /** The item beside the summary, whoever reads it. */
+  get item(): PlacedItem | undefined {
+    return this.#item;
   }
 
   get units(): readonly Unit[] {

@@ -19,6 +19,7 @@ import { missingSummarize, requirePositive, requireSummarize } from "./window-re
 export interface WindowCall {
   readonly summarize: Summarize | "fallback";
   readonly contextWindow: number | undefined;
+  readonly reader: string | undefined;
   readonly compactor: EngineCompactor;
   readonly threshold: number;
   readonly lastInputTokens: number;
@@ -34,6 +35,7 @@ const APPLY = group({
   summarize: anything,
   contextWindow: anything,
   model: someText,
+  reader: someText,
   lastInputTokens: amount,
   otherTokens: amount,
   edited: flag,
@@ -55,14 +57,20 @@ export function windowCall(
   options: ApplyOptions,
 ): WindowCall {
   const { summarize = window.summarize, lastInputTokens = 0, outgrown = false } = options;
-  const { contextWindow = window.contextWindow, edited = false, force = false, signal } = options;
+  const {
+    contextWindow = window.contextWindow,
+    edited = false,
+    force = false,
+    signal,
+    reader,
+  } = options;
   const otherTokens = (window.otherTokens ?? 0) + (options.otherTokens ?? 0);
   requireSummarize(summarize);
   requirePositive("contextWindow", contextWindow);
   if (summarize === undefined) throw missingSummarize();
   const compactor = windowCompactor(settings, contextWindow, otherTokens);
   const { autoCompactThreshold: threshold } = compactor.config;
-  const limits = { contextWindow, compactor, threshold };
+  const limits = { contextWindow, compactor, threshold, reader };
   return { ...limits, summarize, lastInputTokens, otherTokens, edited, outgrown, force, signal };
 }
 

@@ -1,6 +1,7 @@
 import type { HostRecalled, HostRecord, ReadHostItem } from "../core/host-record.ts";
 import { jsonText } from "../core/json-values.ts";
 import { FORGOTTEN, type Message, summaryMessage } from "../core/message.ts";
+import type { ProviderItem } from "../core/provider-item.ts";
 
 /** A message of a compacted history, with the key of the history up to it, and its own. */
 export interface RecordedMessage {
@@ -21,6 +22,11 @@ export interface Known {
   readonly cuts: readonly Cut[];
   /** Messages and summaries after their forgotten texts were removed, by their keys. */
   readonly forgotten: ReadonlyMap<string, Message>;
+  /**
+   * False: a text in the chat was forgotten, or a record of memory refused, which an item of a provider may know. Nobody
+   * sees what it knows.
+   */
+  readonly mayHaveItems: boolean;
 }
 
 /** Reads the messages in a window's items: those of the histories that it compacted. */
@@ -43,6 +49,9 @@ export interface AddedCut {
 export class WindowRecord {
   readonly #record: HostRecord;
   #items: readonly unknown[] = [];
+  #mayHaveItems = true;
+  /** Events of records in which nothing was forgotten. */
+  readonly #whole = new WeakSet<object>();
   /** The records of memory that came back since the last compaction, as of the last read. */
   recalled: readonly HostRecalled[] = [];
   /** Ids of records that a person refused. */
@@ -63,7 +72,22 @@ export class WindowRecord {
     const isSame =
       items.length === known.length && items.every((item, index) => item === known[index]);
     this.#items = items;
-    return isSame ? undefined : { cuts: cutsIn(items), forgotten: new Map(forgottenIn(items)) };
+    const mayHaveItems =
+      refused.size === 0 && !recalled.some(({ whole }) => this.#isChanged(whole));
+    if (isSame && mayHaveItems === this.#mayHaveItems) return undefined;
+    this.#mayHaveItems = mayHaveItems;
+    const forgotten = new Map(forgottenIn(items));
+    const cuts = cutsIn(items);
+    if (mayHaveItems && forgotten.size === 0) return { cuts, forgotten, mayHaveItems };
+    return { cuts: cuts.map(withoutItems), forgotten, mayHaveItems: false };
+  }
+
+  /** Whether a text in records of memory was forgotten. Most events are looked at once. */
+  #isChanged(event: HostRecalled["whole"]): boolean {
+    if (this.#whole.has(event)) return false;
+    if (hasForgotten(event)) return true;
+    this.#whole.add(event);
+    return false;
   }
 
   /**
@@ -90,6 +114,10 @@ function cutsIn(items: readonly unknown[]): readonly Cut[] {
     const { kind, cut } = item as RecordedCut;
     return kind === "cut" && !hasForgotten(cut) ? [cut] : [];
   });
+}
+
+function withoutItems(cut: Cut): Cut {
+  return { ...cut, head: cut.head.map(({ item: _, ...slot }: Slot & { item?: unknown }) => slot) };
 }
 
 function forgottenIn(items: readonly unknown[]) {
@@ -136,6 +164,8 @@ export interface SummarySlot {
   readonly summary: string;
   /** The key of the message with the summary (`keyOf`), by which it is known after it was forgotten. */
   readonly key: string;
+  /** It stands beside the summary, for its reader only. */
+  readonly item?: ProviderItem;
 }
 
 /** A shortened tool output. */
@@ -152,13 +182,14 @@ interface Recognised {
 }
 
 /**
- * The newest of the cuts, which are in order, that was made of a history that begins as this one.
+ * The cut of the longest history that this one begins with; of several, the newest. The cuts are in order. A shorter one may be
+ * newer: after a change of the provider the host offers another history.
  *
  * A host that took over one cut may not have taken over the next. Its history then begins with the head
  * of the first, and the messages after it lead to the second.
  */
 export function recognise(cuts: readonly Cut[], markOf: MarkOf): Recognised | undefined {
-  const own = cuts.findLast(({ length, mark }) => markOf({ length }) === mark);
+  const own = longest(cuts.filter(({ length, mark }) => markOf({ length }) === mark));
   if (own) return { cut: own };
   const adopted = cuts.findLast(
     ({ head, headMark }) =>
@@ -166,13 +197,19 @@ export function recognise(cuts: readonly Cut[], markOf: MarkOf): Recognised | un
   );
   if (!adopted) return undefined;
   const after = { from: adopted.head.length, start: adopted.mark };
-  const cut = cuts.findLast(
-    ({ length, mark, head }) =>
-      length >= adopted.length &&
-      markOf({ ...after, length: length - adopted.length }) === mark &&
-      head.every((slot) => isSummarySlot(slot) || offeredAt(slot, adopted) >= 0),
+  const cut = longest(
+    cuts.filter(
+      ({ length, mark, head }) =>
+        length >= adopted.length &&
+        markOf({ ...after, length: length - adopted.length }) === mark &&
+        head.every((slot) => isSummarySlot(slot) || offeredAt(slot, adopted) >= 0),
+    ),
   );
   return { cut: cut ?? adopted, adopted };
+}
+
+function longest(cuts: readonly Cut[]): Cut | undefined {
+  return cuts.findLast(({ length }) => cuts.every((other) => other.length <= length));
 }
 
 /**
