@@ -4,8 +4,13 @@ import { dirname, join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { importTranscripts } from "../src/app/import-transcripts.ts";
+import { recogniseFile } from "../src/import/find-transcripts.ts";
 import { sqliteStores } from "../src/sqlite.ts";
+import { openhandsFormat } from "../src/transcripts/agents/openhands-format.ts";
+import { fileOfBytes } from "../src/transcripts/found-file.ts";
+import { IMPORT_FORMATS } from "../src/transcripts/import-formats.ts";
 import type { AgentName } from "../src/transcripts/imported.ts";
+import { brief, readImport } from "./support/read-import.ts";
 import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
 import { zipOf } from "./support/zip-of.ts";
 
@@ -92,6 +97,63 @@ test("what `codex exec` printed adds nothing to the rollout that was imported be
   });
   expect(reasons).toContain("its session is there already, from its own transcript");
   expect(said).toEqual(["Paint.", "Why is it red?"]);
+});
+
+test("a rollout adds what was asked to what `codex exec` printed of it before, and no answer again", async () => {
+  const printed = (id: string, text: string) => ({
+    type: "item.completed",
+    item: { id, type: "agent_message", text },
+  });
+  const stream = jsonLines(
+    { type: "thread.started", thread_id: THREAD },
+    ...[printed("1", "Paint."), printed("2", "Paint."), printed("3", "It is done.")],
+  );
+  const answered = (text: string) =>
+    rolloutLine("response_item", {
+      ...{ type: "message", role: "assistant" },
+      content: [{ type: "output_text", text }],
+    });
+  const head = { id: THREAD, cwd: "/home/ada/app", originator: "codex_exec", source: "exec" };
+  const whole = jsonLines(
+    rolloutLine("session_meta", head),
+    ...rollout.slice(1),
+    ...[answered("Paint."), answered("It is done."), answered("One more.")],
+  );
+  const once = ["It is done.", "One more.", "Paint.", "Paint.", "Why is it red?"];
+  for (const files of [
+    { "stream.jsonl": stream, [ROLLOUT]: whole },
+    { [ROLLOUT]: whole, "stream.jsonl": stream },
+  ]) {
+    const { said } = await importedFiles(files);
+    expect(said.flatMap((text) => text.split("\n")).sort()).toEqual(once);
+  }
+});
+
+test("each instance of an evaluation of OpenHands is a session, with the times of its events", async () => {
+  const at = (second: number) => `2026-05-01T10:00:0${second}.123456`;
+  const [asked, ran, listed, done] = [
+    { id: 0, timestamp: at(1), source: "user", action: "message", args: { content: "Fix it." } },
+    { id: 1, timestamp: at(2), source: "agent", action: "run", args: { command: "ls" } },
+    { id: 2, timestamp: at(3), source: "agent", cause: 1, observation: "run", content: "a.ts" },
+    { id: 3, timestamp: at(4), source: "agent", action: "finish", args: { final_thought: "Ok." } },
+  ];
+  const text = jsonLines(
+    { instance_id: "app-1", instruction: "Fix it.", history: [asked, ran, listed, done] },
+    { instance_id: "app-2", history: [[asked, {}], [ran, listed], [done]] },
+  );
+  const file = fileOfBytes("output.jsonl", Buffer.from(text));
+  expect(await recogniseFile(file, IMPORT_FORMATS)).toBe(openhandsFormat);
+  const { sessions, skipped, unknown } = await readImport(openhandsFormat, file);
+  expect([skipped, unknown]).toEqual([[], []]);
+  expect(sessions.map(({ id }) => id)).toEqual(["openhands:app-1", "openhands:app-2"]);
+  for (const { messages } of sessions) {
+    expect(messages.map((each) => `${each.origin.time?.slice(17, 19)} ${brief(each)}`)).toEqual([
+      "01 user: Fix it.",
+      '02 call: run {"command":"ls"}',
+      "03 result: a.ts",
+      "04 text: Ok.",
+    ]);
+  }
 });
 
 test("a folder with transcripts of every format is imported once, also packed", async () => {

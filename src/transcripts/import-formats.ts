@@ -1,7 +1,6 @@
 import { atifFormat } from "./agents/atif-format.ts";
 import { claudeStreamFormat } from "./agents/claude-stream-format.ts";
 import { clineFormat, rooFormat } from "./agents/cline-format.ts";
-import { codexExecFormat } from "./agents/codex-exec-format.ts";
 import { copilotChatFormat } from "./agents/copilot-chat-format.ts";
 import { copilotFormat } from "./agents/copilot-format.ts";
 import { cursorDatabaseFormat } from "./agents/cursor-database-format.ts";
@@ -14,6 +13,7 @@ import { sweAgentFormat } from "./agents/swe-agent-format.ts";
 import { chatgptFormat, claudeAiFormat } from "./chat-exports.ts";
 import { aiSdkFormat, chatFileFormat, openaiAgentsFormat } from "./chat-files.ts";
 import { claudeCodeFormat } from "./claude-code/claude-code-format.ts";
+import { codexExecFormat } from "./codex/codex-exec-format.ts";
 import { codexFormat } from "./codex/codex-format.ts";
 import { cursorFormat } from "./cursor-format.ts";
 import { geminiFormat } from "./gemini-format.ts";

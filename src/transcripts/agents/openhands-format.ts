@@ -22,6 +22,7 @@ import { eventParts, isTypedEvent } from "./openhands-parts.ts";
  *     conversations/<id>/events/event-00012-<uuid>.json     version 1
  *     sessions/<id>/events/12.json                          version 0
  *     trajectory.json                                       version 0, as it is downloaded
+ *     output.jsonl                                          what an evaluation writes: `history` of an instance in each line
  *
  * The files of a folder are read together, when the first of them that is new has its turn.
  */
@@ -30,14 +31,20 @@ export const openhandsFormat: ImportFormat = {
   places: ({ home }) => [join(home, ".openhands")],
   mayBe: (path) => EVENT_FILE.test(path) || /(?:^|\/)trajectory[^/]*\.json$/.test(path),
   recognises: ({ listed, head, path }) => {
-    if (listed) return isEvent(listed);
+    if (listed) return isEvent(listed) || historyOf(listed) !== undefined;
     return EVENT_FILE.test(path) && /"source"\s*:/.test(new TextDecoder().decode(head));
   },
   async *read(file, notes) {
     if (!EVENT_FILE.test(file.path)) {
       const events: Json[] = [];
-      for await (const { value } of readListedObjects(file.read(), file, notes)) events.push(value);
-      yield sessionOf(basename(file.path).replace(/\.json$/, ""), events, notes);
+      const name = basename(file.path).replace(/\.json$/, "");
+      for await (const { value, line } of readListedObjects(file.read(), file, notes)) {
+        const history = historyOf(value);
+        const id = nameOf(value.instance_id) ?? (line === 1 ? name : `${name}:${line}`);
+        if (history) yield sessionOf(id, history, notes);
+        else events.push(value);
+      }
+      if (events.length > 0) yield sessionOf(name, events, notes);
       return;
     }
     const folder = dirname(file.path);
@@ -79,6 +86,13 @@ function isDone(file: FoundFile, folder: string): boolean {
   const isKnown = folders.has(folder);
   folders.add(folder);
   return isKnown;
+}
+
+/** The events of an instance of an evaluation. Older ones have an action and its observation in a list of two. */
+function historyOf(value: Json): readonly Json[] | undefined {
+  const list = [value.history, value.trajectory].find(Array.isArray);
+  const events = list?.flat().filter(isObject);
+  return events?.some(isEvent) ? events : undefined;
 }
 
 function isEvent(value: Json): boolean {

@@ -1,6 +1,7 @@
 import { basename, join } from "node:path";
 import { given } from "../../core/fields.ts";
-import { isSummary } from "../../core/message.ts";
+import { indexableText, isSummary, toolUses } from "../../core/message.ts";
+import { Repeats } from "../agents/parts.ts";
 import type { FoundFile } from "../found-file.ts";
 import {
   type ImportedMessage,
@@ -21,6 +22,7 @@ import {
   openLine,
   Prompts,
   type PromptsState,
+  saidAlias,
 } from "./codex-lines.ts";
 import { type Part, partOf, unknownName } from "./codex-message-parts.ts";
 
@@ -52,6 +54,7 @@ export const codexFormat: ImportFormat = {
     if (outline.next) notes.readOn(file, outline.next);
     const messages = async function* (): AsyncGenerator<ImportedMessage> {
       const keys = new MessageKeys(id, outline.copied, stateOf(from)?.place);
+      const repeats = new Repeats();
       for await (const { value, line } of readRecords(file, notes, from)) {
         const { type, payload, time } = openLine(value);
         keys.follow(type, payload);
@@ -67,6 +70,7 @@ export const codexFormat: ImportFormat = {
             sourceId,
             origin: originOf(part, time),
             line,
+            ...(outline.isPrinted ? aliasOf(part, id, repeats) : {}),
           };
       }
     };
@@ -89,6 +93,12 @@ function messageOf(
   return { message, ...given({ memory, boundary }), ...(isPart ? { group: turn } : {}) };
 }
 
+function aliasOf({ message }: Part, thread: string, repeats: Repeats): { readonly alias?: string } {
+  if (message.role !== "block_assistant" || toolUses(message).length > 0) return {};
+  const text = indexableText(message).trim();
+  return text === "" ? {} : { alias: saidAlias(thread, text, repeats.next(text)) };
+}
+
 function originOf({ message }: Part, time: string | undefined): ImportedMessage["origin"] {
   const isPrompt = message.role === "user" && !isSummary(message);
   return given({ author: isPrompt ? ("user" as const) : undefined, time });
@@ -104,6 +114,8 @@ interface Outline {
   /** Lines of turns that the user took back. */
   readonly dropped: readonly { readonly from: number; readonly to: number }[];
   readonly copied: Copied | undefined;
+  /** Its answers may have come from what `codex exec` printed. */
+  readonly isPrinted: boolean;
   /** The place where the next reading may begin. */
   readonly next: ReadOn | undefined;
 }
@@ -167,7 +179,9 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
     turn && canReadOn
       ? { ...turn.at, state: { session: untitled, place: turn.place, prompts: turn.prompts } }
       : from;
-  return { session, typed: prompts.typed, dropped: prompts.dropped, copied, next };
+  // What is before the end of a file that has grown is not counted.
+  const isPrinted = !from && /exec/.test(`${head?.originator} ${head?.source}`);
+  return { session, typed: prompts.typed, dropped: prompts.dropped, copied, isPrinted, next };
 }
 
 function aboutIn(head: Json, file: FoundFile): Outline["session"] | undefined {

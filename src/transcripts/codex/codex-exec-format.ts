@@ -1,11 +1,12 @@
 import { basename } from "node:path";
 import { given } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
+import { NO_PROMPT } from "../agents/claude-stream-format.ts";
+import { answer, call, Repeats, result, thinking } from "../agents/parts.ts";
 import type { ImportedMessage, ImportFormat, ImportNotes } from "../imported.ts";
 import { contentText, type Json, nameOf, objectOf, textOf, titleOf } from "../json-fields.ts";
 import { noteNoSession, readRecords } from "../read-records.ts";
-import { NO_PROMPT } from "./claude-stream-format.ts";
-import { answer, call, result, thinking } from "./parts.ts";
+import { saidAlias } from "./codex-lines.ts";
 
 /**
  * What `codex exec --json` prints: items, without the prompt and without times. Where the rollout of the same thread is among the
@@ -33,11 +34,17 @@ export const codexExecFormat: ImportFormat = {
     notes.skip(file, undefined, NO_PROMPT);
     const messages = async function* (): AsyncGenerator<ImportedMessage> {
       let run = 0;
+      const repeats = new Repeats();
       for await (const { value, line } of readRecords(file, notes)) {
         // The numbers of items begin again in each run.
         if (value.type === "thread.started") run += 1;
         if (value.type === "item.completed") {
-          yield* itemParts(`codex:${thread}:exec:${run}`, objectOf(value.item), line, notes);
+          const item = objectOf(value.item);
+          for (const part of itemParts(`codex:${thread}:exec:${run}`, item, line, notes)) {
+            const text = isAnswer(item) ? textOf(item.text) : "";
+            if (text === "") yield part;
+            else yield { ...part, alias: saidAlias(thread, text, repeats.next(text.trim())) };
+          }
         } else if (!SILENT.test(textOf(value.type))) notes.unknown(textOf(value.type) || "?");
       }
     };
@@ -55,6 +62,10 @@ export const codexExecFormat: ImportFormat = {
 const SILENT =
   /^(?:thread\.started|turn\.(?:started|completed|failed)|item\.(?:started|updated)|error)$/;
 
+function isAnswer({ type, item_type }: Json): boolean {
+  return /^(?:agent|assistant)_message$/.test(textOf(type ?? item_type));
+}
+
 function* itemParts(
   run: string,
   item: Json,
@@ -67,11 +78,11 @@ function* itemParts(
     yield call(id, { callId: id, name, args }, of);
     yield result(`${id}:result`, { callId: id, text, isError }, of);
   };
+  if (isAnswer(item)) {
+    if (nameOf(item.text)) yield answer(id, textOf(item.text), of);
+    return;
+  }
   switch (item.type ?? item.item_type) {
-    case "agent_message":
-    case "assistant_message":
-      if (nameOf(item.text)) yield answer(id, textOf(item.text), of);
-      return;
     case "reasoning":
       if (nameOf(item.text)) yield thinking(id, textOf(item.text), of);
       return;
