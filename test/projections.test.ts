@@ -1,4 +1,14 @@
-import { appendFile, cp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  cp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
@@ -653,6 +663,39 @@ test("what is deleted comes back when a process starts, without reading what is 
   await new SessionFiles(watched, folder).position();
   expect(await filesOf(folder)).toEqual(before);
   expect(reads).toEqual([id]);
+});
+
+test("files that were written last are written again once the machine has started again, and no others", async () => {
+  const events = await someLog();
+  const folder = await temporaryFolder();
+  await project(events, new SessionFiles(events, folder));
+  const before = await filesOf(folder);
+  const ids = new Set((await events.readAll(0, 1000)).map(({ sessionId }) => sessionId));
+  const [recent = "", old = ""] = ids;
+  // Power failed: what was written has its length, and nothing in it.
+  const lost = join(folder, recent, "events.jsonl");
+  await writeFile(lost, Buffer.alloc((await stat(lost)).size));
+  const changeAt = async (seconds: number, ...names: readonly string[]) => {
+    for (const name of names) await utimes(join(folder, name), seconds, seconds);
+  };
+  const HOUR = 3600;
+  const FILES = ["events.jsonl", "session.json", "summary.txt", "checkpoint"];
+  await changeAt(0, ...FILES.map((name) => join(old, name)));
+  await changeAt(HOUR, ...FILES.map((name) => join(recent, name)), "index.jsonl", "checkpoint");
+  const reads: string[] = [];
+  const watched = {
+    lastSeq: (id: string) => events.lastSeq(id),
+    read(...args: Parameters<typeof events.read>) {
+      reads.push(args[0]);
+      return events.read(...args);
+    },
+  };
+  await new SessionFiles(watched, folder).position();
+  expect(await filesOf(folder)).toEqual(before);
+  expect(new Set(reads)).toEqual(new Set([recent]));
+  reads.length = 0;
+  await new SessionFiles(watched, folder).position();
+  expect(reads).toEqual([]);
 });
 
 const archived = (session_id: string) => ({ type: "session_archived", session_id }) as const;

@@ -3,6 +3,7 @@ import {
   constants,
   existsSync,
   fstatSync,
+  fsyncSync,
   ftruncateSync,
   linkSync,
   lstatSync,
@@ -189,6 +190,20 @@ function removeAt(place: string): void {
     // Another process removed it meanwhile.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
+}
+
+/** Puts the names in a folder below `root` on the disk: what was removed from it stays removed when power fails. */
+export function syncFolder(root: string, path: string): void {
+  // Windows cannot sync a folder.
+  if (process.platform === "win32") return;
+  inFolder(root, path, (place) => {
+    const folder = openSync(place, FOLDER);
+    try {
+      fsyncSync(folder);
+    } finally {
+      closeSync(folder);
+    }
+  });
 }
 
 /**

@@ -1,4 +1,5 @@
 import { readdirSync, type Stats } from "node:fs";
+import { uptime } from "node:os";
 import { dirname, join } from "node:path";
 import { SessionError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
@@ -18,6 +19,7 @@ import {
   readText,
   remove,
   replaceFile,
+  syncFolder,
   writeAt,
 } from "../files/plain-files.ts";
 import {
@@ -30,6 +32,12 @@ import {
   readSessionFile,
   type SessionFile,
 } from "./session-file.ts";
+
+/**
+ * A system writes what it was given to the disk after at most so long. Linux does after 30 seconds, in the settings that
+ * it has by itself (its documentation of `vm`: dirty_expire_centisecs).
+ */
+const WRITTEN_AFTER_MS = 300_000;
 
 const START: Checkpoint = { last_seq: 0, events_len: 0 };
 
@@ -53,7 +61,8 @@ export type OneWriter = (work: () => Promise<void>) => Promise<void>;
  * one writes at a time. No link is followed.
  *
  * A file that is gone, or newer than its checkpoint because somebody else changed it, comes again from the log when a
- * process starts. A link is left as it is, and its session is left out with a warning.
+ * process starts. Files are not synced, so power that fails may leave anything in those that were written last: once the
+ * machine has started again, they are written again. What was removed is synced, so it stays removed. A link is left as it is, and its session is left out with a warning.
  */
 export class SessionFiles implements Projection {
   readonly name = "session-files";
@@ -114,11 +123,7 @@ export class SessionFiles implements Projection {
     await this.#oneWriter(async () => {
       const found = readdirSync(this.#folder, { withFileTypes: true });
       for (const { name } of found.filter((one) => one.isDirectory() && isPlainName(one.name))) {
-        try {
-          remove(this.#root, join(this.#folder, name, "checkpoint"));
-        } catch (error) {
-          this.#leaveOut(name, error);
-        }
+        this.#startSessionAgain(name);
       }
       for (const name of ["checkpoint", "index.jsonl"])
         remove(this.#root, join(this.#folder, name));
@@ -138,6 +143,7 @@ export class SessionFiles implements Projection {
       const others = this.#indexed().filter((line) => line.sessionId !== sessionId);
       this.#replace("index.jsonl", linesOf(others.map(({ line }) => line)));
       this.#saveReached(this.#reached);
+      syncFolder(this.#root, this.#folder);
     });
   }
 
@@ -146,20 +152,50 @@ export class SessionFiles implements Projection {
     if (!lookAt(this.#root, this.#folder)) return;
     const look = () => {
       const known = this.#known();
+      const unsynced = known.filter(this.#mayLack());
       return {
+        unsynced,
         lost: known.filter((id) => !this.#isIntact(id)),
-        isIndexLost: known.length > 0 && this.#isNewer("index.jsonl", "checkpoint"),
+        isIndexLost:
+          unsynced.length > 0 || (known.length > 0 && this.#isNewer("index.jsonl", "checkpoint")),
       };
     };
     const first = look();
     if (first.lost.length === 0 && !first.isIndexLost) return;
     await this.#oneWriter(async () => {
       // Another process may have deleted a session meanwhile.
-      const { lost, isIndexLost } = look();
-      for (const sessionId of lost) await this.#projectIfReadable(sessionId, []);
+      const { unsynced, lost, isIndexLost } = look();
+      for (const sessionId of unsynced) this.#startSessionAgain(sessionId);
+      for (const sessionId of new Set([...unsynced, ...lost])) {
+        await this.#projectIfReadable(sessionId, []);
+      }
       if (isIndexLost) await this.#indexAgain();
       this.#saveReached(this.#reached);
     });
+  }
+
+  /** All files of the session are written again when it is projected next. */
+  #startSessionAgain(sessionId: string): void {
+    try {
+      remove(this.#root, join(this.#folder, sessionId, "checkpoint"));
+    } catch (error) {
+      this.#leaveOut(sessionId, error);
+    }
+  }
+
+  /** Says of a session whether its files may lack what was written: the machine was started after they were. */
+  #mayLack(): (sessionId: string) => boolean {
+    const last = this.#look("checkpoint")?.mtimeMs;
+    if (last === undefined || last > Date.now() - 1000 * uptime()) return () => false;
+    return (sessionId) => {
+      try {
+        const changed = this.#look(join(sessionId, "checkpoint"))?.mtimeMs ?? 0;
+        return changed > last - WRITTEN_AFTER_MS;
+      } catch (error) {
+        this.#leaveOut(sessionId, error);
+        return false;
+      }
+    };
   }
 
   /** The sessions that have a folder or a line in the index, those of the index first. */
@@ -262,10 +298,8 @@ export class SessionFiles implements Projection {
 
   async #project(sessionId: string, added: readonly StoredEvent[]): Promise<void> {
     makeFolder(this.#root, join(this.#folder, sessionId));
-    this.#clear(
-      sessionId,
-      added.some(({ event }) => event.type === "text_forgotten"),
-    );
+    const forgets = added.some(({ event }) => event.type === "text_forgotten");
+    this.#clear(sessionId, forgets);
     const checkpoint = this.#checkpointOf(sessionId);
     const first = added[0]?.seq ?? 0;
     // Events that the batch lacks, because the files were cut back or removed, are in the log.
@@ -291,6 +325,7 @@ export class SessionFiles implements Projection {
       events_len: checkpoint.events_len + Buffer.byteLength(lines),
     };
     this.#replace(join(sessionId, "checkpoint"), `${JSON.stringify(reached)}\n`);
+    if (forgets) syncFolder(this.#root, join(this.#folder, sessionId));
   }
 
   /** Removes the remains of an interrupted write and, when text was forgotten, all files that may still have it. */

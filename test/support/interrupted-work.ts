@@ -2,7 +2,12 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { importTranscripts } from "../../src/app/import-transcripts.ts";
-import { createSessionService, defineTool, type SessionService } from "../../src/index.ts";
+import {
+  createSessionService,
+  defineTool,
+  type EventEnvelope,
+  type SessionService,
+} from "../../src/index.ts";
 import { moveStores } from "../../src/moving/move-stores.ts";
 import { postgresStores } from "../../src/postgres.ts";
 import { type Stores, sqliteStores } from "../../src/sqlite.ts";
@@ -14,6 +19,8 @@ import { ClaudeLines } from "./claude-lines.ts";
 export interface WorkPlace {
   readonly store: string;
   readonly folder: string;
+  /** Is told what was acknowledged. */
+  readonly told?: (text: string) => void;
 }
 
 /** The sessions that the work is done on. Any text of the first is said nowhere else. */
@@ -87,6 +94,13 @@ type Work = (
 
 /** What is interrupted. */
 export const WORK: Readonly<Record<string, Work>> = {
+  turns: async (service, { first: sessionId }, _, { told }) => {
+    for (let turn = 0; turn < 4; turn += 1) {
+      const prompt = `Where is heron ${turn}? I always prefer reed ${turn}.`;
+      const onEvent = ({ seq }: EventEnvelope) => told?.(`seq ${seq}`);
+      await service.startTurn({ sessionId, prompt }, { onEvent });
+    }
+  },
   delete: (service, { first }) => service.delete({ sessionId: first }),
   "delete now": (service, { first }) => service.delete({ sessionId: first, now: true }),
   restore: (service, { deleted }) => service.restore({ sessionId: deleted }),

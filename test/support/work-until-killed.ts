@@ -9,6 +9,7 @@ import { say } from "./say.ts";
 /**
  * A program that does some work on a store. At its write number `at` it is killed, or the disk is full from then on.
  * Writes are the statements that change a database, and the calls that change a file. It prints how many there were.
+ * When it only is to `tell`, it does all of the work, and prints what is acknowledged at once.
  */
 const { values } = parseArgs({
   options: {
@@ -87,7 +88,7 @@ for (const name of [
 }
 syncBuiltinESMExports();
 
-const place = { store, folder };
+const place = { store, folder, ...(how === "tell" ? { told: say } : {}) };
 const stores = openStoresAt(store);
 // Tables are made, and prepared, before it counts.
 await stores.events.lastSeq("none");
@@ -97,6 +98,7 @@ isCounting = true;
 let failure = "";
 try {
   await WORK[work]?.(service, JSON.parse(prepared), stores, place);
+  if (how === "tell") say("done");
 } catch (error) {
   failure = String(error);
 }
