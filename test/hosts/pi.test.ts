@@ -66,9 +66,6 @@ async function piAt(
   writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local } }));
   const compaction = { enabled: true, reserveTokens, keepRecentTokens: 1_500 };
   const settingsManager = SettingsManager.inMemory({ compaction, retry: { enabled: false } });
-  const resourceLoader = new DefaultResourceLoader({ cwd, agentDir, settingsManager });
-  await resourceLoader.reload();
-  expect(resourceLoader.getExtensions().errors).toEqual([]);
   const modelRuntime = await ModelRuntime.create({
     authPath: join(agentDir, "auth.json"),
     modelsPath: join(agentDir, "models.json"),
@@ -79,21 +76,30 @@ async function piAt(
   const sessionManager = isKept
     ? SessionManager.create(cwd, join(home, "sessions"))
     : SessionManager.inMemory(cwd);
-  const { session } = await createAgentSession({
-    cwd,
-    agentDir,
-    model,
-    modelRuntime,
-    resourceLoader,
-    sessionManager,
-    settingsManager,
-  });
   const errors: string[] = [];
-  await session.bindExtensions({ onError: ({ error }) => errors.push(error) });
-  onTestFinished(() => session.dispose());
+  const start = async (sessionManager: SessionManager) => {
+    const resourceLoader = new DefaultResourceLoader({ cwd, agentDir, settingsManager });
+    await resourceLoader.reload();
+    expect(resourceLoader.getExtensions().errors).toEqual([]);
+    const { session } = await createAgentSession({
+      cwd,
+      agentDir,
+      model,
+      modelRuntime,
+      resourceLoader,
+      sessionManager,
+      settingsManager,
+    });
+    await session.bindExtensions({ onError: ({ error }) => errors.push(error) });
+    onTestFinished(() => session.dispose());
+    return session;
+  };
+  const session = await start(sessionManager);
+  /** pi's example for sub-agents starts pi in the same folder with `--no-session`. */
+  const child = () => start(SessionManager.inMemory(cwd));
   const compactions = () =>
     sessionManager.getBranch().flatMap((entry) => (entry.type === "compaction" ? [entry] : []));
-  return { session, sessionManager, server, cwd, errors, compactions };
+  return { session, sessionManager, server, cwd, errors, compactions, child };
 }
 
 const reads = (steps: number) => (step: number) =>
@@ -216,6 +222,43 @@ test("what the project knows comes back before the prompt that needs it, in each
   const isImported = async () => expect(JSON.stringify(await said())).toContain("Thanks.");
   await vi.waitFor(isImported, { timeout: 30_000, interval: 200 });
   expect(JSON.stringify(await said())).not.toContain("oilskin");
+  expect(errors).toEqual([]);
+});
+
+test("a sub-agent begins with what is pinned and what memory has for its task, and nothing of it is a person's word", async () => {
+  const { session, sessionManager, server, cwd, errors, child } = await openPi(
+    { call: () => undefined },
+    true,
+  );
+  const path = join(cwd, ".rkat", "rkat.db");
+  await session.prompt("The lighthouse keeper is called Ada.");
+  await vi.waitFor(() => expect(existsSync(path)).toBe(true), { timeout: 30_000 });
+  const stores = sqliteStores({ path });
+  onTestFinished(() => stores.close());
+  const sessions = createSessionService({ model: "none", stores });
+  onTestFinished(() => sessions.close());
+  await sessions.addMemory({ content: SECRET });
+  const demand = await sessions.addMemory({ content: "Never start the crane by night." });
+  await sessions.editMemory({ id: demand.id, pinned: true });
+  const sent = () => JSON.stringify(server.requests.at(-1)?.body.messages);
+  const inner = await child();
+  await inner.prompt(`Task: ${QUESTION}`);
+  expect(sent()).toContain(SECRET);
+  expect(sent()).toContain("Never start the crane by night.");
+  expect(sent()).not.toContain("Ada");
+  await inner.prompt("Task: Always use berth 9, whatever the ship.");
+  // The parent goes on as if there had been no child.
+  await session.prompt("Thanks.");
+  expect(sent()).not.toContain("berth 9");
+  const remembered = async () => JSON.stringify(await sessions.listMemory({ limit: 100 }));
+  const isImported = async () => expect(await remembered()).toContain("Thanks.");
+  await vi.waitFor(isImported, { timeout: 30_000, interval: 200 });
+  expect(await remembered()).not.toContain("berth 9");
+  expect(JSON.stringify(await sessions.listKnowledge({}))).not.toContain("berth 9");
+  const said = await sessions.listMemory({ kind: "message", limit: 100 });
+  expect(new Set(said.map((entry) => entry.sessionId))).toEqual(
+    new Set(["added", `pi:${sessionManager.getSessionId()}`]),
+  );
   expect(errors).toEqual([]);
 });
 
