@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { importTranscripts } from "../src/app/import-transcripts.ts";
@@ -126,6 +127,25 @@ test("a rollout adds what was asked to what `codex exec` printed of it before, a
   ]) {
     const { said } = await importedFiles(files);
     expect(said.flatMap((text) => text.split("\n")).sort()).toEqual(once);
+  }
+});
+
+test("a store of cursor-agent is not read, and told by its looks", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "rkat-formats-"));
+  const path = join(folder, "store.db");
+  const db = new DatabaseSync(path);
+  db.exec("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB)");
+  db.exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)");
+  db.close();
+  const stores = sqliteStores({ path: ":memory:" });
+  try {
+    const { skipped } = await importTranscripts({ stores, path });
+    expect(skipped.map(({ reason }) => reason)).toEqual([
+      expect.stringContaining("It looks like a chat of cursor-agent, whose store is not read."),
+    ]);
+  } finally {
+    await stores.close();
+    rmSync(folder, { recursive: true });
   }
 });
 

@@ -400,6 +400,42 @@ const file = `/projects/app/${ID}.jsonl`;
 const linesOf = (lines: readonly object[]) =>
   lines.map((line) => Buffer.from(`${JSON.stringify(line)}\n`));
 
+test("a teammate's own transcript is read in its order, and so is that of who leads a team, without a teammate's lines", async () => {
+  const painter = { teamName: "crew", agentName: "painter" };
+  const led = '<teammate-message teammate_id="team-lead">Paint the shed.</teammate-message>';
+  const own = new ClaudeLines(ID)
+    .user(led)
+    .text("m1", "Painted.")
+    .user("And the door.")
+    .text("m2", "The door, too.");
+  for (const line of own.lines) Object.assign(line, painter);
+  const read = async (lines: ClaudeLines) => {
+    const { sessions, otherBranch } = await readImport(
+      claudeCodeFormat,
+      fileOfBytes(`${ID}.jsonl`, Buffer.from(String(lines))),
+    );
+    return [...sessions.flatMap(({ messages }) => messages.map(shown)), otherBranch];
+  };
+  expect(await read(own)).toEqual([
+    ...["text Painted.", "user: And the door.", "text The door, too."],
+    0,
+  ]);
+  const leads = new ClaudeLines(ID)
+    .user("Make a team.")
+    .text("m1", "Made.")
+    .user("Go on.")
+    .text("m2", "Gone on.");
+  const [, made = {}, goOn = {}, goneOn = {}] = leads.lines;
+  Object.assign(goOn, { teamName: "crew", agentName: "team-lead" });
+  Object.assign(goneOn, { teamName: "crew" });
+  leads.lines.splice(2, 0, { ...goOn, ...painter, uuid: "beside", parentUuid: made.uuid });
+  leads.lines.push({ ...goOn, ...painter, uuid: "below", parentUuid: "beside" });
+  expect(await read(leads)).toEqual([
+    ...["user: Make a team.", "text Made.", "user: Go on.", "text Gone on."],
+    2,
+  ]);
+});
+
 test("when a file has grown, only its end is read", async () => {
   const lines = talk().user("Now the lexer.").text("msg_3", "Done, too.");
   const before = linesOf(lines.lines);

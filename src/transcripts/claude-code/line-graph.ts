@@ -60,6 +60,8 @@ const ELIGIBLE = 4;
 const PROMPT = 8;
 /** A compaction ended here. */
 const BOUNDARY = 128;
+/** A teammate wrote it. */
+const TEAMMATE = 256;
 // The flags that the walk sets.
 const INCLUDED = 16;
 const HAS_CHILD = 32;
@@ -118,7 +120,6 @@ export class LineGraph {
     const attachment = objectOf(value.attachment).type;
     const isEligible =
       (isSubagents || value.isSidechain !== true) &&
-      nameOf(value.teamName) === undefined &&
       type !== "progress" &&
       attachment !== "fork_briefing";
     const isSummary = value.isCompactSummary === true;
@@ -137,6 +138,7 @@ export class LineGraph {
         (type === "assistant" ? ASSISTANT : 0) |
         (isEligible ? ELIGIBLE : 0) |
         (isPrompt ? PROMPT : 0) |
+        (isTeammates(value) ? TEAMMATE : 0) |
         (isBoundary ? BOUNDARY : 0),
     );
     const before = this.#byUuid.get(uuid);
@@ -213,18 +215,34 @@ export class LineGraph {
       const found = this.#byUuid.get(parent);
       if (found !== undefined && found !== row) this.#rows.set(row, PARENT, found);
     }
+    let others = this.#leaveOutTeammates();
     this.#isBranch = this.#includeBranch();
     if (!this.#isBranch && this.#isRest) return undefined;
     if (!this.#isBranch) this.#includeAll();
     this.#includeAnswers();
     for (const row of this.#boundaries) if (this.#is(row, ELIGIBLE)) this.#mark(row, INCLUDED);
     this.#lookAhead();
-    let others = 0;
     for (let row = 0; row < this.#rows.length; row += 1) {
-      const isTalk = this.#is(row, PROMPT) || this.#is(row, ASSISTANT);
-      if (isTalk && this.#is(row, ELIGIBLE) && !this.#is(row, INCLUDED)) others += 1;
+      if (this.#isTalk(row) && this.#is(row, ELIGIBLE) && !this.#is(row, INCLUDED)) others += 1;
     }
     return others;
+  }
+
+  #isTalk(row: number): boolean {
+    return this.#is(row, PROMPT) || this.#is(row, ASSISTANT);
+  }
+
+  /** In the file of another session, what a teammate says is beside the conversation. Returns how many messages that are. */
+  #leaveOutTeammates(): number {
+    const rows = Array.from({ length: this.#rows.length }, (_, row) => row).filter(
+      (row) => (row !== ABOVE || !this.#isRest) && this.#is(row, ELIGIBLE) && this.#isTalk(row),
+    );
+    const theirs = rows.filter((row) => this.#is(row, TEAMMATE));
+    if (theirs.length === rows.length) return 0;
+    for (let row = 0; row < this.#rows.length; row += 1) {
+      if (this.#is(row, TEAMMATE)) this.#unmark(row, ELIGIBLE);
+    }
+    return theirs.length;
   }
 
   /**
@@ -413,3 +431,10 @@ export class LineGraph {
 /** The most lines between a prompt and the start of its session. */
 const HOOKS_MAX = 100;
 const IN_GRAPH = new Set(["user", "assistant", "system", "attachment", "progress"]);
+
+/** The lines of who leads a team have the team's name too. */
+function isTeammates({ teamName, agentName }: Json): boolean {
+  return nameOf(teamName) !== undefined && (nameOf(agentName) ?? LEAD) !== LEAD;
+}
+
+const LEAD = "team-lead";
