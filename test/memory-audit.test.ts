@@ -96,3 +96,22 @@ test("what was forgotten, or is behind, is no problem; the rest of a deleted ses
     new Set([ada]),
   );
 });
+
+test.each([
+  ["time", { time: "1973-07-23T00:43:00.504Z" }],
+  ["turn", { turn: 9 }],
+])("another %s than the log's is a problem, and is mended", async (_, change) => {
+  const stores = await openAt("SQLite");
+  await said(stores);
+  const [entry] = await stores.memory.list({ limit: 1, kind: "message" });
+  if (!entry) throw new Error("Nothing was said.");
+  await stores.memory.delete({ ids: [entry.id] });
+  await stores.memory.add([{ ...entry, ...change }]);
+  const operations = openMemoryOperations({ stores });
+  expect((await operations.verify()).problems).toEqual([
+    expect.stringMatching(/ is not what its log says\.$/),
+  ]);
+  await operations.reindex();
+  expect((await operations.verify()).problems).toEqual([]);
+  expect(await stores.memory.read([entry.id])).toEqual([entry]);
+});

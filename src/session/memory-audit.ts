@@ -185,7 +185,9 @@ function messageOf({ id, sessionId }: MemoryEntry): string {
   return `message ${id.slice(sessionId.length + 1)} of session ${sessionId}`;
 }
 
+/** Whether two entries have the same words, of the same side, said at the same time and place. */
 function isSame(one: MemoryEntry | undefined, other: MemoryEntry | undefined): boolean {
-  const said = ({ content, role }: MemoryEntry) => `${role} ${content.toWellFormed()}`;
+  const said = ({ content, role, turn, time, source }: MemoryEntry) =>
+    JSON.stringify([content.toWellFormed(), role, turn, time, source?.from, source?.to]);
   return one && other ? said(one) === said(other) : one === other;
 }
