@@ -2,6 +2,7 @@ import { contentWords } from "../compaction/content-words.ts";
 import type { MemoryEntry } from "../core/memory-store.ts";
 import { contentText, indexableText, isSummary, type Message } from "../core/message.ts";
 import { utf8Bytes } from "../core/tokens.ts";
+import { isAscii } from "../text/character-kinds.ts";
 
 /** UTF-8 bytes of a record. A longer text is cut to the passage with the words of the prompt. */
 const RECORD_BYTES_MAX = 640;
@@ -59,8 +60,15 @@ export function sentencesOf(text: string): readonly string[] {
 /** How many of the words a text has. */
 export function wordsShared(sentence: string, words: ReadonlySet<string>): number {
   const shared = new Set<string>();
+  // Most sentences have none, and looking takes less time than reading.
+  if (isAscii(sentence) && !hasAny(sentence.toLowerCase(), words)) return 0;
   for (const word of contentWords(sentence)) if (words.has(word)) shared.add(word);
   return shared.size;
+}
+
+function hasAny(text: string, words: ReadonlySet<string>): boolean {
+  for (const word of words) if (text.includes(word)) return true;
+  return false;
 }
 
 /** A sentence, or a part of a long one. */

@@ -23,7 +23,9 @@ export function recallQuery({ prompt, before = "", goal = "" }: AskedPrompt): st
 
 /** Whether a text has words of its own. "Noted." has not. */
 export function saysSomething(text: string): boolean {
-  return new Set(contentWords(text)).size >= OWN_WORDS_MIN;
+  const own = new Set<string>();
+  for (const word of contentWords(text)) if (own.add(word).size >= OWN_WORDS_MIN) return true;
+  return false;
 }
 
 function ends(text: string): string {
