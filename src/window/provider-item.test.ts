@@ -24,8 +24,9 @@ const history = (turns: number): Message[] =>
 function recordOfChat() {
   let items: readonly unknown[] = [];
   let refused: ReadonlySet<string> = new Set();
+  let recalled: HostItems["recalled"] = [];
   const read = async (): Promise<HostItems> => {
-    return { items, changedAtMs: 0, recalled: [], refused, done: () => "no" };
+    return { items, changedAtMs: 0, recalled, refused, done: () => "no" };
   };
   const record: HostRecord = {
     read,
@@ -39,6 +40,11 @@ function recordOfChat() {
     text: () => JSON.stringify(items),
     replace: (from: string, to: string) => {
       items = JSON.parse(JSON.stringify(items).replaceAll(from, to));
+    },
+    recall: (text: string) => {
+      const records = [{ id: "m", turn: null, said_by: "user", score: 1, text }];
+      const event = { type: "memory_recalled", records, tokens: 9, before: "1 x" } as const;
+      recalled = [{ seq: 1, itemCount: 0, event, whole: event }];
     },
     refuse: (id: string) => {
       refused = new Set([id]);
@@ -186,13 +192,29 @@ test("a last message that is written anew is in no item: the chat is compacted w
   expect(items(messages)).toEqual([]);
 });
 
-test.each(["forgotten", "refused"])("no item outlasts a text that was %s", async (how) => {
-  const { record, replace, refuse } = recordOfChat();
+test("a shorter compaction of another provider's history does not take the item's place", async () => {
+  const { record } = recordOfChat();
+  const { window } = windowWith([itemOf(1)], { record });
+  const forOpenAi = history(14);
+  const said = { role: "assistant", content: `For OpenAI alone. ${words(1)}` } as const;
+  const withOwn = forOpenAi.with(-4, said);
+  expect(items((await window.apply(withOwn, { reader: OPENAI })).messages)).toHaveLength(1);
+  const other = await window.apply(forOpenAi, { reader: "anthropic/claude", edited: true });
+  expect(other.outcome).toBe("compacted");
+  const { messages } = await window.apply(withOwn, { reader: OPENAI, edited: true });
+  expect(items(messages)).toEqual(["@item 1@"]);
+});
+
+const ENDS = ["forgotten", "forgotten in a record of memory", "refused"];
+
+test.each(ENDS)("no item outlasts a text that was %s", async (how) => {
+  const { record, replace, recall, refuse } = recordOfChat();
   const { asked, send } = windowWith([itemOf(1), itemOf(2)], { record });
   const { messages } = await send(14);
   // The newest message is in no summary, but the item was made of it too.
   if (how === "forgotten") replace("Task 13", FORGOTTEN);
-  else refuse("a record of memory");
+  else if (how === "refused") refuse("a record of memory");
+  else recall(`The key is ${FORGOTTEN}.`);
   const after = await send(15);
   expect(after.messages.slice(0, messages.length - 1)).toEqual(messages.toSpliced(1, 1));
   for (let turns = 16; asked.length < 2; turns += 1) await send(turns);
