@@ -7,12 +7,16 @@ export interface AgentRun {
   /** What the user says once at the beginning, and wants kept until the end. */
   readonly standing: string;
   readonly turns: readonly RunTurn[];
+  /** Tools that are offered beside `read`, and never called. */
+  readonly otherTools: readonly OtherTool[];
   /** What was said early on, once. */
   readonly questions: readonly Question[];
 }
 
 export interface RunTurn {
   readonly prompt: string;
+  /** A picture beside the prompt, as a PNG in base64. */
+  readonly picture?: string;
   readonly steps: readonly RunStep[];
   readonly answer: string;
 }
@@ -30,6 +34,18 @@ export interface RunCall {
   readonly output: string;
 }
 
+export interface OtherTool {
+  readonly name: string;
+  readonly description: string;
+}
+
+/**
+ * What a conversation has besides texts: a picture in two of three prompts, or a third of the window in definitions of
+ * tools.
+ */
+export const KINDS = ["plain", "pictures", "tools"] as const;
+export type Kind = (typeof KINDS)[number];
+
 export interface Question {
   readonly query: string;
   /** What the answer is about, and the answer. */
@@ -41,11 +57,35 @@ export interface Question {
 const REAL_SHARE = 10;
 
 /** The same runs each time. */
-export function agentRuns(count: number): readonly AgentRun[] {
+export function agentRuns(count: number, kind: Kind = "plain"): readonly AgentRun[] {
   return Array.from({ length: count }, (_, index) => {
     const random = randomFrom(index + 1);
-    return runOf(random, index % REAL_SHARE === 0 ? realLines(index / REAL_SHARE) : undefined);
+    const lines = index % REAL_SHARE === 0 ? realLines(index / REAL_SHARE) : undefined;
+    return withKind(runOf(random, lines), kind, random);
   });
+}
+
+function withKind(run: AgentRun, kind: Kind, random: Random): AgentRun {
+  if (kind === "plain") return run;
+  if (kind === "tools") return { ...run, otherTools: otherTools() };
+  const turns = run.turns.map((turn) =>
+    below(3, random) === 0 ? turn : { ...turn, picture: PICTURE },
+  );
+  return { ...run, turns };
+}
+
+/** The beginning of a PNG of 1024 by 1024 pixels. Nobody here looks at more of it. */
+const PICTURE = Buffer.concat([
+  Buffer.from("89504e470d0a1a0a0000000d494844520000040000000400", "hex"),
+  Buffer.alloc(120),
+]).toString("base64");
+
+/** 16 tools with 650 characters each: about 2 600 tokens. */
+function otherTools(): readonly OtherTool[] {
+  return Array.from({ length: 16 }, (_, index) => ({
+    name: `harbour_tool_${index}`,
+    description: `Tool ${index} of the harbour. `.repeat(26),
+  }));
 }
 
 /** All sentences of a run, in order. */
@@ -115,6 +155,7 @@ function runOf(random: Random, lines: Iterator<string> | undefined): AgentRun {
     instructions: "You are a careful harbour master. Read before you answer.",
     standing,
     turns,
+    otherTools: [],
     questions: facts.map(({ question }) => question),
   };
 }

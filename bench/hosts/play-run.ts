@@ -1,5 +1,11 @@
 import { startLocalProvider } from "../../examples/hosts/local-provider.ts";
-import { type AgentRun, type Question, sentencesOf } from "./agent-run.ts";
+import {
+  type AgentRun,
+  type Kind,
+  type OtherTool,
+  type Question,
+  sentencesOf,
+} from "./agent-run.ts";
 import { isAnsweredBy, type StepRequest, type Violation, violationsIn, windowOf } from "./judge.ts";
 
 /** A host's loop, with the host's own answer to a full window or with rkat's. */
@@ -7,15 +13,18 @@ export interface Contender {
   readonly host: string;
   readonly name: string;
   open(lab: Lab): Promise<HostLoop>;
+  /** The kinds of conversations that it can have, where it cannot have all. */
+  readonly kinds?: readonly Kind[];
   /** After the last run. */
   close?(): Promise<void>;
 }
 
-/** What a loop is given: a model on this machine, and the tool `read`. */
+/** What a loop is given: a model on this machine, the tool `read`, and others that the model does not call. */
 export interface Lab {
   readonly url: string;
   readonly instructions: string;
   readonly contextWindow: number;
+  readonly otherTools: readonly OtherTool[];
   read(path: string): string;
   /** The summary of a text, for a summariser that is not a request to the model. It is billed as one. */
   summaryOf(text: string): string;
@@ -23,7 +32,7 @@ export interface Lab {
 
 export interface HostLoop {
   /** Has a turn. Resolves to the model's last answer. */
-  ask(prompt: string): Promise<string>;
+  ask(prompt: string, picture?: string): Promise<string>;
   /** One search of the memory, if there is one. */
   search?(query: string): Promise<readonly string[]>;
   close?(): Promise<void>;
@@ -85,6 +94,7 @@ export async function playRun(
     url: server.urls.openai,
     instructions: run.instructions,
     contextWindow,
+    otherTools: run.otherTools,
     read: (path) => outputs.get(path) ?? "There is no such file.",
     summaryOf(text) {
       elsewhere.push(server.requests.length);
@@ -98,9 +108,9 @@ export async function playRun(
   /** Requests for a summary. */
   let asked = 0;
   let failure: string | undefined;
-  for (const [turn, { prompt, answer }] of run.turns.entries()) {
+  for (const [turn, { prompt, picture, answer }] of run.turns.entries()) {
     try {
-      const said = await loop.ask(prompt);
+      const said = await loop.ask(prompt, picture);
       if (said.trim() !== answer)
         failure = `turn ${turn} ended with ${JSON.stringify(said.slice(0, 60))}`;
     } catch (error) {

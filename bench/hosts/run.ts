@@ -1,23 +1,34 @@
 import "../../test/hosts/install.ts";
 import { parseArgs } from "node:util";
-import { agentRuns } from "./agent-run.ts";
+import { agentRuns, KINDS } from "./agent-run.ts";
 
 /**
  * Has the same conversations with agents in each host's loop, with the host's own answer to a full
  * window and with rkat's. The models are programs on this machine.
  *
- *     npm ci && npx node bench/hosts/run.ts [--runs 200] [--only rkat]
+ *     npm ci && npx node bench/hosts/run.ts [--runs 200] [--only rkat] [--kind pictures]
+ *
+ * Conversations have texts only, or pictures too, or many tools: `plain`, `pictures` or `tools`.
  */
 const { values } = parseArgs({
-  options: { runs: { type: "string", default: "200" }, only: { type: "string", default: "" } },
+  options: {
+    runs: { type: "string", default: "200" },
+    only: { type: "string", default: "" },
+    kind: { type: "string", default: "plain" },
+  },
 });
+const kind = KINDS.find((each) => each === values.kind);
+if (kind === undefined) throw new Error(`--kind is one of ${KINDS.join(", ")}.`);
 
 const { CONTENDERS } = await import("./contenders.ts");
 const { playAll } = await import("./play-all.ts");
 const { renderHosts } = await import("./render-hosts.ts");
 
-const contenders = CONTENDERS.filter(({ host, name }) => `${host} ${name}`.includes(values.only));
-const rows = await playAll(agentRuns(Number(values.runs)), contenders, (progress) =>
+const contenders = CONTENDERS.filter(
+  ({ host, name, kinds = KINDS }) =>
+    `${host} ${name}`.includes(values.only) && kinds.includes(kind),
+);
+const rows = await playAll(agentRuns(Number(values.runs), kind), contenders, (progress) =>
   console.error(`${new Date().toISOString()} ${progress}`),
 );
 for (const { host, name, failures } of rows) {

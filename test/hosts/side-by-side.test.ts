@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { agentRuns } from "../../bench/hosts/agent-run.ts";
+import { agentRuns, KINDS } from "../../bench/hosts/agent-run.ts";
 import { CONTENDERS } from "../../bench/hosts/contenders.ts";
 import { isAnsweredBy, violationsIn } from "../../bench/hosts/judge.ts";
 import { playAll } from "../../bench/hosts/play-all.ts";
 import { renderHosts } from "../../bench/hosts/render-hosts.ts";
-import { trials } from "../support/trials.ts";
+import { sampled, trials } from "../support/trials.ts";
 
 // The short form of `npx node bench/hosts/run.ts`.
 
@@ -19,6 +19,20 @@ test.each(HOSTS)("in %s, rkat keeps every promise and answers at least as much",
   expect(rkat?.answered).toBe(Math.max(...answered));
   expect(renderHosts(rows)).toContain(`| ${host} | **rkat** | 0 % |`);
 });
+
+const OTHERS = CONTENDERS.filter(({ name }) => name === "rkat").flatMap((contender) =>
+  KINDS.filter((kind) => kind !== "plain" && (contender.kinds ?? KINDS).includes(kind)).map(
+    (kind) => ({ host: contender.host, kind, contender }),
+  ),
+);
+
+test.each(sampled(OTHERS, { of: 5, at: 3 }, "cases"))(
+  "in $host, rkat keeps every promise in a conversation with $kind",
+  async ({ kind, contender }) => {
+    const [row] = await playAll(agentRuns(trials(1, 3, "cases"), kind), [contender]);
+    expect(row).toMatchObject({ failures: [], violations: { any: 0 } });
+  },
+);
 
 describe("the judge", () => {
   const [run] = agentRuns(1);

@@ -7,6 +7,7 @@ import {
   pruneMessages,
   type ToolSet,
   tool,
+  type UserContent,
 } from "ai";
 import { createSessionService } from "rkat";
 import { memoryTools, rkatPrepareStep } from "rkat/ai-sdk";
@@ -22,10 +23,18 @@ interface LoopOptions {
 }
 
 /** Keeps the whole conversation and offers it in each turn, as the documentation of the AI SDK does. */
-function loopWith({ url, instructions, read }: Lab, options: LoopOptions = {}): HostLoop {
+function loopWith(
+  { url, instructions, read, otherTools }: Lab,
+  options: LoopOptions = {},
+): HostLoop {
   const messages: ModelMessage[] = [];
+  const others = otherTools.map(({ name, description }) => [
+    name,
+    tool({ description, inputSchema: z.object({}), execute: () => "" }),
+  ]);
   const tools: ToolSet = {
     ...options.tools,
+    ...Object.fromEntries(others),
     read: tool({
       description: "Reads a file.",
       inputSchema: z.object({ path: z.string() }),
@@ -34,8 +43,8 @@ function loopWith({ url, instructions, read }: Lab, options: LoopOptions = {}): 
   };
   const model = createOpenAI({ apiKey: "local", baseURL: url }).responses("gpt-5");
   return {
-    async ask(prompt) {
-      messages.push({ role: "user", content: prompt });
+    async ask(prompt, picture) {
+      messages.push({ role: "user", content: picture ? withPicture(prompt, picture) : prompt });
       const { text, responseMessages } = await generateText({
         model,
         instructions,
@@ -50,6 +59,13 @@ function loopWith({ url, instructions, read }: Lab, options: LoopOptions = {}): 
       return text;
     },
   };
+}
+
+function withPicture(text: string, data: string): UserContent {
+  return [
+    { type: "text", text },
+    { type: "file", data, mediaType: "image/png" },
+  ];
 }
 
 export const aiSdkContenders: readonly Contender[] = [

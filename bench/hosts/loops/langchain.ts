@@ -28,20 +28,32 @@ function loopWith(lab: Lab, middleware: AgentMiddleware): HostLoop {
     description: "Reads a file.",
     schema: z.object({ path: z.string() }),
   });
+  const others = lab.otherTools.map(({ name, description }) =>
+    tool(async () => "", { name, description, schema: z.object({}) }),
+  );
   const agent = createAgent({
     model: modelOf(lab),
-    tools: [read],
+    tools: [read, ...others],
     systemPrompt: lab.instructions,
     middleware: [middleware],
     checkpointer: new MemorySaver(),
   });
   const config = { recursionLimit: 200, configurable: { thread_id: "run" } };
   return {
-    async ask(prompt) {
-      const { messages } = await agent.invoke({ messages: [new HumanMessage(prompt)] }, config);
+    async ask(prompt, picture) {
+      const asked = new HumanMessage(picture ? withPicture(prompt, picture) : prompt);
+      const { messages } = await agent.invoke({ messages: [asked] }, config);
       return messages.at(-1)?.text ?? "";
     },
   };
+}
+
+function withPicture(text: string, data: string) {
+  const content = [
+    { type: "text", text },
+    { type: "image_url", image_url: { url: `data:image/png;base64,${data}` } },
+  ];
+  return { content };
 }
 
 export const langChainContenders: readonly Contender[] = [

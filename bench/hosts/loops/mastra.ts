@@ -26,6 +26,10 @@ function loopWith(lab: Lab, { tools = {}, ...options }: AgentOptions): HostLoop 
     inputSchema: z.object({ path: z.string() }),
     execute: async ({ path }) => lab.read(path),
   });
+  const others = lab.otherTools.map(({ name, description }) => [
+    name,
+    createTool({ id: name, description, inputSchema: z.object({}), execute: async () => "" }),
+  ]);
   const agent = new Agent({
     id: "harbour",
     name: "Harbour",
@@ -34,15 +38,24 @@ function loopWith(lab: Lab, { tools = {}, ...options }: AgentOptions): HostLoop 
     memory: new MockMemory(),
     maxRetries: 0,
     ...options,
-    tools: { read, ...tools },
+    tools: { read, ...tools, ...Object.fromEntries(others) },
   } as never);
   const memory = { thread: "run", resource: "ada", options: { lastMessages: 10_000 } };
   return {
-    ask: async (prompt) => {
-      const { steps } = await agent.generate(prompt, { maxSteps: 100, memory });
+    ask: async (prompt, picture) => {
+      const asked = picture ? [withPicture(prompt, picture)] : prompt;
+      const { steps } = await agent.generate(asked as never, { maxSteps: 100, memory });
       return steps.at(-1)?.text ?? "";
     },
   };
+}
+
+function withPicture(text: string, data: string) {
+  const content = [
+    { type: "text", text },
+    { type: "file", data, mediaType: "image/png" },
+  ];
+  return { role: "user", content };
 }
 
 export const mastraContenders: readonly Contender[] = [

@@ -64,18 +64,33 @@ function loopWith(
     parameters: z.object({ path: z.string() }),
     execute: ({ path }) => lab.read(path),
   });
+  const others = lab.otherTools.map(({ name, description }) =>
+    tool({ name, description, parameters: z.object({}), execute: () => "" }),
+  );
   const agent = new Agent({
     name: "Harbour",
     instructions: lab.instructions,
-    tools: [read],
+    tools: [read, ...others],
     model: new OpenAIResponsesModel(client, MODEL),
     modelSettings: { store: false, providerData: { include: ["reasoning.encrypted_content"] } },
   });
   return {
-    async ask(prompt) {
-      const { finalOutput } = await run(agent, prompt, { ...options, maxTurns: 100 });
+    async ask(prompt, picture) {
+      const asked = picture ? [withPicture(prompt, picture)] : prompt;
+      const { finalOutput } = await run(agent, asked, { ...options, maxTurns: 100 });
       return String(finalOutput);
     },
+  };
+}
+
+function withPicture(text: string, data: string): AgentInputItem {
+  const image = `data:image/png;base64,${data}`;
+  return {
+    role: "user",
+    content: [
+      { type: "input_text", text },
+      { type: "input_image", image },
+    ],
   };
 }
 

@@ -14,6 +14,7 @@ function contender(name: string, withRkat: boolean): Contender {
   return {
     host: HOST,
     name,
+    kinds: ["plain"],
     async open({ url, instructions, contextWindow, read }: Lab) {
       program ??= startOpencode({ withRkat });
       const session = await (await program).openSession({ url, instructions, contextWindow, read });

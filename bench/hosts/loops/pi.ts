@@ -76,6 +76,15 @@ async function loopWith(lab: Lab, extensions: readonly ExtensionFactory[] = []):
       details: undefined,
     }),
   });
+  const others = lab.otherTools.map(({ name, description }) =>
+    defineTool({
+      name,
+      label: name,
+      description,
+      parameters: z.toJSONSchema(z.object({})) as never,
+      execute: async () => ({ content: [], details: undefined }),
+    }),
+  );
   const { session } = await createAgentSession({
     cwd: project,
     agentDir,
@@ -85,14 +94,15 @@ async function loopWith(lab: Lab, extensions: readonly ExtensionFactory[] = []):
     settingsManager,
     sessionManager: SessionManager.create(project, join(home, "sessions")),
     noTools: "builtin",
-    customTools: [read],
+    customTools: [read, ...others],
   });
   const problems: string[] = [];
   await session.bindExtensions({ onError: ({ error }) => problems.push(error) });
   return {
     project,
-    async ask(prompt) {
-      await session.prompt(prompt);
+    async ask(prompt, picture) {
+      const image = { type: "image", data: picture ?? "", mimeType: "image/png" } as const;
+      await session.prompt(prompt, picture ? { images: [image] } : undefined);
       if (problems.length > 0) throw new Error(problems.join(" "));
       const said = session.state.messages.findLast(({ role }) => role === "assistant");
       if (said?.role !== "assistant") throw new Error("pi has no answer.");
