@@ -3,13 +3,13 @@ import {
   type Postings,
   placeFrom,
   placeOf,
-  SAID_MASK,
   unitePostings,
 } from "../passages/passage-index.ts";
 import { isCommonWord } from "../words/common-words.ts";
 import { maxLikelihood } from "./likelihood.ts";
 import type { Question } from "./question.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
+import { sessionsBeside, timesBySession } from "./same-text.ts";
 import { BLOCK, halvesAt, WordAmounts } from "./word-amounts.ts";
 import { BOUND_MAX, type WordSummary, wordSummary } from "./word-summaries.ts";
 
@@ -146,11 +146,16 @@ function sessionShares(
     const counts = standIn?.counts ?? 1;
     const most =
       (counts * (1 + SESSION_SATURATION) * rarityOf(sessions.length, index.sessions)) / rarities;
+    const asked = timesBySession(index, postings, sameText);
+    let others: Uint8Array | undefined;
     for (let at = 0; at < sessions.length; at += 1) {
       const session = sessions[at] as number;
-      const asked = timesIn(index, postings, session, sameText);
-      if (asked > 0 && !isElsewhere(index, postings, session, sameText)) continue;
-      const times = (said[at] as number) - asked;
+      const byAsking = asked.get(session) ?? 0;
+      const times = Math.max(0, (said[at] as number) - byAsking);
+      if (byAsking > 0 && times === 0) {
+        others ??= sessionsBeside(index, postings, sameText);
+        if (others[session] === 0) continue;
+      }
       (shares[session] as number) += (most * times) / (times + SESSION_SATURATION);
       (covered[session] as number) += share;
       if ((shares[session] as number) > bestSessionShare)
@@ -159,35 +164,6 @@ function sessionShares(
     }
   }
   return { sessionShares: shares, bestSessionShare, bestCovered };
-}
-
-/** How often entries with the text of the question say a word in a session. */
-function timesIn(
-  { slots, columns }: PassageIndex,
-  postings: Postings,
-  session: number,
-  sameText: readonly number[],
-): number {
-  let times = 0;
-  for (const first of sameText) {
-    if (columns.session[first] !== session) continue;
-    for (let slot = first; slot < slots && columns.entry[slot] === first; slot += 1)
-      times += (postings.hits[placeOf(postings.slots, slot)] ?? 0) & SAID_MASK;
-  }
-  return times;
-}
-
-/** Whether another entry of a session has the word. */
-function isElsewhere(
-  { columns }: PassageIndex,
-  { slots }: Postings,
-  session: number,
-  sameText: readonly number[],
-): boolean {
-  return slots.some(
-    (slot) =>
-      columns.session[slot] === session && !sameText.includes(columns.entry[slot] as number),
-  );
 }
 
 /** Arrays for one question. They begin with zeros, except `reached`, and may be longer than needed. */
