@@ -644,14 +644,8 @@ test("a file that is deleted or damaged comes back with the next event of its se
   expect(Object.keys(before)).toHaveLength(2 + 4 * ids.length);
 });
 
-test("what is deleted comes back when a process starts, without reading what is whole", async () => {
-  const events = await someLog();
-  const folder = await temporaryFolder();
-  await project(events, new SessionFiles(events, folder));
-  const before = await filesOf(folder);
-  const [id = ""] = (await events.readAll(0, 1)).map(({ sessionId }) => sessionId);
-  await rm(join(folder, id, "events.jsonl"));
-  await rm(join(folder, "index.jsonl"));
+/** A log, and the sessions whose events are read from it. */
+function watching(events: EphemeralEventStore) {
   const reads: string[] = [];
   const watched = {
     lastSeq: (id: string) => events.lastSeq(id),
@@ -660,6 +654,18 @@ test("what is deleted comes back when a process starts, without reading what is 
       return events.read(...args);
     },
   };
+  return { watched, reads };
+}
+
+test("what is deleted comes back when a process starts, without reading what is whole", async () => {
+  const events = await someLog();
+  const folder = await temporaryFolder();
+  await project(events, new SessionFiles(events, folder));
+  const before = await filesOf(folder);
+  const [id = ""] = (await events.readAll(0, 1)).map(({ sessionId }) => sessionId);
+  await rm(join(folder, id, "events.jsonl"));
+  await rm(join(folder, "index.jsonl"));
+  const { watched, reads } = watching(events);
   await new SessionFiles(watched, folder).position();
   expect(await filesOf(folder)).toEqual(before);
   expect(reads).toEqual([id]);
@@ -682,14 +688,7 @@ test("files that were written last are written again once the machine has starte
   const FILES = ["events.jsonl", "session.json", "summary.txt", "checkpoint"];
   await changeAt(0, ...FILES.map((name) => join(old, name)));
   await changeAt(HOUR, ...FILES.map((name) => join(recent, name)), "index.jsonl", "checkpoint");
-  const reads: string[] = [];
-  const watched = {
-    lastSeq: (id: string) => events.lastSeq(id),
-    read(...args: Parameters<typeof events.read>) {
-      reads.push(args[0]);
-      return events.read(...args);
-    },
-  };
+  const { watched, reads } = watching(events);
   await new SessionFiles(watched, folder).position();
   expect(await filesOf(folder)).toEqual(before);
   expect(new Set(reads)).toEqual(new Set([recent]));

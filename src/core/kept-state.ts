@@ -81,8 +81,8 @@ export interface KnownFork {
 }
 
 /**
- * What a coding agent's next window is told of a session: the lines of its record, made of the log up to `seq`. The log may
- * have moved since.
+ * The lines that a coding agent's next window is told of a session, made of the log up to `seq`. The log may have moved
+ * since.
  */
 export interface NextWindow {
   readonly seq: number;

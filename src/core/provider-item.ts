@@ -1,4 +1,4 @@
-/** What a provider made of a history for itself. Nobody else can read it, so it only ever stands beside a summary. */
+/** An item that a provider made of a history. Only the provider can read it, so it stands beside a summary. */
 export interface ProviderItem {
   /** The model that reads it, as `provider/model`. */
   readonly reader: string;

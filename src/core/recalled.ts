@@ -95,7 +95,7 @@ export class Recalled {
     return this.refused.includes(id) || this.shown.some(({ ids }) => ids.includes(id));
   }
 
-  /** What a fork, or an undo, goes on from: it has the texts. */
+  /** The records that a fork or an undo goes on from, with their texts. */
   get kept(): Kept {
     return this.#keptWith(
       this.shown.map(({ before, text, ids }) => ({ before, text, ids })),

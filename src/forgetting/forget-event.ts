@@ -321,7 +321,7 @@ function withoutItemSummaries(items: readonly unknown[]): readonly unknown[] {
 function withoutItsSummary(value: unknown): unknown {
   return changedJson(value, {
     leaf: (leaf, key) => (key === "summary" && typeof leaf === "string" ? FORGOTTEN : leaf),
-    // Nobody can look for a text in an item of a provider beside a summary.
+    // An item of a provider cannot be searched for a text.
     whole: (whole) => (isBesideItem(whole) ? withoutItem(whole) : undefined),
   });
 }

@@ -152,16 +152,19 @@ export class SessionFiles implements Projection {
     if (!lookAt(this.#root, this.#folder)) return;
     const look = () => {
       const known = this.#known();
-      const unsynced = known.filter(this.#mayLack());
+      const mayLack = this.#mayLack();
       return {
-        unsynced,
+        unsynced: known.filter((id) =>
+          this.#unlessLeftOut(id, () => mayLack(join(id, "checkpoint"))),
+        ),
         lost: known.filter((id) => !this.#isIntact(id)),
         isIndexLost:
-          unsynced.length > 0 || (known.length > 0 && this.#isNewer("index.jsonl", "checkpoint")),
+          known.length > 0 &&
+          (mayLack("index.jsonl") || this.#isNewer("index.jsonl", "checkpoint")),
       };
     };
     const first = look();
-    if (first.lost.length === 0 && !first.isIndexLost) return;
+    if (first.unsynced.length + first.lost.length === 0 && !first.isIndexLost) return;
     await this.#oneWriter(async () => {
       // Another process may have deleted a session meanwhile.
       const { unsynced, lost, isIndexLost } = look();
@@ -176,26 +179,25 @@ export class SessionFiles implements Projection {
 
   /** All files of the session are written again when it is projected next. */
   #startSessionAgain(sessionId: string): void {
-    try {
-      remove(this.#root, join(this.#folder, sessionId, "checkpoint"));
-    } catch (error) {
-      this.#leaveOut(sessionId, error);
-    }
+    const checkpoint = join(this.#folder, sessionId, "checkpoint");
+    this.#unlessLeftOut(sessionId, () => remove(this.#root, checkpoint));
   }
 
-  /** Says of a session whether its files may lack what was written: the machine was started after they were. */
-  #mayLack(): (sessionId: string) => boolean {
+  /** Says of a file whether it may lack what was written: it was among the last before the machine was started. */
+  #mayLack(): (name: string) => boolean {
     const last = this.#look("checkpoint")?.mtimeMs;
     if (last === undefined || last > Date.now() - 1000 * uptime()) return () => false;
-    return (sessionId) => {
-      try {
-        const changed = this.#look(join(sessionId, "checkpoint"))?.mtimeMs ?? 0;
-        return changed > last - WRITTEN_AFTER_MS;
-      } catch (error) {
-        this.#leaveOut(sessionId, error);
-        return false;
-      }
-    };
+    return (name) => (this.#look(name)?.mtimeMs ?? 0) > last - WRITTEN_AFTER_MS;
+  }
+
+  /** The answer to a question about a session's files; undefined, and told, when the session is left out. */
+  #unlessLeftOut<Answer>(sessionId: string, ask: () => Answer): Answer | undefined {
+    try {
+      return ask();
+    } catch (error) {
+      this.#leaveOut(sessionId, error);
+      return undefined;
+    }
   }
 
   /** The sessions that have a folder or a line in the index, those of the index first. */

@@ -6,7 +6,7 @@ import { oneLine } from "./quoted-passage.ts";
 /** Results that are looked at: a question and its answer are often two of them. */
 const RESULTS = 3;
 
-/** A name counts as many words: a prompt about somebody else has the words of any talk beside it. */
+/** A name counts as many words: a prompt about another person shares its other words with any talk. */
 const NAME_COUNTS = 3;
 const NAME_LETTERS = 5;
 
@@ -32,10 +32,13 @@ export function addedForLacking(
 ): number {
   const names = new Set([...query.matchAll(NAME)].flatMap(([name]) => nameIn(name)));
   const asking = oneLine(query);
-  const texts = results
-    .filter(({ content }) => oneLine(content) !== asking)
-    .slice(0, RESULTS)
-    .map(({ content, speaker = "", time = "" }) => `${speaker} ${time} ${content}`.toLowerCase());
+  const texts: string[] = [];
+  for (const { content, speaker = "", time = "" } of results) {
+    if (texts.length === RESULTS) break;
+    // The prompt itself may be among them, once for each time that it was given.
+    if (oneLine(content) === asking) continue;
+    texts.push(`${speaker} ${time} ${content}`.toLowerCase());
+  }
   let [asked, found] = [0, 0];
   for (const word of new Set([...contentWords(query), ...names])) {
     const counts = names.has(word) ? NAME_COUNTS : 1;

@@ -60,7 +60,7 @@ export class SentHistory<HostMessage extends object> {
     return this.#messages;
   }
 
-  /** The item beside the summary, whoever reads it. */
+  /** The item beside the summary, for any reader. */
   get item(): PlacedItem | undefined {
     return this.#item;
   }

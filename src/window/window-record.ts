@@ -23,8 +23,8 @@ export interface Known {
   /** Messages and summaries after their forgotten texts were removed, by their keys. */
   readonly forgotten: ReadonlyMap<string, Message>;
   /**
-   * False: a text in the chat was forgotten, or a record of memory refused, which an item of a provider may know. Nobody
-   * sees what it knows.
+   * False: a text in the chat was forgotten, or a record of memory refused. An item of a provider may still have it, and
+   * cannot be searched for it.
    */
   readonly mayHaveItems: boolean;
 }

@@ -193,19 +193,25 @@ test("a session is in the project's memory, and the model finds there what left 
 const SECRET = "The spare key of the boathouse hangs behind the blue oilskin.";
 const QUESTION = "Where does the spare key of the boathouse hang?";
 
-test("what the project knows comes back before the prompt that needs it, in each later request, and is nothing that was said", async () => {
-  const { session, sessionManager, server, cwd, errors } = await openPi(
-    { call: () => undefined },
-    true,
-  );
+/** The service over the store that pi's first prompt makes in a project, once the project knows the secret. */
+async function projectWithSecret(cwd: string) {
   const path = join(cwd, ".rkat", "rkat.db");
-  await session.prompt("The lighthouse keeper is called Ada.");
   await vi.waitFor(() => expect(existsSync(path)).toBe(true), { timeout: 30_000 });
   const stores = sqliteStores({ path });
   onTestFinished(() => stores.close());
   const sessions = createSessionService({ model: "none", stores });
   onTestFinished(() => sessions.close());
   await sessions.addMemory({ content: SECRET });
+  return sessions;
+}
+
+test("what the project knows comes back before the prompt that needs it, in each later request, and is nothing that was said", async () => {
+  const { session, sessionManager, server, cwd, errors } = await openPi(
+    { call: () => undefined },
+    true,
+  );
+  await session.prompt("The lighthouse keeper is called Ada.");
+  const sessions = await projectWithSecret(cwd);
   const sent = () => server.requests.at(-1)?.body.messages as readonly object[];
   await session.prompt(QUESTION);
   const asked = sent();
@@ -230,14 +236,8 @@ test("a sub-agent begins with what is pinned and what memory has for its task, a
     { call: () => undefined },
     true,
   );
-  const path = join(cwd, ".rkat", "rkat.db");
   await session.prompt("The lighthouse keeper is called Ada.");
-  await vi.waitFor(() => expect(existsSync(path)).toBe(true), { timeout: 30_000 });
-  const stores = sqliteStores({ path });
-  onTestFinished(() => stores.close());
-  const sessions = createSessionService({ model: "none", stores });
-  onTestFinished(() => sessions.close());
-  await sessions.addMemory({ content: SECRET });
+  const sessions = await projectWithSecret(cwd);
   const demand = await sessions.addMemory({ content: "Never start the crane by night." });
   await sessions.editMemory({ id: demand.id, pinned: true });
   const sent = () => JSON.stringify(server.requests.at(-1)?.body.messages);

@@ -179,7 +179,7 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
     turn && canReadOn
       ? { ...turn.at, state: { session: untitled, place: turn.place, prompts: turn.prompts } }
       : from;
-  // What is before the end of a file that has grown is not counted.
+  // The rest of a file that has grown begins in the middle, so equal texts before it are not counted.
   const isPrinted = !from && /exec/.test(`${head?.originator} ${head?.source}`);
   return { session, typed: prompts.typed, dropped: prompts.dropped, copied, isPrinted, next };
 }
