@@ -1,4 +1,5 @@
 import { aiSdkContenders } from "./loops/ai-sdk.ts";
+import { claudeContenders } from "./loops/claude.ts";
 import { langChainContenders } from "./loops/langchain.ts";
 import { mastraContenders } from "./loops/mastra.ts";
 import { openAiAgentsContenders } from "./loops/openai-agents.ts";
@@ -13,4 +14,5 @@ export const CONTENDERS: readonly Contender[] = [
   ...openAiAgentsContenders,
   ...piContenders,
   ...opencodeContenders,
+  ...claudeContenders,
 ];

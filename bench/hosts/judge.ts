@@ -80,8 +80,34 @@ interface Part {
   readonly text: string;
 }
 
-/** The parts of a request to OpenAI's chat completions or responses. */
-function partsOf({ messages, input }: Json): readonly Part[] {
+/**
+ * The parts of a request to Anthropic's messages. What Claude Code and its hooks say is in messages of the system between
+ * the others, and for models that have no such messages in the user's.
+ */
+function claudeParts({ system, messages }: Json): readonly Part[] {
+  const all = [{ role: "all", content: system }, ...((messages ?? []) as readonly Json[])];
+  return all.flatMap(({ role, content }): readonly Part[] => {
+    const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
+    return ((blocks ?? []) as readonly Json[]).map((block): Part => {
+      switch (block.type) {
+        case "thinking":
+          return { kind: "reasoning", text: "" };
+        case "tool_use":
+          return { kind: "call", id: String(block.id), text: JSON.stringify(block.input) };
+        case "tool_result":
+          return { kind: "result", id: String(block.tool_use_id), text: textOf(block.content) };
+      }
+      const text = String(block.text ?? "");
+      if (role === "all") return { kind: "system", text };
+      return { kind: role === "assistant" ? role : "user", text };
+    });
+  });
+}
+
+/** The parts of a request to OpenAI's chat completions or responses, or to Anthropic's messages. */
+function partsOf(body: Json): readonly Part[] {
+  if ("system" in body) return claudeParts(body);
+  const { messages, input } = body;
   return ((messages ?? input ?? []) as readonly Json[]).flatMap((item): readonly Part[] => {
     switch (item.type) {
       case "reasoning":

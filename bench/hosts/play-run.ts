@@ -1,4 +1,8 @@
-import { startLocalProvider } from "../../examples/hosts/local-provider.ts";
+import {
+  isStep,
+  type LocalProvider,
+  startLocalProvider,
+} from "../../examples/hosts/local-provider.ts";
 import {
   type AgentRun,
   type Kind,
@@ -12,6 +16,10 @@ import { isAnsweredBy, type StepRequest, type Violation, violationsIn, windowOf 
 export interface Contender {
   readonly host: string;
   readonly name: string;
+  /** What its model calls the tool `read`, where that is not its name. */
+  readonly tool?: string;
+  /** How its model has to write a summary, where not any text will do. */
+  summary?(text: string): string;
   open(lab: Lab): Promise<HostLoop>;
   /** The kinds of conversations that it can have, where it cannot have all. */
   readonly kinds?: readonly Kind[];
@@ -22,6 +30,7 @@ export interface Contender {
 /** What a loop is given: a model on this machine, the tool `read`, and others that the model does not call. */
 export interface Lab {
   readonly url: string;
+  readonly urls: LocalProvider["urls"];
   readonly instructions: string;
   readonly contextWindow: number;
   readonly otherTools: readonly OtherTool[];
@@ -70,7 +79,11 @@ export async function playRun(
     ...steps.map(({ text, reasoning, calls }) => ({
       ...(text === "" ? {} : { text }),
       ...(reasoning ? { reasoning } : {}),
-      toolCalls: calls.map(({ id, path }) => ({ id, name: "read", args: { path } })),
+      toolCalls: calls.map(({ id, path }) => ({
+        id,
+        name: contender.tool ?? "read",
+        args: { path },
+      })),
     })),
     { text: answer },
   ]);
@@ -88,10 +101,14 @@ export async function playRun(
   const server = await startLocalProvider({
     contextWindow: REFUSED_ABOVE * contextWindow,
     answer: (index) => replies[index] ?? "The run is at its end.",
-    summary: ({ messages, input }) => summaryOf(JSON.stringify(messages ?? input)),
+    summary: ({ messages, input }) => {
+      const text = summaryOf(JSON.stringify(messages ?? input));
+      return contender.summary?.(text) ?? text;
+    },
   });
   const loop = await contender.open({
     url: server.urls.openai,
+    urls: server.urls,
     instructions: run.instructions,
     contextWindow,
     otherTools: run.otherTools,
@@ -180,10 +197,6 @@ async function windowFor(
     return "";
   }
   return windowOf(requests.slice(before).findLast(({ body }) => isStep(body))?.body ?? {});
-}
-
-function isStep({ tools }: Readonly<Record<string, unknown>>): boolean {
-  return Array.isArray(tools) && tools.length > 0;
 }
 
 const SUMMARY_SENTENCES = 24;

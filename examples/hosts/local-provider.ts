@@ -53,10 +53,10 @@ export async function startLocalProvider(
       bill("refused");
       return { tokens: inputTokens, most: contextWindow };
     }
-    const isStep = Array.isArray(body.tools) && body.tools.length > 0;
-    bill(isStep ? "step" : "summary");
+    const isNext = isStep(body);
+    bill(isNext ? "step" : "summary");
     const usage = { input: inputTokens, cacheRead: cachedTokens };
-    if (!isStep) return withUsage(await summary(body), usage);
+    if (!isNext) return withUsage(await summary(body), usage);
     if (answer) {
       answers += 1;
       return withUsage(await answer(answers - 1), usage);
@@ -69,14 +69,26 @@ export async function startLocalProvider(
   return { ...server, billed };
 }
 
+/** Whether a request is for a step: it offers tools. Claude Code's requests for summaries offer them too. */
+export function isStep({ tools, messages }: Body): boolean {
+  const last = Array.isArray(messages) ? JSON.stringify(messages.at(-1)) : "";
+  return Array.isArray(tools) && tools.length > 0 && !last.includes(CLAUDE_SUMMARY);
+}
+
+const CLAUDE_SUMMARY = "Your task is to create a detailed summary of the conversation so far";
+
 function withUsage(reply: ProviderReply, usage: { input: number; cacheRead: number }) {
   const answer = typeof reply === "string" ? { text: reply } : reply;
   return "status" in answer ? answer : { ...answer, usage };
 }
 
 /** A picture costs what its size in pixels costs, however many bytes it has: here 765 tokens. */
-const PICTURE = /data:image\/png;base64,[\w+/=]+/g;
+const PICTURE = /(data:image\/png;base64,)?iVBORw0KGgo[\w+/=]+/g;
 const PICTURE_CHARACTERS = "#".repeat(4 * 765);
+
+/** Where Anthropic's cache ends is not part of a message. */
+const withoutMarks = (name: string, value: unknown) =>
+  name === "cache_control" ? undefined : value;
 
 /** How long a request is, and how much of its beginning came before. */
 function measured(body: Body, seen: Set<string>) {
@@ -85,7 +97,7 @@ function measured(body: Body, seen: Set<string>) {
   let prefix = JSON.stringify([tools, system, instructions]);
   let cached = 0;
   for (const message of sent) {
-    prefix += JSON.stringify(message).replaceAll(PICTURE, PICTURE_CHARACTERS);
+    prefix += JSON.stringify(message, withoutMarks).replaceAll(PICTURE, PICTURE_CHARACTERS);
     if (seen.has(prefix)) cached = prefix.length;
     else seen.add(prefix);
   }

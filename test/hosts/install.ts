@@ -24,7 +24,7 @@ const output = { ...config.output, dir: join(rkat, "dist") };
 await build({ ...config, output, logLevel: "silent" } as BuildOptions);
 
 /** Installs what a folder's lock file says, if that is not what it has. */
-function install(folder: string): void {
+export function install(folder: string): void {
   const lock = join(folder, "package-lock.json");
   const installed = join(folder, "node_modules", ".installed-lock.json");
   const isSame = existsSync(installed) && readFileSync(installed).equals(readFileSync(lock));

@@ -18,8 +18,8 @@ export function withRecordedMemory(
   let answer = "";
   let memory: Promise<RecordedMemory> | undefined;
   return {
-    async ask(prompt) {
-      answer = await loop.ask(prompt);
+    async ask(prompt, picture) {
+      answer = await loop.ask(prompt, picture);
       return answer;
     },
     async search(query) {

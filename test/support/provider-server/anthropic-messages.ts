@@ -11,7 +11,7 @@ import {
 
 /** Anthropic's Messages API. */
 export const anthropicMessages: Protocol = {
-  path: /\/anthropic\/v1\/messages$/,
+  path: /\/anthropic\/v1\/messages(\?beta=true)?$/,
   keyHeader: "x-api-key",
   problemWith,
   events,
@@ -73,7 +73,8 @@ function problemWithMessage(message: Json, before?: Json, after?: Json): string 
 }
 
 function problemsWithBlocks(message: Json, memory: ProtocolMemory): (string | undefined)[] {
-  const blocks = listOf(message.content);
+  const { content } = message;
+  const blocks = typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
   if (blocks.length === 0) return ["messages: content must be non-empty"];
   return blocks.map((block) => {
     if (isBlankText(block)) return "text content blocks must contain non-whitespace text";

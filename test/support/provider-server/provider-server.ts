@@ -12,6 +12,7 @@ import {
   complete,
   type Failure,
   type Json,
+  listOf,
   type Protocol,
   ProtocolMemory,
   type ProviderReply,
@@ -89,7 +90,9 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
       const failure = embeddingsProblem(body);
       if (failure) return fail(response, protocol, failure);
     }
-    const problem = isEmbedding ? undefined : protocol.problemWith(body, memory);
+    const isBeta = message.url?.includes("beta=true") === true;
+    const checked = isBeta ? withoutSystemMessages(body) : body;
+    const problem = isEmbedding ? undefined : protocol.problemWith(checked, memory);
     if (problem !== undefined) {
       problems.push(`${name}: ${problem}`);
       return fail(response, protocol, { status: 400, message: problem, code: "invalid_request" });
@@ -158,6 +161,11 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
       await once(server, "close");
     },
   };
+}
+
+/** What Claude Code asks for as a beta: instructions between the messages of a conversation. */
+function withoutSystemMessages(body: Json): Json {
+  return { ...body, messages: listOf(body.messages).filter(({ role }) => role !== "system") };
 }
 
 function protocolOf({ url = "" }: IncomingMessage): [ProtocolName, Protocol] {
