@@ -72,6 +72,14 @@ test("what a session says is in memory after its hook, once, and its compaction 
   expect(keep.stdout).toContain("src/legacy/billing.ts");
 });
 
+test("a session that goes on after a compaction waits for the import of what was before it", async () => {
+  const { hook } = await claude(talk());
+  await hook("PreCompact");
+  const told = hook("SessionStart", { source: "compact" });
+  await hook("import");
+  expect((await told).stdout).toContain("Never touch src/legacy/billing.ts.");
+});
+
 test("what an import keeps for the hooks of a compaction is what they would make of the log", async () => {
   for (const lines of [talk(), wanderingSession(ID)]) {
     const { project, hook } = await claude(lines);
@@ -268,7 +276,7 @@ test("the hook hands its work to another process and ends; many at once import o
   expect(await Promise.all([run(), run(), run(), run()])).toEqual([0, 0, 0, 0]);
   const folder = join(home, ".config", "rkat", "hooks");
   await expect.poll(() => prompts(project), { interval: 300 }).toHaveLength(1);
-  await expect.poll(() => readdirSync(folder)).toEqual([]);
+  await expect.poll(() => readdirSync(folder)).toEqual([`${ID}.imported`]);
   expect(await prompts(project)).toHaveLength(1);
 });
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../core/fields.ts";
@@ -126,6 +126,40 @@ export async function oneAtATime(
     } finally {
       rmSync(lock, { force: true });
     }
+  }
+}
+
+const ENDED_WAIT_MS = 20;
+const ENDED_WAIT_MAX_MS = 5_000;
+
+/** Before a compaction: whoever tells what was before it waits for the import of what is new in the transcript. */
+export function wantImport(folder: string, { sessionId: name, transcript }: HookInput): void {
+  if (!transcript || importedBytes(folder, name) >= statSync(transcript.path).size) return;
+  makeFolders(folder, 0o700);
+  writeFileSync(join(folder, `${name}.wanted`), "", { mode: 0o600 });
+}
+
+/** Ends when no import of the session is wanted or at work, or after five seconds. */
+export async function importEnded(folder: string, { sessionId: name }: HookInput): Promise<void> {
+  const [wanted, lock] = [join(folder, `${name}.wanted`), join(folder, `${name}.pid`)];
+  for (let ms = 0; ms < ENDED_WAIT_MAX_MS; ms += ENDED_WAIT_MS) {
+    if (!existsSync(wanted) && !isHeld(lock)) return;
+    await sleep(ENDED_WAIT_MS);
+  }
+}
+
+/** Notes how much of a session's transcript is imported. */
+export function noteImported(folder: string, name: string, bytes: number): void {
+  writeFileSync(join(folder, name + IMPORTED_END), String(bytes), { mode: 0o600 });
+}
+
+export const IMPORTED_END = ".imported";
+
+function importedBytes(folder: string, name: string): number {
+  try {
+    return Number(readFileSync(join(folder, name + IMPORTED_END), "utf8"));
+  } catch {
+    return 0;
   }
 }
 

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { join } from "node:path";
 import { isObject } from "../core/fields.ts";
 import { makeFolders } from "../files/make-folders.ts";
+import { IMPORTED_END } from "./hook-input.ts";
 
 export interface ToldRecords {
   /** Ids of the records that the session's window has. */
@@ -49,6 +50,7 @@ function removeOld(folder: string): void {
   const oldest = Date.now() - KEPT_DAYS * 86_400_000;
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
-    if (name.endsWith(END) && statSync(path).mtimeMs < oldest) rmSync(path, { force: true });
+    if ([END, IMPORTED_END].some((end) => name.endsWith(end)) && statSync(path).mtimeMs < oldest)
+      rmSync(path, { force: true });
   }
 }

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { openImport } from "../../app/open-import.ts";
 import { openProjectService } from "../../app/open-project-service.ts";
 import { type StoreAccess, useOpened } from "../../app/opened.ts";
@@ -10,7 +11,7 @@ import {
   lostNames,
   lostNote,
 } from "../../coding-agents/carry-over.ts";
-import { type HookInput, oneAtATime } from "../../coding-agents/hook-input.ts";
+import { type HookInput, noteImported, oneAtATime } from "../../coding-agents/hook-input.ts";
 import { hooksFolder } from "../../coding-agents/hooks-folder.ts";
 import { requireHome } from "../../config/config-places.ts";
 import type { Environment } from "../../config/config-source.ts";
@@ -35,7 +36,9 @@ export async function importTranscript(
       isTrial: false,
       isChosen: true,
     });
+    const { size } = statSync(transcript.path);
     await useOpened(importer, ({ run }) => run({ agent: "claude-code", ...transcript }));
+    noteImported(folder, name, size);
   });
   await withServiceOf(workspace, "create", async (service) => {
     // The project learns from the new messages now, so that no start has to wait for it.

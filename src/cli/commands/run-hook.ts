@@ -1,7 +1,12 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { readNextWindow, readRules } from "../../app/read-stored.ts";
-import { type HookInput, readHookInput } from "../../coding-agents/hook-input.ts";
+import {
+  type HookInput,
+  importEnded,
+  readHookInput,
+  wantImport,
+} from "../../coding-agents/hook-input.ts";
 import { failedFile, hooksFolder } from "../../coding-agents/hooks-folder.ts";
 import { readTold, writeTold } from "../../coding-agents/told-records.ts";
 import { recordForNextWindow, recordForSummary } from "../../coding-agents/window-record.ts";
@@ -96,12 +101,16 @@ async function answerTo(
   input: HookInput,
 ): Promise<string | undefined> {
   if (!ANSWERED.has(event)) return undefined;
+  const hooks = hooksFolder(env);
+  const isCompacted = event === "SessionStart" && input.source === "compact";
+  if (hooks && event === "PreCompact") wantImport(hooks, input);
+  if (hooks && isCompacted) await importEnded(hooks, input);
   const workspace = await workspaceFor(env, input);
   // Loading the service would only cost time.
   if (!hasStore(workspace)) return undefined;
   if (event === "UserPromptSubmit") return await recordsFor(workspace, input, env);
-  if (event === "SessionStart" && input.source === "compact") windowLeft(input, env);
-  if (event === "SessionStart" && input.source !== "compact") {
+  if (isCompacted) windowLeft(input, env);
+  if (event === "SessionStart" && !isCompacted) {
     return await rulesFor(workspace, input);
   }
   const lines = await readNextWindow(workspace, input.importedId, linesOf);
