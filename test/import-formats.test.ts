@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -6,6 +6,7 @@ import { zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { importTranscripts } from "../src/app/import-transcripts.ts";
 import { recogniseFile } from "../src/import/find-transcripts.ts";
+import { createSessionService } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { openhandsFormat } from "../src/transcripts/agents/openhands-format.ts";
 import { fileOfBytes } from "../src/transcripts/found-file.ts";
@@ -13,6 +14,7 @@ import { IMPORT_FORMATS } from "../src/transcripts/import-formats.ts";
 import type { AgentName } from "../src/transcripts/imported.ts";
 import { brief, readImport } from "./support/read-import.ts";
 import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
+import { sampled } from "./support/trials.ts";
 import { zipOf } from "./support/zip-of.ts";
 
 /** Imports each of the files, alone, into the same store. Returns the reasons for what was left out, and what is there. */
@@ -87,46 +89,179 @@ test("a file of another agent than the one that was named is not taken for that 
   });
 });
 
-test("what `codex exec` printed adds nothing to the rollout that was imported before", async () => {
-  const stream = jsonLines(
-    { type: "thread.started", thread_id: THREAD },
-    { type: "item.completed", item: { id: "item_0", type: "agent_message", text: "Paint." } },
-  );
-  const { reasons, said } = await importedFiles({
-    [ROLLOUT]: jsonLines(...rollout),
-    "stream.jsonl": stream,
+const CLAUDE = "1f3c2b1a-1111-4222-8333-444455556666";
+const claudeLine = (number: number, type: string, content: unknown, more: object = {}) => ({
+  ...{ type, uuid: `0000000${number}-1111-4222-8333-444455556666`, sessionId: CLAUDE },
+  ...{ parentUuid: number === 1 ? null : `0000000${number - 1}-1111-4222-8333-444455556666` },
+  ...{ timestamp: `2026-05-01T10:00:0${number}.000Z`, cwd: "/home/ada/app", version: "2.0.0" },
+  message: { role: type, content, ...more },
+});
+const claudeLines = [
+  claudeLine(1, "user", "Why is it red?"),
+  claudeLine(2, "assistant", [{ type: "text", text: "Paint." }], { id: "m1", model: "claude" }),
+  claudeLine(3, "user", "Is it done?"),
+  claudeLine(4, "assistant", [{ type: "text", text: "It is done." }], {
+    ...{ id: "m2", model: "claude" },
+  }),
+];
+const rolloutText = (role: string, text: string) =>
+  rolloutLine("response_item", {
+    ...{ type: "message", role },
+    content: [{ type: role === "user" ? "input_text" : "output_text", text }],
   });
-  expect(reasons).toContain("its session is there already, from its own transcript");
-  expect(said).toEqual(["Paint.", "Why is it red?"]);
+const execLine = (id: string, item: object) => ({ type: "item.completed", item: { id, ...item } });
+const runLine = (type: string, id: string, part: object) => ({
+  ...{ type, sessionID: "ses_1" },
+  part: { id, messageID: "msg_2", ...part },
 });
 
-test("a rollout adds what was asked to what `codex exec` printed of it before, and no answer again", async () => {
-  const printed = (id: string, text: string) => ({
-    type: "item.completed",
-    item: { id, type: "agent_message", text },
-  });
-  const stream = jsonLines(
-    { type: "thread.started", thread_id: THREAD },
-    ...[printed("1", "Paint."), printed("2", "Paint."), printed("3", "It is done.")],
-  );
-  const answered = (text: string) =>
-    rolloutLine("response_item", {
-      ...{ type: "message", role: "assistant" },
-      content: [{ type: "output_text", text }],
+/** The lines of a program's own transcript of a session, and of what it prints of it. */
+interface Printed {
+  readonly name: string;
+  readonly own: readonly object[];
+  readonly printed: readonly object[];
+}
+
+const PRINTED: Readonly<Record<string, Printed>> = {
+  "codex exec": {
+    name: ROLLOUT,
+    own: [
+      ...rollout,
+      rolloutText("user", "Is it done?"),
+      rolloutLine("event_msg", { type: "user_message", message: "Is it done?" }),
+      rolloutLine("response_item", {
+        ...{ type: "function_call", name: "shell", call_id: "c", arguments: '{"command":["ls"]}' },
+      }),
+      rolloutLine("response_item", { type: "function_call_output", call_id: "c", output: "a.ts" }),
+      rolloutText("assistant", "Paint."),
+    ],
+    printed: [
+      { type: "thread.started", thread_id: THREAD },
+      execLine("item_0", { type: "agent_message", text: "Paint." }),
+      { type: "thread.started", thread_id: THREAD },
+      execLine("item_0", { type: "command_execution", command: "ls", aggregated_output: "a.ts" }),
+      execLine("item_1", { type: "agent_message", text: "Paint." }),
+    ],
+  },
+  "claude -p": {
+    name: `${CLAUDE}.jsonl`,
+    own: claudeLines,
+    printed: [
+      { type: "system", subtype: "init", session_id: CLAUDE, cwd: "/home/ada/app" },
+      ...claudeLines
+        .filter(({ type }) => type === "assistant")
+        .map(({ type, uuid, message }) => ({ type, uuid, message, session_id: CLAUDE })),
+      { type: "result", subtype: "success", session_id: CLAUDE, result: "It is done." },
+    ],
+  },
+  "opencode run": {
+    name: "export.json",
+    own: [
+      {
+        info: { id: "ses_1", title: "Red", directory: "/home/ada/app", time: { created: 1 } },
+        messages: [
+          {
+            info: { id: "msg_1", role: "user", time: { created: 2 } },
+            parts: [{ id: "prt_1", type: "text", text: "Why is it red?" }],
+          },
+          {
+            info: { id: "msg_2", role: "assistant", time: { created: 3 } },
+            parts: [{ id: "prt_2", type: "text", text: "Paint." }],
+          },
+        ],
+      },
+    ],
+    printed: [
+      runLine("step_start", "prt_0", { type: "step-start" }),
+      runLine("text", "prt_2", { type: "text", text: "Pa" }),
+      runLine("text", "prt_2", { type: "text", text: "Paint." }),
+    ],
+  },
+};
+
+/** The sessions and the memory after imports into one store, each of files as they are then. */
+async function stateAfter(imports: readonly Readonly<Record<string, readonly object[]>>[]) {
+  const folder = mkdtempSync(join(tmpdir(), "rkat-formats-"));
+  const stores = sqliteStores({ path: ":memory:" });
+  const sessions = createSessionService({ model: "none", stores });
+  try {
+    const reasons: string[] = [];
+    for (const [number, files] of imports.entries()) {
+      for (const [name, lines] of Object.entries(files)) {
+        const path = join(folder, name);
+        writeFileSync(path, jsonLines(...lines));
+        utimesSync(path, 1_770_000_000, 1_770_000_000 + number);
+      }
+      const path = join(folder, ...(Object.keys(files).length === 1 ? Object.keys(files) : []));
+      const report = await importTranscripts({ stores, path });
+      reasons.push(...report.skipped.map(({ reason }) => reason));
+    }
+    const listed = await sessions.list({});
+    const histories = listed.map(async ({ sessionId, source }) => {
+      const { history } = await sessions.read({ sessionId });
+      return { sessionId, source, said: history.map(({ message, origin }) => [message, origin]) };
     });
-  const head = { id: THREAD, cwd: "/home/ada/app", originator: "codex_exec", source: "exec" };
-  const whole = jsonLines(
-    rolloutLine("session_meta", head),
-    ...rollout.slice(1),
-    ...[answered("Paint."), answered("It is done."), answered("One more.")],
-  );
-  const once = ["It is done.", "One more.", "Paint.", "Paint.", "Why is it red?"];
-  for (const files of [
-    { "stream.jsonl": stream, [ROLLOUT]: whole },
-    { [ROLLOUT]: whole, "stream.jsonl": stream },
-  ]) {
-    const { said } = await importedFiles(files);
-    expect(said.flatMap((text) => text.split("\n")).sort()).toEqual(once);
+    const memory = await sessions.listMemory({ limit: 100 });
+    const inMemory = memory.map(({ sessionId, content }) => `${sessionId} ${content}`).sort();
+    return { reasons, state: { sessions: await Promise.all(histories), inMemory } };
+  } finally {
+    await sessions.close();
+    await stores.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const upTo = <Item>(items: readonly Item[]) => items.map((_, index) => items.slice(0, index + 1));
+
+test.each(Object.entries(PRINTED))(
+  "what `%s` printed and the program's own transcript are as the transcript alone, in any order and cut anywhere",
+  async (_, { name, own, printed }) => {
+    const cuts = upTo(own).flatMap((some) => upTo(printed).map((lines) => [some, lines] as const));
+    for (const [some, lines] of sampled(cuts, { of: 4, at: 3 }, "cases")) {
+      const alone = await stateAfter([{ [name]: some }]);
+      // Before its first message, a transcript is no session yet.
+      if (alone.state.sessions.length === 0) continue;
+      const [its, stream] = [{ [name]: some }, { "printed.jsonl": lines }];
+      for (const imports of [[stream, its], [its, stream], [{ ...its, ...stream }]]) {
+        const { state } = await stateAfter(imports);
+        expect(state).toEqual(alone.state);
+      }
+    }
+  },
+);
+
+test("what was printed is a session of its own where no transcript is, and is told", async () => {
+  for (const { name, own, printed } of Object.values(PRINTED)) {
+    const before = await stateAfter([{ "printed.jsonl": printed }]);
+    expect(before.reasons).toEqual([
+      "the prompt is not in this stream, so only the answers are imported",
+    ]);
+    expect(before.state.sessions).toHaveLength(1);
+    expect(before.state.inMemory.join()).toContain(":printed Paint.");
+    const after = await stateAfter([{ [name]: own }, { "printed.jsonl": printed }]);
+    expect(after.reasons).toEqual(["its session is there already, from its own transcript"]);
+  }
+});
+
+test("what was printed stays where more was done with it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "rkat-formats-"));
+  const stores = sqliteStores({ path: ":memory:" });
+  const sessions = createSessionService({ model: "none", stores });
+  try {
+    const { name, own, printed } = PRINTED["codex exec"] as Printed;
+    const paths = ["printed.jsonl", name].map((each) => join(folder, each));
+    for (const [index, lines] of [printed, own].entries()) {
+      writeFileSync(paths[index] ?? "", jsonLines(...lines));
+      await importTranscripts({ stores, path: paths[index] ?? "" });
+      const sessionId = `codex:${THREAD}:printed`;
+      if (index === 0) await sessions.updateTask({ sessionId, notes: { colour: "blue" } });
+    }
+    const ids = (await sessions.list({})).map(({ sessionId }) => sessionId);
+    expect(ids.sort()).toEqual([`codex:${THREAD}`, `codex:${THREAD}:printed`]);
+  } finally {
+    await sessions.close();
+    await stores.close();
+    rmSync(folder, { recursive: true });
   }
 });
 

@@ -7,11 +7,12 @@ import type { ImportedFile } from "../core/import-store.ts";
 import type { ImportReport } from "../core/operations/imports.ts";
 import { isPlain } from "../text/visible-text.ts";
 import { bytesAt } from "../transcripts/found-file.ts";
-import type {
-  ImportedSession,
-  ImportFormat,
-  ImportNotes,
-  ReadOn,
+import {
+  type ImportedSession,
+  type ImportFormat,
+  type ImportNotes,
+  printedId,
+  type ReadOn,
 } from "../transcripts/imported.ts";
 import type { DiskFile } from "./disk-file.ts";
 import {
@@ -33,6 +34,7 @@ import type {
   TitledSession,
 } from "./import-stores.ts";
 import { isMemoryTools, type Parts } from "./read-message.ts";
+import { stamped } from "./session-log.ts";
 import { storeSession } from "./store-session.ts";
 
 const BATCH_PARTS = 2000;
@@ -85,6 +87,7 @@ export async function importFiles(
   for (const { format, files } of found) {
     for (const file of await work.inOrder(files)) await work.importFile(file, format);
   }
+  await work.importPrinted();
   await work.settle();
   if (options.path !== undefined) tally.nameUnknownFiles(options.path);
   return tally.report();
@@ -105,6 +108,11 @@ class ImportWork {
   readonly #found: readonly FoundTranscripts[];
   /** Paths of files that were begun. */
   readonly #begun = new Set<string>();
+  /** Sessions that were read. */
+  readonly #read = new Set<string>();
+  /** Files of what programs printed. They come last: their programs' own transcripts may be among the others. */
+  readonly #printed: [DiskFile, ImportFormat][] = [];
+  #isLast = false;
 
   constructor(
     stores: ImportStores,
@@ -157,7 +165,7 @@ class ImportWork {
       this.#tally.alreadyThere += known.messages;
     } else if (!isOld) {
       try {
-        await this.#read(signal ? stoppable(file, signal) : file, known, format);
+        await this.#readFile(signal ? stoppable(file, signal) : file, known, format);
       } catch (error) {
         if (signal?.aborted || error instanceof SessionError) throw error;
         this.#tally.skip(file.path, undefined, `it cannot be read: ${reasonOf(error)}`);
@@ -169,11 +177,47 @@ class ImportWork {
     this.#showProgress();
   }
 
+  async importPrinted(): Promise<void> {
+    this.#isLast = true;
+    for (const [file, format] of this.#printed) {
+      this.#begun.delete(file.path);
+      this.#filesDone -= 1;
+      this.#bytesDone -= file.size;
+      await this.importFile(file, format);
+    }
+  }
+
+  /** Whether the program's own transcript of what it printed is imported, here or into the store of its project. */
+  async #hasTranscript(
+    { excerptOf = "", nativeId }: ImportedSession,
+    file: DiskFile,
+    { events }: ImportStores,
+  ): Promise<boolean> {
+    if (this.#read.has(excerptOf) || (await events.lastSeq(excerptOf)) > 0) return true;
+    const paths = [...(await this.#knownFiles()).keys()];
+    const isIts = (path: string) => basename(path, ".zst").endsWith(`${nativeId}.jsonl`);
+    return paths.some((path) => path !== file.path && isIts(path));
+  }
+
+  /** What a program printed of a session goes when its own transcript is there, unless more was done with it here. */
+  async #replacePrinted(id: string, stores: ImportStores): Promise<void> {
+    const printed = printedId(id);
+    for (const { events, sessions } of new Set([stores, this.#stores])) {
+      const lastSeq = await events.lastSeq(printed);
+      if (lastSeq === 0 || !(await isAsImported(printed, events))) continue;
+      await this.#group.settle();
+      const event = { type: "session_deleted", session_id: printed } as const;
+      await events.append(printed, lastSeq, [stamped(event, Date.now())]);
+      // What else was made of it is deleted by the next service that follows the log.
+      await sessions.delete(printed);
+    }
+  }
+
   get #isWhole(): boolean {
     return this.#options.project === undefined && this.#options.sinceMs === undefined;
   }
 
-  async #read(
+  async #readFile(
     file: DiskFile,
     known: ImportedFile | undefined,
     given: ImportFormat | undefined,
@@ -222,14 +266,19 @@ class ImportWork {
     const marks = new Set(known?.places);
     for await (const session of format.read(file, notes, from)) {
       if (!this.#isWanted(session, file)) continue;
-      if (this.#group.hasSession(session.id)) await this.#group.settle();
+      const { id, excerptOf } = session;
+      if (excerptOf !== undefined && !this.#isLast) {
+        this.#printed.push([file, format]);
+        return;
+      }
+      if (this.#group.hasSession(id)) await this.#group.settle();
       const place = await this.#placeOf(session, file);
       if (place === null) {
         isComplete = false;
         continue;
       }
-      const { events } = place?.stores ?? this.#stores;
-      if (session.isExcerpt && !known && (await events.lastSeq(session.id)) > 0) {
+      const stores = place?.stores ?? this.#stores;
+      if (excerptOf !== undefined && (await this.#hasTranscript(session, file, stores))) {
         tally.skip(file.path, undefined, "its session is there already, from its own transcript");
         continue;
       }
@@ -242,6 +291,8 @@ class ImportWork {
         tally.alreadyThere += before;
       }
       const count = await this.#store(session, file, place, onRead);
+      this.#read.add(id);
+      if (count > 0 && !this.#trial) await this.#replacePrinted(id, stores);
       if (count > 0) sessions += 1;
       messages += count;
     }
@@ -383,6 +434,14 @@ class ImportWork {
       added: this.#tally.added,
     });
   }
+}
+
+async function isAsImported(sessionId: string, events: ImportStores["events"]): Promise<boolean> {
+  for await (const { event } of events.read(sessionId, 0)) {
+    const isIts = event.type === "message_added" && event.imported !== undefined;
+    if (!isIts && event.type !== "session_created") return false;
+  }
+  return true;
 }
 
 /** The file, whose reading ends with an error when the import is stopped. */

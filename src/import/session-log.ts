@@ -8,7 +8,7 @@ import { SessionState } from "../core/session-state.ts";
 import { messageWeight, tokensOfWeight } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import type { ImportedSession } from "../transcripts/imported.ts";
+import { type ImportedSession, printedId } from "../transcripts/imported.ts";
 import type { BatchOptions } from "./group-commit.ts";
 import type { ImportStores, StoringOptions, TitledSession } from "./import-stores.ts";
 import {
@@ -70,7 +70,10 @@ export class SessionLog {
   /** The messages with a marker in place of forgotten text. A message without forgotten text stays the same object. */
   async withoutForgotten(read: readonly ReadMessage[]): Promise<readonly ReadMessage[]> {
     const said = read.map(({ event }) => event.message);
-    const kept = await withoutForgotten(said, this.#session.id, this.#options.stores.forgotten);
+    const { id } = this.#session;
+    const { forgotten } = this.#options.stores;
+    const printed = await withoutForgotten(said, printedId(id), forgotten);
+    const kept = await withoutForgotten(printed, id, forgotten);
     return read.map((one, index) => {
       const { event } = one;
       const message = kept[index] ?? event.message;

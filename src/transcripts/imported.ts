@@ -56,10 +56,26 @@ export interface ImportedSession {
   readonly updatedAt?: string;
   /** Only the part after an earlier reading's `readOn` is read. */
   readonly isRest?: true;
-  /** The program's own transcript of the session has more, under other ids. Where that is, this is left out. */
-  readonly isExcerpt?: true;
+  /** Its program's own transcript of the same, by the id of that session. It takes the place of this one, which may lack a lot. */
+  readonly excerptOf?: string;
   /** They are read once, in order. The next session is asked for after they were read, or left. */
   readonly messages: AsyncIterable<ImportedMessage>;
+}
+
+/** What a program printed of a session. Nothing in it has an id of the program's own transcript, so that that one can be stored whole. */
+export function printedOf({ messages, ...session }: ImportedSession): ImportedSession {
+  const printed = async function* (): AsyncGenerator<ImportedMessage> {
+    for await (const { alias: _, ...message } of messages) {
+      yield { ...message, sourceId: `printed:${message.sourceId}` };
+    }
+  };
+  const { id } = session;
+  return { ...session, id: printedId(id), excerptOf: id, messages: printed() };
+}
+
+/** The id of what was printed of a session. */
+export function printedId(id: string): string {
+  return `${id}:printed`;
 }
 
 /** A message, or a part of one, of another program. */

@@ -1,7 +1,12 @@
 import { given } from "../../core/fields.ts";
 import { messageParts } from "../claude-code/claude-code-message-parts.ts";
 import type { FoundFile } from "../found-file.ts";
-import type { ImportedMessage, ImportFormat, ImportNotes } from "../imported.ts";
+import {
+  type ImportedMessage,
+  type ImportFormat,
+  type ImportNotes,
+  printedOf,
+} from "../imported.ts";
 import {
   contentText,
   type Json,
@@ -14,10 +19,7 @@ import {
 } from "../json-fields.ts";
 import { noteNoSession, readRecords } from "../read-records.ts";
 
-/**
- * What `claude -p --output-format stream-json` prints. Messages have the ids that they have in Claude Code's own transcript, so both
- * together are stored once. Without `--replay-user-messages` the prompt is not in it, which is reported.
- */
+/** What `claude -p --output-format stream-json` prints. Without `--replay-user-messages` the prompt is not in it, which is reported. */
 export const claudeStreamFormat: ImportFormat = {
   agent: "claude-code",
   places: () => [],
@@ -32,16 +34,15 @@ export const claudeStreamFormat: ImportFormat = {
     const outline = await outlineOf(file);
     if (!outline) return await noteNoSession(file, notes);
     const { id, ...about } = outline;
-    if (about.title === undefined) notes.skip(file, undefined, NO_PROMPT);
     const title = about.title ?? about.answer;
     const { project, model } = about;
-    yield {
+    yield printedOf({
       id: `claude-code:${id}`,
       agent: "claude-code",
       nativeId: id,
       ...given({ title, project, model }),
-      messages: messagesOf(file, notes),
-    };
+      messages: messagesOf(file, notes, about.title !== undefined),
+    });
   },
 };
 
@@ -87,7 +88,12 @@ function isTyped({ parent_tool_use_id, isSynthetic, message, origin }: Json): bo
   );
 }
 
-async function* messagesOf(file: FoundFile, notes: ImportNotes): AsyncGenerator<ImportedMessage> {
+async function* messagesOf(
+  file: FoundFile,
+  notes: ImportNotes,
+  hasPrompt: boolean,
+): AsyncGenerator<ImportedMessage> {
+  if (!hasPrompt) notes.skip(file, undefined, NO_PROMPT);
   const blocks = new Map<string, number>();
   for await (const { value, line } of readRecords(file, notes)) {
     const type = textOf(value.type);

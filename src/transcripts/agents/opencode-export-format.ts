@@ -1,10 +1,12 @@
 import { given } from "../../core/fields.ts";
+import type { FoundFile } from "../found-file.ts";
 import {
   type ImportedMessage,
   type ImportedSession,
   type ImportFormat,
   type ImportNotes,
   messagesFor,
+  printedOf,
 } from "../imported.ts";
 import { type Json, listOf, nameOf, objectOf, textOf, timeOf, titleOf } from "../json-fields.ts";
 import { messageParts } from "../opencode/opencode-parts.ts";
@@ -37,8 +39,7 @@ export const opencodeExportFormat: ImportFormat = {
         if (nameOf(part.id)) parts.set(textOf(part.id), part);
         else if (!isRun(value)) notes.unknown(textOf(value.type) || "?");
       }
-      notes.skip(file, undefined, NO_PROMPT);
-      yield runSession(session, [...parts.values()], notes);
+      yield runSession(session, [...parts.values()], file, notes);
       return;
     }
     const exported = await wholeObject(file, notes);
@@ -100,10 +101,16 @@ function exportedSession({ info, messages }: Json, notes: ImportNotes): Imported
 }
 
 /** The parts of one message have its id, as in the database. */
-function runSession(id: string, parts: readonly Json[], notes: ImportNotes): ImportedSession {
+function runSession(
+  id: string,
+  parts: readonly Json[],
+  file: FoundFile,
+  notes: ImportNotes,
+): ImportedSession {
   const byMessage = Map.groupBy(parts, (part) => textOf(part.messageID));
   const text = parts.find(({ type }) => type === "text");
   const all = async function* (): AsyncGenerator<ImportedMessage> {
+    notes.skip(file, undefined, NO_PROMPT);
     for (const [message, own] of byMessage) {
       const created = objectOf(own[0]?.time).start;
       yield* messageParts(
@@ -114,11 +121,11 @@ function runSession(id: string, parts: readonly Json[], notes: ImportNotes): Imp
       );
     }
   };
-  return {
+  return printedOf({
     id: `opencode:${id}`,
     agent: "opencode",
     nativeId: id,
     ...given({ title: titleOf(textOf(text?.text)) }),
     messages: all(),
-  };
+  });
 }

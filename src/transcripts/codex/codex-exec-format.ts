@@ -1,17 +1,17 @@
-import { basename } from "node:path";
 import { given } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
 import { NO_PROMPT } from "../agents/claude-stream-format.ts";
-import { answer, call, Repeats, result, thinking } from "../agents/parts.ts";
-import type { ImportedMessage, ImportFormat, ImportNotes } from "../imported.ts";
+import { answer, call, result, thinking } from "../agents/parts.ts";
+import {
+  type ImportedMessage,
+  type ImportFormat,
+  type ImportNotes,
+  printedOf,
+} from "../imported.ts";
 import { contentText, type Json, nameOf, objectOf, textOf, titleOf } from "../json-fields.ts";
 import { noteNoSession, readRecords } from "../read-records.ts";
-import { saidAlias } from "./codex-lines.ts";
 
-/**
- * What `codex exec --json` prints: items, without the prompt and without times. Where the rollout of the same thread is among the
- * files, that is read, and this is not.
- */
+/** What `codex exec --json` prints: items, without the prompt and without times. */
 export const codexExecFormat: ImportFormat = {
   agent: "codex",
   places: () => [],
@@ -28,34 +28,24 @@ export const codexExecFormat: ImportFormat = {
     }
     if (id === undefined) return await noteNoSession(file, notes);
     const thread = id;
-    const isRollout = ({ path }: { path: string }) =>
-      /^rollout-.*\.jsonl/.test(basename(path)) && path.includes(thread);
-    if ([...file.others()].some(isRollout)) return;
-    notes.skip(file, undefined, NO_PROMPT);
     const messages = async function* (): AsyncGenerator<ImportedMessage> {
+      notes.skip(file, undefined, NO_PROMPT);
       let run = 0;
-      const repeats = new Repeats();
       for await (const { value, line } of readRecords(file, notes)) {
         // The numbers of items begin again in each run.
         if (value.type === "thread.started") run += 1;
         if (value.type === "item.completed") {
-          const item = objectOf(value.item);
-          for (const part of itemParts(`codex:${thread}:exec:${run}`, item, line, notes)) {
-            const text = isAnswer(item) ? textOf(item.text) : "";
-            if (text === "") yield part;
-            else yield { ...part, alias: saidAlias(thread, text, repeats.next(text.trim())) };
-          }
+          yield* itemParts(`codex:${thread}:exec:${run}`, objectOf(value.item), line, notes);
         } else if (!SILENT.test(textOf(value.type))) notes.unknown(textOf(value.type) || "?");
       }
     };
-    yield {
+    yield printedOf({
       id: `codex:${thread}`,
       agent: "codex",
       nativeId: thread,
-      isExcerpt: true,
       ...given({ title }),
       messages: messages(),
-    };
+    });
   },
 };
 

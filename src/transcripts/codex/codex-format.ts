@@ -1,7 +1,6 @@
 import { basename, join } from "node:path";
 import { given } from "../../core/fields.ts";
-import { indexableText, isSummary, toolUses } from "../../core/message.ts";
-import { Repeats } from "../agents/parts.ts";
+import { isSummary } from "../../core/message.ts";
 import type { FoundFile } from "../found-file.ts";
 import {
   type ImportedMessage,
@@ -22,7 +21,6 @@ import {
   openLine,
   Prompts,
   type PromptsState,
-  saidAlias,
 } from "./codex-lines.ts";
 import { type Part, partOf, unknownName } from "./codex-message-parts.ts";
 
@@ -54,7 +52,6 @@ export const codexFormat: ImportFormat = {
     if (outline.next) notes.readOn(file, outline.next);
     const messages = async function* (): AsyncGenerator<ImportedMessage> {
       const keys = new MessageKeys(id, outline.copied, stateOf(from)?.place);
-      const repeats = new Repeats();
       for await (const { value, line } of readRecords(file, notes, from)) {
         const { type, payload, time } = openLine(value);
         keys.follow(type, payload);
@@ -70,7 +67,6 @@ export const codexFormat: ImportFormat = {
             sourceId,
             origin: originOf(part, time),
             line,
-            ...(outline.isPrinted ? aliasOf(part, id, repeats) : {}),
           };
       }
     };
@@ -93,12 +89,6 @@ function messageOf(
   return { message, ...given({ memory, boundary }), ...(isPart ? { group: turn } : {}) };
 }
 
-function aliasOf({ message }: Part, thread: string, repeats: Repeats): { readonly alias?: string } {
-  if (message.role !== "block_assistant" || toolUses(message).length > 0) return {};
-  const text = indexableText(message).trim();
-  return text === "" ? {} : { alias: saidAlias(thread, text, repeats.next(text)) };
-}
-
 function originOf({ message }: Part, time: string | undefined): ImportedMessage["origin"] {
   const isPrompt = message.role === "user" && !isSummary(message);
   return given({ author: isPrompt ? ("user" as const) : undefined, time });
@@ -114,8 +104,6 @@ interface Outline {
   /** Lines of turns that the user took back. */
   readonly dropped: readonly { readonly from: number; readonly to: number }[];
   readonly copied: Copied | undefined;
-  /** Its answers may have come from what `codex exec` printed. */
-  readonly isPrinted: boolean;
   /** The place where the next reading may begin. */
   readonly next: ReadOn | undefined;
 }
@@ -179,9 +167,7 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
     turn && canReadOn
       ? { ...turn.at, state: { session: untitled, place: turn.place, prompts: turn.prompts } }
       : from;
-  // The rest of a file that has grown begins in the middle, so equal texts before it are not counted.
-  const isPrinted = !from && /exec/.test(`${head?.originator} ${head?.source}`);
-  return { session, typed: prompts.typed, dropped: prompts.dropped, copied, isPrinted, next };
+  return { session, typed: prompts.typed, dropped: prompts.dropped, copied, next };
 }
 
 function aboutIn(head: Json, file: FoundFile): Outline["session"] | undefined {

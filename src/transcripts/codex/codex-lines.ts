@@ -65,11 +65,6 @@ export class MessageKeys {
   }
 }
 
-/** An alias of an answer, which its rollout and what `codex exec` printed both give it: the n-th such text of its thread. */
-export function saidAlias(thread: string, text: string, place: number): string {
-  return `codex:${thread}:said:${hash("sha256", text.trim()).slice(0, 24)}:${place}`;
-}
-
 /** The session and the turn of the next message. */
 export interface KeyPlace {
   readonly session: string;
