@@ -1,4 +1,5 @@
 /** rkat in pi. */
+import { readFile } from "node:fs/promises";
 import { AgentMemory, type AgentMemoryOptions } from "./app/agent-memory.ts";
 import type { PiApi } from "./hosts/pi-api.ts";
 import { piExtensionWith } from "./hosts/pi-extension.ts";
@@ -19,6 +20,7 @@ export function rkatExtension(options: AgentMemoryOptions): (pi: PiApi) => void 
   return piExtensionWith({
     tools: (folder) => memory.tools(folder),
     recall: (prompt) => memory.recall({ agent: "pi", ...prompt }),
+    read: (file) => readFile(file, "utf8").catch(() => ""),
     record: (file, folder) => memory.import(["pi", file], folder),
     close: () => memory.close(),
   });

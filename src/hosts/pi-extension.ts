@@ -9,6 +9,7 @@ import { outputOf } from "./host-chats.ts";
 import { ANSWER } from "./host-messages.ts";
 import type { PiAnswer, PiApi, PiContext, PiEntry, PiModel, PiUsage } from "./pi-api.ts";
 import { answerText, fromPiMessages, type PiMessage, typedIn } from "./pi-messages.ts";
+import { demandsInFile, demandsText, parentOf } from "./pi-parent.ts";
 
 /** The work of the extension outside pi. */
 export interface PiMemory {
@@ -16,6 +17,8 @@ export interface PiMemory {
   tools(folder: string): readonly Tool[];
   /** The records of memory about a prompt, as a text for the model. It never fails. */
   recall(prompt: AgentPrompt): Promise<string | undefined>;
+  /** The text of a session's file; empty if it cannot be read. */
+  read(file: string): Promise<string>;
   /** Stores the new messages of a session's file. Returns the problem, if there was one. */
   record(file: string, folder: string): Promise<string | undefined>;
   close(): Promise<void>;
@@ -55,6 +58,11 @@ interface CompactFailed {
 export function piExtensionWith(memory: PiMemory): (pi: PiApi) => void {
   return (pi) => {
     for (const { definition } of memory.tools("")) pi.registerTool(piTool(definition, memory));
+    /** The parent's standing instructions, in a child that has no file of its own. */
+    const demandsOf = async ({ sessionManager }: PiContext) => {
+      const parent = parentOf(sessionManager.getSessionFile());
+      return parent ? demandsInFile(await memory.read(parent)) : [];
+    };
     /** The size of the history at the last attempt, and whether that attempt failed. */
     let attempt = { tokens: 0, failed: false };
     pi.on("session_before_compact", async (event: BeforeCompact, context: PiContext) => {
@@ -65,12 +73,17 @@ export function piExtensionWith(memory: PiMemory): (pi: PiApi) => void {
         return { cancel: true };
       }
       attempt = { tokens, failed: false };
-      return await compaction(event, context);
+      return await compaction(event, context, await demandsOf(context));
     });
     pi.on("session_compact_failed", ({ aborted }: CompactFailed) => {
       if (!aborted) attempt = { ...attempt, failed: true };
     });
-    recallIn(pi, (prompt) => memory.recall(prompt));
+    recallIn(pi, async (prompt, context) => {
+      const found = await memory.recall(prompt);
+      const demands = await demandsOf(context);
+      const text = isToldDemands(context) ? "" : demandsText(demands);
+      return [text, found].filter(Boolean).join("\n") || undefined;
+    });
     const record = async (_: unknown, { sessionManager, cwd, ui }: PiContext) => {
       const file = sessionManager.getSessionFile();
       const problem = file === undefined ? undefined : await memory.record(file, cwd);
@@ -97,6 +110,7 @@ const RETRY_AFTER_PART = 1 / 10;
 async function compaction(
   { preparation, branchEntries, customInstructions, signal }: BeforeCompact,
   { model, modelRegistry }: PiContext,
+  demands: readonly string[],
 ) {
   if (!model) return undefined;
   const { messagesToSummarize, turnPrefixMessages, previousSummary } = preparation;
@@ -118,7 +132,7 @@ async function compaction(
   const written = await summarizeLeaving({
     leaving: [...summaryOf(previousSummary), ...fromPiMessages(leaving)],
     staying: fromPiMessages(messagesIn(branchEntries.slice(kept))),
-    typed: typedIn(messagesIn(branchEntries.slice(0, kept))),
+    typed: [...demands, ...typedIn(messagesIn(branchEntries.slice(0, kept)))],
     summarize,
     contextWindow: model.contextWindow,
     userWordsTokens: wordsTokens(model, preparation.settings),
@@ -241,16 +255,17 @@ interface KeptRecords {
 }
 
 /** Sends records of memory before the prompts that they are about, in each later request and after a restart too. */
-function recallIn(pi: PiApi, recall: (prompt: AgentPrompt) => Promise<string | undefined>): void {
+function recallIn(
+  pi: PiApi,
+  recall: (prompt: AgentPrompt, context: PiContext) => Promise<string | undefined>,
+): void {
   let found: string | undefined;
-  pi.on(
-    "before_agent_start",
-    async ({ prompt }: { prompt: string }, { cwd: folder, sessionManager }: PiContext) => {
-      const windowFrom = windowStart(sessionManager.getBranch());
-      const sessionId = sessionManager.getSessionId();
-      found = await recall({ sessionId, folder, prompt, windowFrom });
-    },
-  );
+  pi.on("before_agent_start", async ({ prompt }: { prompt: string }, context: PiContext) => {
+    const { cwd: folder, sessionManager } = context;
+    const windowFrom = windowStart(sessionManager.getBranch());
+    const sessionId = sessionManager.getSessionId();
+    found = await recall({ sessionId, folder, prompt, windowFrom }, context);
+  });
   pi.on("context", ({ messages }: { messages: PiMessage[] }, { sessionManager }: PiContext) => {
     const last = messages.findLast(({ role }) => role === "user");
     if (found !== undefined && last) {
@@ -276,6 +291,11 @@ function windowStart(entries: readonly PiEntry[]): string | undefined {
   const last = entries.findLast(({ type }) => type === "compaction");
   if (!last) return undefined;
   return (entries.find(({ id }) => id === last.firstKeptEntryId) ?? last).timestamp;
+}
+
+/** Whether a request of this session has had records: the first of them have the parent's demands, and a summary keeps these. */
+function isToldDemands({ sessionManager }: PiContext): boolean {
+  return recordsIn(sessionManager.getBranch()).size > 0;
 }
 
 function recordsIn(entries: readonly PiEntry[]): ReadonlyMap<number, string> {

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
 import {
   createAgentSession,
   DefaultResourceLoader,
@@ -21,10 +22,15 @@ import { contentText, type Message } from "../../src/core/message.ts";
 import { answerText } from "../../src/hosts/pi-messages.ts";
 import { type AdaptedLoop, adapterLaws } from "../../src/testing/adapter-laws.ts";
 import { obey } from "../support/obey.ts";
+import { execFile } from "../support/start-process.ts";
 import { sampled } from "../support/trials.ts";
 import { remembered, startScriptedServer } from "./scripted-server.ts";
+import { testFolder } from "./test-folder.ts";
 
 const RKAT = resolve("examples/hosts/node_modules/rkat/bin/rkat.js");
+const PI = resolve(
+  "examples/hosts/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js",
+);
 const COMMAND = [process.execPath, RKAT];
 const LONG = "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(
   12,
@@ -260,6 +266,40 @@ test("a sub-agent begins with what is pinned and what memory has for its task, a
     new Set(["added", `pi:${sessionManager.getSessionId()}`]),
   );
   expect(errors).toEqual([]);
+});
+
+test("a sub-agent that pi's own program starts without a session begins with the person's standing instructions", async () => {
+  const home = testFolder();
+  const [project, agentDir] = ["project", "agent"].map((name) => join(home, name)) as [
+    string,
+    string,
+  ];
+  const words = (task: string) => [PI, "--print", "--provider", "local", "--model", "sailor", task];
+  const child = [process.execPath, ...words("Task: count the ships."), "--no-session"];
+  const command = child.map((word) => `'${word}'`).join(" ");
+  const calls = [{ toolCalls: [{ name: "bash", args: { command } }] }, "Three.", "Three ships."];
+  const server = await startLocalProvider({ answer: (index) => calls[index] ?? "Done." });
+  onTestFinished(() => server.close());
+  for (const folder of [project, agentDir]) mkdirSync(folder);
+  const { path, text } = piExtension({ command: COMMAND, folder: agentDir });
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  const local = {
+    ...{ baseUrl: server.urls.openai, api: "openai-completions", apiKey: "none" },
+    models: [{ id: "sailor", contextWindow: 24_000, maxTokens: 4_000 }],
+  };
+  writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local } }));
+  const env = { HOME: home, PI_OFFLINE: "1", PI_CODING_AGENT_DIR: agentDir };
+  const pi = promisify(execFile)(process.execPath, words("Never use the network. Go on."), {
+    ...{ env, cwd: project },
+  });
+  pi.child.stdin?.end();
+  expect((await pi).stdout).toContain("Three ships.");
+  const [, asked, , ...others] = server.requests.map(({ body }) => JSON.stringify(body.messages));
+  expect(others).toEqual([]);
+  expect(asked).toContain("Task: count the ships.");
+  expect(asked).not.toContain("Go on.");
+  expect(asked).toContain("- Never use the network.");
 });
 
 /** What pi's model reads before a summary. */
