@@ -7,14 +7,14 @@ import { builtProgram } from "./support/built-package.ts";
 import { expectWhole } from "./support/expect-whole.ts";
 import { GIVEN_SEED } from "./support/given-seed.ts";
 import {
-  openStoresAt,
+  filledPlace,
+  newWorkPlace,
   type Prepared,
-  prepare,
   WORK,
   type WorkPlace,
 } from "./support/interrupted-work.ts";
 import { temporaryFolder } from "./support/obey.ts";
-import { hasPostgres, NEEDS_POSTGRES, postgresPlace } from "./support/postgres.ts";
+import { hasPostgres, NEEDS_POSTGRES } from "./support/postgres.ts";
 import { note } from "./support/running-test.ts";
 import { spawn } from "./support/start-process.ts";
 import { LONG, trials } from "./support/trials.ts";
@@ -71,8 +71,8 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (engine) => {
     { ...NEEDS_POSTGRES, timeout: 60_000 + (TO - FROM) * 10_000 },
     async () => {
       const top = await temporaryFolder();
-      const template = await newPlace(engine, join(top, "template"));
-      const prepared = await filled(template);
+      const template = await newWorkPlace(engine, join(top, "template"));
+      const prepared = await filledPlace(template);
       const totals = new Map<string, number>();
       const points = pointsOf(FROM + (TO - FROM) * start, FROM + (TO - FROM) * end);
       let next = 0;
@@ -82,8 +82,9 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (engine) => {
         for (let at = next++; at < points.length; at = next++) {
           const point = points[at];
           if (!point || performance.now() > givesUpAt) return;
-          const place = await newPlace(engine, join(top, String(at)));
-          const own = engine === "SQLite" ? copied(template, place, prepared) : await filled(place);
+          const place = await newWorkPlace(engine, join(top, String(at)));
+          const own =
+            engine === "SQLite" ? copied(template, place, prepared) : await filledPlace(place);
           const total = totals.get(point.work) ?? 0;
           const write = 1 + Math.floor(point.share * total);
           await work(place, own, point, write);
@@ -95,8 +96,9 @@ describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (engine) => {
       };
       // Uninterrupted, to count the writes.
       for (const name of new Set(points.map((point) => point.work))) {
-        const place = await newPlace(engine, join(top, name));
-        const own = engine === "SQLite" ? copied(template, place, prepared) : await filled(place);
+        const place = await newWorkPlace(engine, join(top, name));
+        const own =
+          engine === "SQLite" ? copied(template, place, prepared) : await filledPlace(place);
         totals.set(name, await work(place, own, { at: 0, work: name, how: "kill", share: 0 }, 0));
       }
       await Promise.all(Array.from({ length: AT_ONCE }, run));
@@ -118,24 +120,6 @@ function pointsOf(from: number, to: number): readonly Point[] {
       share: ((at + SEED) * GOLDEN_RATIO) % 1,
     };
   });
-}
-
-async function newPlace(engine: string, folder: string): Promise<WorkPlace> {
-  if (engine === "SQLite") return { store: join(folder, "rkat.db"), folder };
-  const { connectionString, schema } = await postgresPlace();
-  const url = new URL(connectionString);
-  url.searchParams.set("schema", schema);
-  url.searchParams.set("namespace", crypto.randomUUID());
-  return { store: url.href, folder };
-}
-
-async function filled(place: WorkPlace): Promise<Prepared> {
-  const stores = openStoresAt(place.store);
-  try {
-    return await prepare(stores, place);
-  } finally {
-    await stores.close();
-  }
 }
 
 function copied(from: WorkPlace, to: WorkPlace, prepared: Prepared): Prepared {

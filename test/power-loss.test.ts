@@ -1,12 +1,14 @@
-import { globSync, readFileSync, rmSync } from "node:fs";
-import { join, relative } from "node:path";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Stores } from "../src/sqlite.ts";
 import { builtProgram } from "./support/built-package.ts";
+import { expectForgotten } from "./support/expect-forgotten.ts";
 import { expectWhole } from "./support/expect-whole.ts";
+import { filesOf } from "./support/files-of.ts";
 import { GIVEN_SEED } from "./support/given-seed.ts";
-import { openStoresAt, type Prepared, prepare, WORK } from "./support/interrupted-work.ts";
+import { filledPlace, openStoresAt, type Prepared, WORK } from "./support/interrupted-work.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { FATES, RecordedDisk, STRACE } from "./support/recorded-disk.ts";
 import { spawnSync } from "./support/start-process.ts";
@@ -38,8 +40,7 @@ describe.skipIf(!canTrace)("power that fails", NEEDS_STRACE, () => {
         disk.write(folder, moment, fate, random);
         const what = `${work}, ${fate} of what was not synced at ${moment} of ${disk.moments}`;
         const said = disk.saidBefore(moment);
-        if (said.includes("done") && work.startsWith("forget"))
-          expectNowhere(FORGOTTEN, folder, what);
+        if (said.includes("done") && work.startsWith("forget")) expectForgotten(folder, what);
         await expectAcknowledged(folder, prepared, work, said, what);
         await expectWhole({ store: join(folder, "rkat.db"), folder }, prepared, what);
       });
@@ -61,7 +62,7 @@ interface Recorded {
 async function recorded(work: string): Promise<Recorded> {
   const top = await temporaryFolder();
   const place = { store: join(top, "place/rkat.db"), folder: join(top, "place") };
-  const prepared = await filled(place);
+  const prepared = await filledPlace(place);
   const before = filesOf(place.folder);
   const trace = join(top, "trace");
   const flags = { ...place, work, how: "tell", prepared: JSON.stringify(prepared) };
@@ -76,32 +77,6 @@ async function recorded(work: string): Promise<Recorded> {
   disk.write(folder, disk.moments, "kept", Math.random);
   expect(filesOf(folder)).toEqual(filesOf(place.folder));
   return { disk, prepared, folder };
-}
-
-/** The files of a folder, by their paths in it. SQLite makes the index of a write-ahead log anew. */
-function filesOf(folder: string): ReadonlyMap<string, Buffer> {
-  const entries = globSync("**/*", { cwd: folder, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && !entry.name.endsWith("-shm"));
-  const paths = files.map(({ parentPath, name }) => join(parentPath, name)).sort();
-  return new Map(paths.map((path) => [relative(folder, path), readFileSync(path)]));
-}
-
-async function filled(place: { readonly store: string; readonly folder: string }) {
-  const stores = openStoresAt(place.store);
-  try {
-    return await prepare(stores, place);
-  } finally {
-    await stores.close();
-  }
-}
-
-/** What both ways to forget make forgotten. */
-const FORGOTTEN = "Ada asks for otter 3.";
-
-function expectNowhere(text: string, folder: string, what: string): void {
-  for (const [path, bytes] of filesOf(folder)) {
-    expect(bytes.includes(text), `${what}: ${path} has the forgotten text`).toBe(false);
-  }
 }
 
 /** What holds once the work was acknowledged. Where there is nothing, the laws of `expectWhole` say all. */

@@ -11,6 +11,7 @@ import type { LoggedSource, SourceFilter } from "./session-source.ts";
  * - Who has lost the lease under which a snapshot was made does not save it.
  * - Lists come newest first, and filters hold.
  * - A lease excludes every other owner until it is released.
+ * - A lost lease stays lost, however many others end.
  * - A lease that is not renewed can be taken by another owner after its time.
  * - A lease that ends further ahead than twice its length is void.
  * - Only its owner renews or releases a lease.
@@ -21,8 +22,8 @@ import type { LoggedSource, SourceFilter } from "./session-source.ts";
  */
 export interface SessionStore {
   /**
-   * Saves a snapshot. With `held`, nothing happens when another owner has taken that lease since: that owner may have
-   * deleted the session.
+   * Saves a snapshot. With `held`, nothing happens when that owner has the lease no more: another one may have deleted
+   * the session.
    */
   save(snapshot: SessionSnapshot, held?: HeldLease): Promise<void>;
   load(sessionId: string): Promise<SessionSnapshot | undefined>;

@@ -286,6 +286,23 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
     },
   },
   {
+    name: "a lost lease stays lost, however many others end",
+    async holds(open) {
+      const store = await open();
+      await store.acquire("k", ann, 1);
+      while (!(await store.acquire("k", ben, HOUR_MS))) await sleep(1);
+      await store.delete("s");
+      await store.release("k", ben);
+      // Now and then, a store deletes the leases of long ago.
+      for (let count = 0; count < OTHERS; count += 1) {
+        await store.acquire("other", ben, HOUR_MS);
+        await store.release("other", ben);
+      }
+      await store.save(snapshot("s"), { key: "k", owner: ann });
+      assert.deepEqual(await store.list({}), []);
+    },
+  },
+  {
     name: "snapshots and leases survive closing and opening again",
     durable: true,
     async holds(open) {
@@ -314,6 +331,9 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
     },
   },
 ]);
+
+/** Of so many releases, some delete old leases. */
+const OTHERS = 400;
 
 const HOUR_MS = 3_600_000;
 

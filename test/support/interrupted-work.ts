@@ -6,6 +6,7 @@ import {
   createSessionService,
   defineTool,
   type EventEnvelope,
+  SessionError,
   type SessionService,
 } from "../../src/index.ts";
 import { moveStores } from "../../src/moving/move-stores.ts";
@@ -64,7 +65,7 @@ export function serviceOver(stores: Stores, { folder }: WorkPlace): SessionServi
 }
 
 /** Makes the sessions: one with a long memory, one that is deleted, one that waits for an answer. */
-export async function prepare(stores: Stores, place: WorkPlace): Promise<Prepared> {
+async function prepare(stores: Stores, place: WorkPlace): Promise<Prepared> {
   const service = serviceOver(stores, place);
   const sessionWith = async (name: string, turns: number) => {
     const { sessionId } = await service.createSession({});
@@ -83,6 +84,27 @@ export async function prepare(stores: Stores, place: WorkPlace): Promise<Prepare
   await service.delete({ sessionId: deleted });
   await service.close();
   return { first, deleted, waiting, approvalId: asked?.approvalId ?? "" };
+}
+
+/** A place of its own for some work: a file, or a namespace of the tests' PostgreSQL. */
+export async function newWorkPlace(engine: string, folder: string): Promise<WorkPlace> {
+  if (engine === "SQLite") return { store: join(folder, "rkat.db"), folder };
+  const { postgresPlace } = await import("./postgres.ts");
+  const { connectionString, schema } = await postgresPlace();
+  const url = new URL(connectionString);
+  url.searchParams.set("schema", schema);
+  url.searchParams.set("namespace", crypto.randomUUID());
+  return { store: url.href, folder };
+}
+
+/** Prepares a place, and closes it. */
+export async function filledPlace(place: WorkPlace): Promise<Prepared> {
+  const stores = openStoresAt(place.store);
+  try {
+    return await prepare(stores, place);
+  } finally {
+    await stores.close();
+  }
 }
 
 type Work = (
@@ -105,8 +127,11 @@ export const WORK: Readonly<Record<string, Work>> = {
   "delete now": (service, { first }) => service.delete({ sessionId: first, now: true }),
   restore: (service, { deleted }) => service.restore({ sessionId: deleted }),
   forget: async (service) => {
-    const [hit] = await service.searchMemory({ query: "Ada asks for otter 3.", limit: 1 });
-    return await service.forgetMemory({ ids: [hit?.id ?? ""] });
+    const query = "Ada asks for otter 3.";
+    const [hit] = await service.searchMemory({ query, limit: 1 });
+    const ids = hit?.content === query ? [hit.id] : [""];
+    const { forgotten } = await service.forgetMemory({ ids });
+    if (forgotten === 0) throw new SessionError("NOT_POSSIBLE");
   },
   "forget a session": (service, { first }) => service.forgetMemory({ sessionId: first }),
   import: async (_, __, stores) => {

@@ -26,7 +26,7 @@ export class EphemeralSessionStore implements SessionStore {
   }
 
   async save(snapshot: SessionSnapshot, held?: HeldLease): Promise<void> {
-    if (held && (this.#leases.get(held.key)?.owner.id ?? held.owner.id) !== held.owner.id) return;
+    if (held && this.#leases.get(held.key)?.owner.id !== held.owner.id) return;
     const saved = this.#snapshots.get(snapshot.id);
     if (!saved || saved.seq <= snapshot.seq) this.#snapshots.set(snapshot.id, snapshot);
   }

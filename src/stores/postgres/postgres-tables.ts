@@ -110,7 +110,6 @@ const POSTGRES: Dialect = {
     length: words("length"),
     now: () => words("clock_timestamp()"),
     span: (ms) => sql`${ms} * interval '1 ms'`,
-    ended: words("'-infinity'"),
     locked: words("for share"),
     left: () => words("extract(epoch from held.expires_at - clock_timestamp()) * 1000"),
   },

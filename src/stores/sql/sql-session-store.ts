@@ -121,11 +121,15 @@ export class SqlSessionStore implements Asking<Required<SessionStore>> {
     return taken > 0;
   }
 
-  /** The row keeps its last owner: what an owner before still appends is refused. */
+  /**
+   * The row keeps its last owner for a day: what an owner before still appends is refused. Without a length it is in
+   * force for no clock.
+   */
   *release(key: string, owner: LeaseOwner): Sql<void> {
     yield* change(
       lease(
-        ({ until, ended }) => sql`update rkat.lease set ${until} = ${ended}, stop = false
+        ({ until, length, now, span }) => sql`update rkat.lease
+          set ${until} = ${now()}, ${length} = ${span(0)}, stop = false
           where namespace = ${this.#namespace} and key = ${key} and owner = ${owner.id}`,
       ),
       "write unsynced",
@@ -209,7 +213,7 @@ function savedBy(
     ? sql`with taken as (select owner from rkat.lease
         where namespace = ${namespace} and key = ${held.key} ${dialect.lease.locked})
       ${into} select ${values}
-        where not exists (select 1 from taken where owner <> ${held.owner.id})`
+        where exists (select 1 from taken where owner = ${held.owner.id})`
     : sql`${into} values (${values})`;
   return sql`${inserted}
     on conflict (namespace, session_id) do update set ${words(set)}

@@ -30,7 +30,6 @@ const NUMBERED: Dialect = {
     length: sql``,
     now: () => sql``,
     span: () => sql``,
-    ended: sql``,
     locked: sql``,
     left: () => sql``,
   },

@@ -170,7 +170,6 @@ export interface Dialect {
     readonly length: Statement;
     readonly now: () => Statement;
     span(ms: number): Statement;
-    readonly ended: Statement;
     /** The end of a query of leases, so that they stay as they are until its transaction ends. */
     readonly locked: Statement;
     /** Milliseconds until the lease of a row `held` ends. */

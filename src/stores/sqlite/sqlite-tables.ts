@@ -81,7 +81,6 @@ const SQLITE: Dialect = {
     length: words("length_ms"),
     now: () => sql`${Date.now()}`,
     span: (ms) => sql`${ms}`,
-    ended: words("0"),
     locked: words(""),
     left: () => sql`held.expires_at_ms - ${Date.now()}`,
   },
