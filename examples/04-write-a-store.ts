@@ -100,8 +100,11 @@ class JsonSessionStore implements SessionStore {
     return changes === 1;
   }
 
+  /** The row stays: who had the lease before learns that another one had it. */
   async release(key: string, owner: LeaseOwner) {
-    this.#db.prepare("DELETE FROM lease WHERE key = ? AND owner = ?").run(key, owner.id);
+    this.#db
+      .prepare("UPDATE lease SET expires = 0, stop = 0 WHERE key = ? AND owner = ?")
+      .run(key, owner.id);
   }
 
   async askToStop(key: string) {

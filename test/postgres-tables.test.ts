@@ -36,6 +36,7 @@ describe.skipIf(!hasPostgres)("the plain tables on PostgreSQL", NEEDS_POSTGRES, 
     const source = { agent: "codex", own: true };
     expect(await trips(() => sessions.list({ source, labels: { a: "b" }, limit: 5 }))).toBe(1);
     expect(await trips(() => sessions.acquire("k", OWNER, 60_000))).toBe(1);
+    expect(await trips(async () => await sessions.renew?.("k", OWNER, 60_000))).toBe(1);
     expect(await trips(() => sessions.askToStop("k"))).toBe(1);
     expect(await trips(() => sessions.askedToStop(OWNER))).toBe(1);
     expect(await trips(async () => await sessions.leases?.(5))).toBe(1);

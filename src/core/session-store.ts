@@ -15,6 +15,7 @@ import type { LoggedSource, SourceFilter } from "./session-source.ts";
  * - A lease that is not renewed can be taken by another owner after its time.
  * - A lease that ends further ahead than twice its length is void.
  * - Only its owner renews or releases a lease.
+ * - A lease that ended, or that another owner had meanwhile, is not renewed, if the store renews leases apart.
  * - A lease that is in force is listed with its owner, if the store lists leases.
  * - The owner of a lease learns that another asked it to stop. Who takes the lease next does not.
  * - A deleted session is neither loaded nor listed.
@@ -37,6 +38,11 @@ export interface SessionStore {
 
   /** Takes or renews the lease on `key` for `ttlMs`. Returns false when another owner has it. */
   acquire(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean>;
+  /**
+   * Renews a lease that `owner` has taken. Returns false when it was released, or when another owner has had it since: a
+   * process that was suspended does not get it back. Without it, `acquire` renews.
+   */
+  renew?(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean>;
   release(key: string, owner: LeaseOwner): Promise<void>;
   /** Asks the owner of the lease on `key` to stop. Returns false when no lease is in force. */
   askToStop(key: string): Promise<boolean>;

@@ -128,6 +128,7 @@ const SESSIONS: StoreMethods = {
   sources: { sessionIds: texts },
   withSource: { filter: record, passing: flag },
   acquire: { key: text, owner, ttlMs: whole(1) },
+  renew: { key: text, owner, ttlMs: whole(1) },
   release: { key: text, owner },
   askToStop: { key: text },
   askedToStop: { owner },

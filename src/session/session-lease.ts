@@ -132,7 +132,8 @@ async function renewed<T>(
 ): Promise<T> {
   // A failed renewal is not fatal: the log refuses an append after one of another owner.
   const renewal = setInterval(() => {
-    sessions.acquire(key, owner, LEASE_MS).catch(() => {});
+    const again = sessions.renew?.(key, owner, LEASE_MS) ?? sessions.acquire(key, owner, LEASE_MS);
+    again.catch(() => {});
   }, LEASE_MS / 3);
   renewal.unref();
   try {

@@ -286,6 +286,24 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
     },
   },
   {
+    name: "a lease that ended, or that another owner had meanwhile, is not renewed, if the store renews leases apart",
+    async holds(open) {
+      const store = await open();
+      const renew = async (owner: LeaseOwner) => await store.renew?.("k", owner, HOUR_MS);
+      if (!store.renew) return;
+      assert.equal(await renew(ann), false);
+      await store.acquire("k", ann, 1);
+      assert.equal(await renew(ann), true);
+      assert.equal(await store.acquire("k", ben, 1), false);
+      await store.release("k", ann);
+      assert.equal(await renew(ann), false);
+      assert.equal(await store.acquire("k", ben, 1), true);
+      assert.equal(await renew(ann), false);
+      await store.release("k", ben);
+      assert.equal(await renew(ann), false);
+    },
+  },
+  {
     name: "a lost lease stays lost, however many others end",
     async holds(open) {
       const store = await open();

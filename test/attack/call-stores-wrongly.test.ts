@@ -116,6 +116,7 @@ const METHODS: Readonly<Record<string, Methods>> = {
     sources: [["s"]],
     withSource: [{ own: true }, true],
     acquire: ["k", OWNER, 1000],
+    renew: ["k", OWNER, 1000],
     release: ["k", OWNER],
     askToStop: ["k"],
     askedToStop: [OWNER],

@@ -71,6 +71,11 @@ export class EphemeralSessionStore implements SessionStore {
     return true;
   }
 
+  async renew(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean> {
+    if (this.#leases.get(key)?.owner.id !== owner.id) return false;
+    return await this.acquire(key, owner, ttlMs);
+  }
+
   async release(key: string, owner: LeaseOwner): Promise<void> {
     if (this.#leases.get(key)?.owner.id === owner.id) this.#leases.delete(key);
   }

@@ -121,6 +121,19 @@ export class SqlSessionStore implements Asking<Required<SessionStore>> {
     return taken > 0;
   }
 
+  *renew(key: string, owner: LeaseOwner, ttlMs: number): Sql<boolean> {
+    const renewed = yield* change(
+      lease(
+        ({ until, length, now, span }) => sql`update rkat.lease
+          set ${until} = ${now()} + ${span(ttlMs)}, ${length} = ${span(ttlMs)}
+          where namespace = ${this.#namespace} and key = ${key} and owner = ${owner.id}
+            and ${length} > ${span(0)}`,
+      ),
+      "write unsynced",
+    );
+    return renewed > 0;
+  }
+
   /**
    * The row keeps its last owner for a day: what an owner before still appends is refused. Without a length it is in
    * force for no clock.
