@@ -16,6 +16,7 @@ import {
   newWorkPlace,
   openStoresAt,
   type Prepared,
+  serviceOver,
   type WorkPlace,
 } from "./support/interrupted-work.ts";
 import { temporaryFolder } from "./support/obey.ts";
@@ -225,3 +226,28 @@ function expectOneTurnAtATime(log: readonly StoredEvent[], what: string): void {
     what,
   ).toEqual(log.map((_, at) => at + 1));
 }
+
+test("a fork that begins while its session is about to lose a text loses it too", async () => {
+  const place = await newWorkPlace("SQLite", await temporaryFolder());
+  const { first: sessionId } = await filledPlace(place);
+  const [stores, others] = [openStoresAt(place.store), openStoresAt(place.store)];
+  const [service, other] = [serviceOver(stores, place), serviceOver(others, place)];
+  onTestFinished(async () => {
+    for (const one of [service, other, stores, others]) await one.close();
+  });
+  const { acquire } = stores.sessions;
+  let isFirst = true;
+  stores.sessions.acquire = async (...lease) => {
+    if (isFirst) {
+      isFirst = false;
+      await other.compact({ sessionId });
+      await other.forkSession({ sessionId });
+    }
+    return await acquire.apply(stores.sessions, lease);
+  };
+  const [hit] = await other.searchMemory({ query: "Ada asks for otter 3.", limit: 1 });
+  const receipt = await service.forgetMemory({ ids: [hit?.id ?? ""] });
+  expect(receipt).toMatchObject({ forgotten: 1, remaining: [] });
+  for (const one of [service, other, stores, others]) await one.close();
+  expectForgotten(place.folder, "a fork meanwhile");
+});

@@ -17,7 +17,14 @@ import { forkedMessages } from "./forks.ts";
 import { type IdentifyingName, identifyingNames, NameFinder } from "./identifying-names.ts";
 import { cleanedKnowledge, notCleanedIn, notReadable } from "./receipt.ts";
 import { redactLog } from "./redact-log.ts";
-import { type ForgetTarget, forgettable, NO_SOURCE, type Sources, sourcesOf } from "./sources.ts";
+import {
+  type ForgetTarget,
+  forgettable,
+  NO_SOURCE,
+  type Source,
+  type Sources,
+  sourcesOf,
+} from "./sources.ts";
 import type { Trash } from "./trash.ts";
 
 /** Entries deleted at once. */
@@ -123,8 +130,7 @@ export async function forgetMemory(
   // A fork comes after the session that wrote its summary.
   const forks = new Set(forked.sessions);
   const apart = [...elsewhere, ...sources.keys()].filter((id) => !forks.has(id));
-  for (const sessionId of new Set([...apart, ...forks])) {
-    const source = sources.get(sessionId) ?? NO_SOURCE;
+  const clean = async (sessionId: string, source: Source) => {
     const ofSession = (one: { readonly sessionId?: string }) => one.sessionId === sessionId;
     const gone = [
       ...(await cleanedEntries(entries.filter(ofSession), memory)),
@@ -135,12 +141,21 @@ export async function forgetMemory(
     );
     // Without what it came from, nothing is forgotten. A copy elsewhere does not keep the others.
     const places = await (sources.has(sessionId) ? work : readablePlaces(work));
-    if (!places) {
-      unreadable.push(sessionId);
-      continue;
-    }
-    cleaned.push(...places);
-    if (deps.files && places.length > 0) cleaned.push({ place: "file", count: 1 });
+    if (!places) unreadable.push(sessionId);
+    cleaned.push(...(places ?? []));
+    if (deps.files && places?.length) cleaned.push({ place: "file", count: 1 });
+  };
+  const done = new Set([...apart, ...forks]);
+  for (const sessionId of done) await clean(sessionId, sources.get(sessionId) ?? NO_SOURCE);
+  // Forks that began before the sessions that they are of were clean.
+  for (let isLate = true; isLate; ) {
+    const { copies: late, sessions: lineage } = await forkedMessages(named, wholeSession, events);
+    const began = lineage.filter((id) => !done.has(id));
+    const lateSources = await sourcesOf(late, [], undefined, events);
+    for (const sessionId of began) await clean(sessionId, lateSources.get(sessionId) ?? NO_SOURCE);
+    for (const sessionId of began) done.add(sessionId);
+    for (const { id, sessionId } of late) if (began.includes(sessionId)) ids.add(id);
+    isLate = began.length > 0;
   }
   await knowledge?.forget(learned.map(({ id }) => id));
   cleaned.push(...(await cleanedEntries(entries, memory)));
