@@ -112,6 +112,17 @@ for (const sample of TRANSCRIPT_SAMPLES) {
       await fc.assert(property, { numRuns: trials(10, 30) });
     });
 
+    test("a line that is lost takes no prompt of another line along", async () => {
+      // Gemini CLI too takes all back where it does not find what is taken back.
+      if (sample.isList || format === geminiFormat) return;
+      for (const [lost, value] of values.entries()) {
+        const left = values.filter((_, index) => index > 0 && index !== lost);
+        const found = await read(transcriptBytes(sample, [...values.slice(0, 1), ...left]));
+        const others = typed.filter((prompt) => !JSON.stringify(value).includes(prompt));
+        expect(typedIn(messagesIn(found))).toEqual(expect.arrayContaining(others));
+      }
+    });
+
     const damaged = fc.oneof(
       damagedBytes([bytes]),
       damagedJson([values]).map((changed) =>

@@ -254,6 +254,22 @@ export function toolArguments(args: unknown): unknown {
 }
 
 /**
+ * Above which entry each entry of a tree hangs. A parent that is nowhere was on a line that was lost, and what stands before
+ * it in the file is taken for it.
+ */
+export function parentsIn(
+  entries: readonly { readonly id: string; readonly parent: string | undefined }[],
+): ReadonlyMap<string, string | undefined> {
+  const ids = new Set(entries.map(({ id }) => id));
+  return new Map(
+    entries.map(({ id, parent }, index) => {
+      const isLost = parent !== undefined && !ids.has(parent);
+      return [id, isLost ? (entries[index - 1]?.id ?? parent) : parent];
+    }),
+  );
+}
+
+/**
  * The branch of a tree that ends at `leaf`, from its root: the leaf, its parent, the parent of that, … turned round.
  * A parent that is not there ends it, and so does a circle.
  */

@@ -132,7 +132,7 @@ test("several roots, circles and lost parents do no harm", async () => {
     message("b", "a", { role: "user", content: "B" }),
     message("c", "gone", { role: "user", content: "C" }),
   ]);
-  expect(sessions[0]?.messages.map(brief)).toEqual(["user: C"]);
+  expect(sessions[0]?.messages.map(brief)).toEqual(["user: A", "user: B", "user: C"]);
 });
 
 test("unknown records are counted by name", async () => {

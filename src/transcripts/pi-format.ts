@@ -11,6 +11,7 @@ import {
   type ImportedMessage,
   type ImportFormat,
   type ImportNotes,
+  parentsIn,
   type ReadOn,
   toolCall,
   toolResult,
@@ -130,7 +131,9 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
     about.head = { id };
   }
   const leaf = entries.at(-1)?.id;
-  const parents = new Map(entries.map(({ id, parent }) => [id, parent]));
+  const parents = from
+    ? new Map(entries.map(({ id, parent }) => [id, parent]))
+    : parentsIn(entries);
   const branch = leaf === undefined ? [] : branchTo(leaf, (id) => parents.get(id));
   if (from && branch[0] !== before.above) return undefined;
   const shown = new Set(branch);

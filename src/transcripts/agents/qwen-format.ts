@@ -8,6 +8,7 @@ import {
   type ImportedMessage,
   type ImportFormat,
   type ImportNotes,
+  parentsIn,
 } from "../imported.ts";
 import {
   contentText,
@@ -66,7 +67,7 @@ function isLine(value: Json): boolean {
 }
 
 async function outlineOf(file: FoundFile) {
-  const parents = new Map<string, string | undefined>();
+  const entries: { readonly id: string; readonly parent: string | undefined }[] = [];
   const said = new Set<string>();
   let id: string | undefined;
   let last: string | undefined;
@@ -80,7 +81,7 @@ async function outlineOf(file: FoundFile) {
     const uuid = nameOf(value.uuid);
     if (uuid === undefined || !/^(?:user|assistant|tool_result|system)$/.test(textOf(value.type)))
       continue;
-    parents.set(uuid, nameOf(value.parentUuid));
+    entries.push({ id: uuid, parent: nameOf(value.parentUuid) });
     if (value.type !== "system") said.add(uuid);
     last = uuid;
     id ??= nameOf(value.sessionId);
@@ -93,6 +94,7 @@ async function outlineOf(file: FoundFile) {
       title ??= titleOf(contentText(objectOf(value.message).parts));
   }
   if (id === undefined || last === undefined) return undefined;
+  const parents = parentsIn(entries);
   const kept = new Set(branchTo(last, (uuid) => parents.get(uuid)));
   const others = [...said].filter((uuid) => !kept.has(uuid)).length;
   return { id, branch: kept, others, ...given({ project, model, title, startedAt, updatedAt }) };
