@@ -82,6 +82,57 @@ test("a long result keeps both ends, and a server that dies in a call is started
   }
 });
 
+/** A server that answers with these tools, and with the result that a tool's name is of. */
+function rawServer(folder: string, tools: readonly unknown[], results: object): string {
+  const path = join(folder, "raw-server.mjs");
+  writeFileSync(
+    path,
+    `import { createInterface } from "node:readline";
+    const [tools, results] = ${JSON.stringify([tools, results])};
+    const answers = {
+      initialize: ({ protocolVersion }) => ({
+        protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "raw", version: "1" },
+      }),
+      "tools/list": () => ({ tools }),
+      "tools/call": ({ name }) => results[name],
+    };
+    createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method, params } = JSON.parse(line);
+      const result = answers[method]?.(params);
+      if (result) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\\n");
+    });`,
+  );
+  return path;
+}
+
+test("a tool or a part of a result that is not as the protocol says costs only itself", async () => {
+  const cwd = await temporaryFolder();
+  const inputSchema = { type: "object" };
+  const results: Readonly<Record<string, object>> = {
+    strange: { content: [{ type: "hologram" }, { type: "text", text: "beside" }] },
+    plain: { content: "hello", isError: "yes" },
+    nothing: { structuredContent: { port: 4310 } },
+  };
+  const names = Object.keys(results);
+  const bad = [null, { description: "no name" }, { name: "open", inputSchema: { required: 5 } }];
+  const path = rawServer(cwd, [...bad, ...names.map((name) => ({ name, inputSchema }))], results);
+  const program = { command: process.execPath, args: [path], env: {}, cwd };
+  const { tools, problems, close } = await openServerTools([
+    { name: "it", program, timeoutMs: 5_000 },
+  ]);
+  try {
+    expect(problems).toEqual(["it has a tool without a name; it is left out."]);
+    const [open, strange, plain, nothing] = tools();
+    expect(open?.definition).toMatchObject({ name: "mcp__it__open", input_schema: inputSchema });
+    const said = async (tool: Tool | undefined) => await tool?.execute({}, context());
+    expect(await said(strange)).toEqual({ content: "[hologram]\nbeside", is_error: false });
+    expect(await said(plain)).toEqual({ content: "hello", is_error: true });
+    expect(await said(nothing)).toEqual({ content: '{"port":4310}', is_error: false });
+  } finally {
+    await close();
+  }
+});
+
 test("a server is refused by a sentence what only its client could do", async () => {
   const { tools, close } = await opened();
   const ask = tools().find(({ definition }) => definition.name === "mcp__it__ask");

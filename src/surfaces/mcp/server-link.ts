@@ -3,6 +3,7 @@ import { errorText } from "../../core/errors.ts";
 import type { McpServer } from "../../core/mcp-server.ts";
 import { ToolError } from "../../core/tool.ts";
 import { visibleText } from "../../text/visible-text.ts";
+import { mendedAnswer } from "./mended-answer.ts";
 import { signedIn } from "./oauth-provider.ts";
 import { httpTransport, programTransport } from "./server-transport.ts";
 
@@ -10,7 +11,7 @@ const START_MS = 10_000;
 /** Timers take no more. The time of a call is its tool's. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const STDERR_CHARACTERS = 500;
-const PAGES_MAX = 20;
+const PAGES_MAX = 100;
 
 /** A connection to one server. A server that ended is started again by the next call. */
 export interface ServerLink {
@@ -151,6 +152,8 @@ async function connect(
   });
   try {
     await Promise.race([client.connect(transport, { timeout: START_MS }), late]);
+    const take = transport.onmessage;
+    transport.onmessage = (message, extra) => take?.(mendedAnswer(message), extra);
     return client;
   } catch (error) {
     await Promise.allSettled([client.close(), transport.close()]);

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import { errorText } from "../../core/errors.ts";
 import { isObject } from "../../core/fields.ts";
-import { jsonText } from "../../core/json-values.ts";
 import type { McpServer } from "../../core/mcp-server.ts";
 import { type Tool, type ToolDefinition, ToolError, type ToolOutput } from "../../core/tool.ts";
 import { textWeight } from "../../text/text-weight.ts";
@@ -152,7 +151,10 @@ function offered(
   }
   const chosen =
     wanted === undefined ? listed : listed.filter((tool) => wanted.includes(tool.name));
-  const fit = chosen.filter(({ name: tool, inputSchema }) => {
+  const named = chosen.filter(({ name: tool }) => tool !== "");
+  if (named.length < chosen.length)
+    problems.push(`${name} has a tool without a name; it is left out.`);
+  const fit = named.filter(({ name: tool, inputSchema }) => {
     const isSmall = JSON.stringify(inputSchema).length <= SCHEMA_CHARACTERS_MAX;
     if (!isSmall)
       problems.push(
@@ -212,25 +214,12 @@ function shownDescription({ title, description = title ?? "" }: Listed, server: 
   return (shown || `A tool of the MCP server ${server.name}.`).toWellFormed();
 }
 
-/** The text of a result for the model. Media leave their type. */
-function toolOutput({ content, structuredContent, isError }: CallToolResult): ToolOutput {
-  const texts = content.map((block) => {
-    switch (block.type) {
-      case "text":
-        return block.text;
-      case "resource":
-        return "text" in block.resource
-          ? `[${block.resource.uri}]\n${block.resource.text}`
-          : `[${block.resource.mimeType ?? "data"}: ${block.resource.uri}]`;
-      case "resource_link":
-        return `[${block.name}: ${block.uri}]`;
-      default:
-        return `[${block.mimeType ?? block.type}]`;
-    }
-  });
-  const said = texts.filter((text) => text !== "").join("\n");
-  const text = said === "" && structuredContent !== undefined ? jsonText(structuredContent) : said;
-  return { content: bothEnds(text ?? ""), is_error: isError === true };
+/** The text of a result for the model. */
+function toolOutput({ content: [block], isError }: CallToolResult): ToolOutput {
+  return {
+    content: bothEnds(block?.type === "text" ? block.text : ""),
+    is_error: isError === true,
+  };
 }
 
 const END_CHARACTERS = 15_000;

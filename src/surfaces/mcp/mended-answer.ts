@@ -1,0 +1,57 @@
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { isObject } from "../../core/fields.ts";
+import { jsonText } from "../../core/json-values.ts";
+
+/**
+ * What a server answered, so that its client takes it: a tool or a block that is not as the protocol says costs only itself.
+ * Blocks become their text. Media leave their type.
+ */
+export function mendedAnswer(message: JSONRPCMessage): JSONRPCMessage {
+  if (!("result" in message)) return message;
+  const { tools, content, structuredContent, isError } = message.result;
+  if (Array.isArray(tools)) {
+    return { ...message, result: { ...message.result, tools: tools.map(mendedTool) } };
+  }
+  if (content === undefined && structuredContent === undefined) return message;
+  const texts = (Array.isArray(content) ? content : [content ?? []]).map(blockText);
+  const said = texts.filter((text) => text !== "").join("\n");
+  const text = said === "" && structuredContent !== undefined ? jsonText(structuredContent) : said;
+  const result = { content: [{ type: "text", text }], isError: Boolean(isError) };
+  return { ...message, result: { ...message.result, ...result, structuredContent: undefined } };
+}
+
+/** A tool without a readable name has none, and one without a schema takes no arguments. */
+function mendedTool(tool: unknown): object {
+  const { name, title, description, inputSchema } = isObject(tool) ? tool : {};
+  const { properties, required, ...schema } = isObject(inputSchema) ? inputSchema : {};
+  return {
+    name: textOf(name),
+    ...(typeof title === "string" ? { title } : {}),
+    ...(typeof description === "string" ? { description } : {}),
+    inputSchema: {
+      ...schema,
+      type: "object",
+      properties: isObject(properties) ? properties : {},
+      ...(Array.isArray(required) ? { required: required.filter(isText) } : {}),
+    },
+  };
+}
+
+function blockText(block: unknown): string {
+  if (!isObject(block)) return textOf(block);
+  const { type, text, resource, name, uri, mimeType } = block;
+  if (type === "text") return textOf(text);
+  if (type === "resource_link") return `[${textOf(name)}: ${textOf(uri)}]`;
+  if (!isObject(resource)) return `[${textOf(mimeType) || textOf(type)}]`;
+  const at = textOf(resource.uri);
+  if (isText(resource.text)) return `[${at}]\n${resource.text}`;
+  return `[${textOf(resource.mimeType) || "data"}: ${at}]`;
+}
+
+function textOf(value: unknown): string {
+  return isText(value) ? value : "";
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
