@@ -30,7 +30,7 @@ const contenders = CONTENDERS.filter(
   ({ host, name, kinds = KINDS }) =>
     `${host} ${name}`.includes(values.only) && kinds.includes(kind),
 );
-const rows = await playAll(agentRuns(Number(values.runs), kind), contenders, (progress) =>
+const rows = await playAll(agentRuns(Number(values.runs), kind), contenders, kind, (progress) =>
   console.error(`${new Date().toISOString()} ${progress}`),
 );
 for (const { host, name, failures } of rows) {
