@@ -41,8 +41,11 @@ const WRITTEN_AFTER_MS = 300_000;
 
 const START: Checkpoint = { last_seq: 0, events_len: 0 };
 
-/** Runs `work` while no other process writes the files. */
-export type OneWriter = (work: () => Promise<void>) => Promise<void>;
+/**
+ * Runs `work` while no other process writes the files. If one did, because this process was suspended meanwhile, it is
+ * run `again`.
+ */
+export type OneWriter = (work: (again?: "again") => Promise<void>) => Promise<void>;
 
 /**
  * Writes sessions as files, for people and scripts:
@@ -102,14 +105,18 @@ export class SessionFiles implements Projection {
   async apply(events: readonly PositionedEvent[]): Promise<void> {
     const last = events.at(-1);
     if (!last) return;
-    await this.#oneWriter(async () => {
+    await this.#oneWriter(async (again) => {
       makeFolder(this.#root, this.#folder);
-      if (this.#isNewer("index.jsonl", "checkpoint")) await this.#indexAgain();
+      if (again || this.#isNewer("index.jsonl", "checkpoint")) await this.#indexAgain();
       for (const [sessionId, added] of Map.groupBy(events, (event) => event.sessionId)) {
         if (!isPlainName(sessionId)) continue;
         const stored = added.map((event) => event.stored);
         // It may have been deleted, with its files, after these events were read.
-        if (await this.#isGone(sessionId, stored)) continue;
+        if (await this.#isGone(sessionId, stored)) {
+          if (again) this.#removeFiles(sessionId);
+          continue;
+        }
+        if (again) this.#startSessionAgain(sessionId);
         await this.#projectIfReadable(sessionId, stored);
       }
       // Another process may have come further meanwhile.
@@ -138,13 +145,18 @@ export class SessionFiles implements Projection {
   /** Removes a session's files, because the session is being deleted. */
   async remove(sessionId: string): Promise<void> {
     if (!isPlainName(sessionId) || !lookAt(this.#root, this.#folder)) return;
-    await this.#oneWriter(async () => {
-      remove(this.#root, join(this.#folder, sessionId));
-      const others = this.#indexed().filter((line) => line.sessionId !== sessionId);
-      this.#replace("index.jsonl", linesOf(others.map(({ line }) => line)));
+    await this.#oneWriter(async (again) => {
+      if (again) await this.#indexAgain();
+      this.#removeFiles(sessionId);
       this.#saveReached(this.#reached);
-      syncFolder(this.#root, this.#folder);
     });
+  }
+
+  #removeFiles(sessionId: string): void {
+    remove(this.#root, join(this.#folder, sessionId));
+    const others = this.#indexed().filter((line) => line.sessionId !== sessionId);
+    this.#replace("index.jsonl", linesOf(others.map(({ line }) => line)));
+    syncFolder(this.#root, this.#folder);
   }
 
   /** Writes the files that were deleted or changed. Without the checkpoint, all sessions are written again. */
@@ -165,14 +177,15 @@ export class SessionFiles implements Projection {
     };
     const first = look();
     if (first.unsynced.length + first.lost.length === 0 && !first.isIndexLost) return;
-    await this.#oneWriter(async () => {
+    await this.#oneWriter(async (again) => {
       // Another process may have deleted a session meanwhile.
       const { unsynced, lost, isIndexLost } = look();
-      for (const sessionId of unsynced) this.#startSessionAgain(sessionId);
-      for (const sessionId of new Set([...unsynced, ...lost])) {
+      const written = again ? [...first.unsynced, ...first.lost] : [];
+      for (const sessionId of [...unsynced, ...written]) this.#startSessionAgain(sessionId);
+      for (const sessionId of new Set([...unsynced, ...lost, ...written])) {
         await this.#projectIfReadable(sessionId, []);
       }
-      if (isIndexLost) await this.#indexAgain();
+      if (again || isIndexLost) await this.#indexAgain();
       this.#saveReached(this.#reached);
     });
   }

@@ -66,28 +66,58 @@ export async function stoppedSessions(
 
 const FILES_POLL_MS = 20;
 
+/** How often files are written again because other processes took the lease meanwhile. */
+const FILES_TRIES = 5;
+
 /**
  * Runs `work` under the lease on the projected files: of all processes, one writes them at a time.
- * The others wait for their turn.
+ * The others wait for their turn. When another one took the lease meanwhile, because this process was suspended or the
+ * clock jumped, both have written: the work is done again.
  *
- * @throws SessionError `SESSION_STORE_ERROR` when it does not come within two lengths of a lease
+ * @throws SessionError `SESSION_STORE_ERROR` when its turn does not come within two lengths of a lease
  */
 export async function withFilesLease(
   sessions: SessionStore,
   owner: LeaseOwner,
-  work: () => Promise<void>,
+  work: (again?: "again") => Promise<void>,
 ): Promise<void> {
+  for (let tries = 1; tries <= FILES_TRIES; tries += 1) {
+    await acquireFiles(sessions, owner);
+    if (await isDoneAlone(sessions, owner, () => work(tries > 1 ? "again" : undefined))) return;
+  }
+  throw filesAreBusy();
+}
+
+/** Returns false when another process wrote too; whatever failed then is worth nothing. */
+async function isDoneAlone(
+  sessions: SessionStore,
+  owner: LeaseOwner,
+  work: () => Promise<void>,
+): Promise<boolean> {
+  return await renewed(sessions, FILES_KEY, owner, async () => {
+    const isHeld = async () => (await sessions.renew?.(FILES_KEY, owner, LEASE_MS)) ?? true;
+    try {
+      await work();
+    } catch (error) {
+      if (await isHeld()) throw error;
+    }
+    return await isHeld();
+  });
+}
+
+async function acquireFiles(sessions: SessionStore, owner: LeaseOwner): Promise<void> {
   const givesUpAt = performance.now() + 2 * LEASE_MS;
   while (!(await sessions.acquire(FILES_KEY, owner, LEASE_MS))) {
-    if (performance.now() > givesUpAt) {
-      throw new SessionError("SESSION_STORE_ERROR", {
-        message: "Another process keeps writing the files of sessions.",
-        retry: {},
-      });
-    }
+    if (performance.now() > givesUpAt) throw filesAreBusy();
     await sleep(FILES_POLL_MS);
   }
-  await renewed(sessions, FILES_KEY, owner, work);
+}
+
+function filesAreBusy(): SessionError {
+  return new SessionError("SESSION_STORE_ERROR", {
+    message: "Another process keeps writing the files of sessions.",
+    retry: {},
+  });
 }
 
 const FILES_KEY = "session-files";
