@@ -132,8 +132,12 @@ async function suspend(
   if (isForgotten && engine === "SQLite") expectForgotten(place.folder, what);
 }
 
-/** How either of them may end: what one says who has lost its session, or who finds it gone or in use. */
-const TOLD = /^(?:|(?:SESSION_CONFLICT|SESSION_NOT_FOUND|SESSION_BUSY|NOT_POSSIBLE)\b.*)$/;
+/**
+ * How either of them may end: what one says who has lost its session, or who finds it gone or in use. The clocks of
+ * processes that share a file are that of one machine; here they take the lease on the readable files from each other.
+ */
+const TOLD =
+  /^(?:|(?:SESSION_CONFLICT|SESSION_NOT_FOUND|SESSION_BUSY|NOT_POSSIBLE)\b.*|.*Another process keeps writing the files of sessions\.)$/;
 
 /** A program that works on a store. */
 class Worker {

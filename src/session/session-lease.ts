@@ -84,6 +84,8 @@ export async function withFilesLease(
   for (let tries = 1; tries <= FILES_TRIES; tries += 1) {
     await acquireFiles(sessions, owner);
     if (await isDoneAlone(sessions, owner, () => work(tries > 1 ? "again" : undefined))) return;
+    // Processes whose clocks differ take it from each other.
+    await sleep(tries * FILES_POLL_MS * (1 + 4 * Math.random()));
   }
   throw filesAreBusy();
 }
