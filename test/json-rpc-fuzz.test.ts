@@ -7,12 +7,13 @@ import { expect, onTestFinished, test } from "vitest";
 import { OPERATIONS } from "../src/core/operations.ts";
 import { ERRORS } from "../src/index.ts";
 import { builtProgram } from "./support/built-package.ts";
+import { INPUTS } from "./support/fuzz.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { type ChildProcessByStdio, spawn } from "./support/start-process.ts";
 import { trials } from "./support/trials.ts";
 
 const SERVER = builtProgram("serve-scripted-json-rpc");
-const FRAMES = trials(100, 30_000);
+const FRAMES = INPUTS || trials(100, 30_000);
 const SEED = Number(process.env.RKAT_FUZZ_SEED ?? 20_251);
 const BLOCK = 500;
 const LINE_BYTES_MAX = 32 * 1024;

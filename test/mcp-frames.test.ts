@@ -4,6 +4,8 @@ import { createInterface } from "node:readline";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { BUILDS } from "../src/testing.ts";
+import { INPUTS } from "./support/fuzz.ts";
+import { GIVEN_SEED } from "./support/given-seed.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { Project } from "./support/rkat-process.ts";
 import { note } from "./support/running-test.ts";
@@ -11,7 +13,8 @@ import { scriptedMcpArgs } from "./support/scripted-mcp.ts";
 import { spawn } from "./support/start-process.ts";
 import { LONG, trials } from "./support/trials.ts";
 
-const FRAMES = trials(100, 20_000);
+const FRAMES = INPUTS || trials(100, 20_000);
+const SEED = GIVEN_SEED ?? 0;
 const AT_ONCE = 100;
 
 const json = fc.json({ maxDepth: 3 });
@@ -89,7 +92,7 @@ test(`${FRAMES} hostile frames are each answered as the protocol says, and the s
   const server = talk(scriptedMcpArgs(await temporaryFolder(), setup));
   const memory: number[] = [];
   for (let sent = 0; sent < FRAMES; sent += AT_ONCE) {
-    const seed = sent + 1;
+    const seed = SEED + sent + 1;
     const frames = fc.sample(fc.oneof(request, garbage), { numRuns: AT_ONCE, seed });
     const lines = frames.map((frame, index) =>
       typeof frame === "string" ? frame : JSON.stringify({ ...frame, id: `${seed}-${index}` }),

@@ -6,6 +6,7 @@ import { SessionError } from "../src/index.ts";
 import { connectRest, createRestApp, type RestOptions, serveRest } from "../src/rest.ts";
 import { BUILDS, type ScriptedReply } from "../src/testing.ts";
 import { framesOf } from "./support/event-stream.ts";
+import { INPUTS } from "./support/fuzz.ts";
 import { GIVEN_SEED } from "./support/given-seed.ts";
 import { hostileRequest } from "./support/hostile-request.ts";
 import { temporaryFolder } from "./support/obey.ts";
@@ -17,7 +18,7 @@ import { scriptedService } from "./support/scripted-service.ts";
 import { LONG, trials } from "./support/trials.ts";
 
 const TOKEN = "correct-horse-battery-staple";
-const HOSTILE_REQUESTS = trials(30, 10_000, "attacks");
+const HOSTILE_REQUESTS = INPUTS || trials(30, 10_000, "attacks");
 const SEED = GIVEN_SEED ?? 20_260_101;
 
 describe("who may ask", () => {

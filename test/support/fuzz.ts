@@ -5,8 +5,8 @@ import { GIVEN_SEED } from "./given-seed.ts";
 import { trials } from "./trials.ts";
 
 const SEED = GIVEN_SEED ?? 20_260_101;
-/** Gives every reader so many inputs. */
-const INPUTS = Number(process.env.RKAT_INPUTS ?? 0);
+/** Gives every reader, and every server, so many inputs. */
+export const INPUTS = Number(process.env.RKAT_INPUTS ?? 0);
 
 /**
  * How many inputs a reader gets: in `npm test`, and before a release. A reader of files or rows gets a million as

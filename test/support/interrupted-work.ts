@@ -129,7 +129,7 @@ export const WORK: Readonly<Record<string, Work>> = {
   forget: async (service) => {
     const query = "Ada asks for otter 3.";
     const [hit] = await service.searchMemory({ query, limit: 1 });
-    const ids = hit?.content === query ? [hit.id] : [""];
+    const ids = [hit?.content === query ? hit.id : "none"];
     const { forgotten } = await service.forgetMemory({ ids });
     if (forgotten === 0) throw new SessionError("NOT_POSSIBLE");
   },
