@@ -12,6 +12,7 @@ import {
   examineStore,
   type Finding,
 } from "../../app/examine.ts";
+import { keepDamaged } from "../../app/keep-damaged.ts";
 import { projectSessions, repairSessions } from "../../app/project-sessions.ts";
 import { failedFile } from "../../coding-agents/hooks-folder.ts";
 import { keepingProblem, namedBy, ownFolder, SET_HOME } from "../../config/config-places.ts";
@@ -255,6 +256,8 @@ export function repairCommand(program: Command, context: CliContext): void {
 }
 
 interface Repaired {
+  /** The damaged file as it was. */
+  readonly kept?: string;
   readonly events: readonly { session_id: string; seq: number; type: string }[];
   /** Not there without the memory-store capability. */
   readonly memory?: { readonly entries: number; readonly mended: readonly string[] };
@@ -268,6 +271,8 @@ async function repaired(
   signal: AbortSignal,
 ): Promise<Repaired> {
   const workspace = await workspaceOf(context, command);
+  const copy = await keepDamaged(workspace);
+  const kept = copy === undefined ? {} : { kept: copy };
   // Events first: the rest is made from them.
   const events = (await repairSessions(workspace)).map(({ sessionId, seq, type }) => ({
     session_id: sessionId,
@@ -284,16 +289,21 @@ async function repaired(
     });
   }
   signal.throwIfAborted();
-  if (workspace.user !== undefined) return { events, ...(memory ? { memory } : {}) };
+  if (workspace.user !== undefined) return { ...kept, events, ...(memory ? { memory } : {}) };
   const { sessions } = await projectSessions(workspace);
-  return { events, ...(memory ? { memory } : {}), sessions };
+  return { ...kept, events, ...(memory ? { memory } : {}), sessions };
 }
 
-function said({ events, memory, sessions }: Repaired): string {
+function said({ kept, events, memory, sessions }: Repaired): string {
   const lines = events.map(({ session_id, seq, type }) => {
     const what = type === "event_lost" ? "nothing of it could be kept" : `is ${type} again`;
     return `Event ${seq} of session ${session_id}: ${what}.`;
   });
+  if (kept !== undefined) {
+    lines.unshift(
+      `The damaged store is kept as ${kept}. What you forget later stays in it: delete it.`,
+    );
+  }
   for (const problem of memory?.mended ?? []) lines.push(`Mended: ${printable(problem)}`);
   lines.push("Every event can be read.");
   if (memory)

@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import type { Database } from "./database-over.ts";
 import { IN_MEMORY } from "./open-connection.ts";
+import { unpackError } from "./store-failure.ts";
 
 /** The data that the thread gets. */
 export interface MergeWork {
@@ -116,7 +117,9 @@ export class BackgroundMerger {
     });
     if (this.#awaited === 0) worker.unref();
     this.#worker = worker;
-    await once(worker, "exit");
+    await once(worker, "exit").catch((error) => {
+      throw error instanceof Error ? error : unpackError(error);
+    });
   }
 
   /** No other thread sees a database in memory, so commands of the store wait for each step. */
