@@ -255,3 +255,18 @@ test("a fork that begins while its session is about to lose a text loses it too"
   for (const one of [service, other, stores, others]) await one.close();
   expectForgotten(place.folder, "a fork meanwhile");
 });
+
+test("a session that another process deleted for good is not stored again by one that has it open", async () => {
+  const place = await newWorkPlace("SQLite", await temporaryFolder());
+  const { first: sessionId } = await filledPlace(place);
+  const [stores, others] = [openStoresAt(place.store), openStoresAt(place.store)];
+  const [service, other] = [serviceOver(stores, place), serviceOver(others, place)];
+  onTestFinished(async () => {
+    for (const one of [service, other, stores, others]) await one.close();
+  });
+  await service.startTurn({ sessionId, prompt: "Where is the heron?" });
+  await other.delete({ sessionId, now: true });
+  await expect(service.startTurn({ sessionId, prompt: "And now?" })).rejects.toThrow();
+  await service.unarchive({ sessionId }).catch(() => {});
+  expect((await stores.sessions.list({})).map(({ id }) => id)).not.toContain(sessionId);
+});

@@ -204,16 +204,22 @@ export class SessionWork {
       await state.catchUp((after, to) => this.#events.read(state.id, after, to));
       if (state.seq === 0 || state.deleted) throw notFound(state.id);
       if (state.archived && !archivedToo) throw isArchived(state.id);
+      const { seq } = state;
       await recoverRun(session);
       await this.#deps.desk.takeAnswers(session);
       try {
         return await work();
       } finally {
         session.held = undefined;
-        if (state.openCalls.length === 0) await this.#sessions.save(state.snapshot(), held);
-        else await this.#touch(state, held);
+        // Another process may have deleted the session for good: a log that is gone refuses what is appended.
+        if (state.seq > seq) await this.#save(state, held);
       }
     });
+  }
+
+  async #save(state: SessionState, held: HeldLease): Promise<void> {
+    if (state.openCalls.length === 0) await this.#sessions.save(state.snapshot(), held);
+    else await this.#touch(state, held);
   }
 
   /** No snapshot is taken while calls are open. The last one stays, with a new time of use. */

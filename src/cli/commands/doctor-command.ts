@@ -299,11 +299,6 @@ function said({ kept, events, memory, sessions }: Repaired): string {
     const what = type === "event_lost" ? "nothing of it could be kept" : `is ${type} again`;
     return `Event ${seq} of session ${session_id}: ${what}.`;
   });
-  if (kept !== undefined) {
-    lines.unshift(
-      `The damaged store is kept as ${kept}. What you forget later stays in it: delete it.`,
-    );
-  }
   for (const problem of memory?.mended ?? []) lines.push(`Mended: ${printable(problem)}`);
   lines.push("Every event can be read.");
   if (memory)
@@ -311,5 +306,10 @@ function said({ kept, events, memory, sessions }: Repaired): string {
   if (sessions !== undefined)
     lines.push(`Wrote the files of ${plural(sessions, "session")} again.`);
   lines.push("What the project learned stays as it is, because the log does not have all of it.");
+  if (kept !== undefined) {
+    lines.push(
+      `The damaged store is kept as ${kept}. What you forget later stays in it: delete it.`,
+    );
+  }
   return `${lines.join("\n")}\n`;
 }
