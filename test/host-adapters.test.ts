@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { rkatMiddleware as modelMiddleware, rkatPrepareStep } from "../src/ai-sdk.ts";
 import { aiSdkView } from "../src/hosts/ai-sdk-view.ts";
 import { HostChats } from "../src/hosts/host-chats.ts";
-import type { ModelRequest } from "../src/hosts/langchain-middleware.ts";
+import type { ModelRequest } from "../src/hosts/langchain-summary.ts";
 import { createSessionService } from "../src/index.ts";
 import { rkatMiddleware, rkatStore } from "../src/langchain.ts";
 import { rkatProcessor } from "../src/mastra.ts";

@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
 import { renderContext } from "../src/cli/render/render-context.ts";
 import { styleFor } from "../src/cli/render/style.ts";
 import type { MemoryRecalled } from "../src/core/event.ts";
 import type { Message } from "../src/core/message.ts";
-import { createSessionService, type ServiceOptions } from "../src/index.ts";
+import { createSessionService, defineTool, type ServiceOptions } from "../src/index.ts";
 import { type Stores, sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { temporaryFolder } from "./support/obey.ts";
@@ -101,6 +102,39 @@ test("records have room before a prompt, however full the history is", async () 
     const found = towns.filter((town) => records.join().includes(town));
     expect(found, `after ${turns} turns`).toHaveLength(towns.length);
   }
+});
+
+test("no compaction within a turn is due for the sake of records, which only a prompt brings", async () => {
+  const read = defineTool({
+    name: "read",
+    description: "Reads a file.",
+    input: z.object({}),
+    execute: () => FILLER.slice(0, 400),
+  });
+  let calls = 0;
+  const model = scriptedModel(({ messages }) => {
+    const isAsked = JSON.stringify(messages.slice(-3)).includes("Read all files.") || calls > 0;
+    calls += isAsked ? 1 : 0;
+    return isAsked && calls < 30
+      ? { toolCalls: [{ id: `c${calls}`, name: "read", args: {} }] }
+      : "Noted.";
+  });
+  const { service, stores, begin, left } = await openProject({
+    model,
+    compaction: { ...COMPACTION, pruneToolOutput: false },
+    tools: [read],
+    builtinTools: false,
+  });
+  const sessionId = await begin();
+  await left(sessionId, "The spare key hangs behind the oilskin.");
+  const before = await stores.events.lastSeq(sessionId);
+  await service.startTurn({ sessionId, prompt: "Read all files." });
+  const sizes: number[] = [];
+  for await (const { event } of stores.events.read(sessionId, before)) {
+    if (event.type === "compaction_completed") sizes.push(event.tokens_before);
+  }
+  // A quarter of the threshold of 4 000 tokens is kept free for records before a prompt.
+  expect(Math.min(...sizes)).toBeGreaterThan(3_900);
 });
 
 test("what memory has comes back also when it cannot take in what was said since", async () => {

@@ -130,6 +130,30 @@ test("the next compaction takes the records away", async () => {
   expect(recordsIn(messages)).toEqual([]);
 });
 
+test("a compaction makes room for records before a prompt, and not within a turn, which brings none", async () => {
+  const { window } = await openChat(await temporaryFolder());
+  const talk = longTalk();
+  await window.apply(talk);
+  talk.push(user("Read all files."));
+  const sizes: number[] = [];
+  for (let step = 0; ; step += 1) {
+    const { outcome, tokens } = await window.apply(talk);
+    if (step > 0 && outcome !== "unchanged") break;
+    sizes.push(tokens);
+    const tool_calls = [{ id: `c${step}`, name: "read", args: {} }];
+    const content = "The tide came in. ".repeat(8);
+    const results = [{ tool_use_id: `c${step}`, content, is_error: false }];
+    talk.push({ role: "assistant", content: "", tool_calls }, { role: "tool_results", results });
+  }
+  // The threshold is at 2 400 tokens, and records get a quarter of it.
+  expect(Math.max(...sizes)).toBeGreaterThan(2_300);
+  const before = talk.length;
+  while ((await window.apply(talk)).tokens < 1_900) talk.push(answer(FILLER.slice(0, 200)));
+  expect(talk.length).toBeGreaterThan(before);
+  talk.push(user("And now?"));
+  expect((await window.apply(talk)).outcome).toBe("compacted");
+});
+
 test("the records of a new prompt take the place of earlier ones of a chat that have no room beside them, and nothing else changes", async () => {
   const { window, events } = await openChat(await temporaryFolder());
   const towns = ["Constanta", "Valparaiso", "Thessaloniki", "Zanzibar"];

@@ -13,7 +13,7 @@ export interface LocalProviderOptions {
   readonly call?: (step: number) => { readonly name: string; readonly args: unknown } | undefined;
   /** All answers of the model, from 0, in the place of those that `call` makes. */
   readonly answer?: (index: number) => ProviderReply | Promise<ProviderReply>;
-  /** How it answers a request that asks for a summary: one that offers no tools. */
+  /** How it answers a request that asks for a summary. */
   readonly summary?: (body: Body) => ProviderReply | Promise<ProviderReply>;
 }
 
@@ -69,13 +69,15 @@ export async function startLocalProvider(
   return { ...server, billed };
 }
 
-/** Whether a request is for a step: it offers tools. Claude Code's requests for summaries offer them too. */
-export function isStep({ tools, messages }: Body): boolean {
-  const last = Array.isArray(messages) ? JSON.stringify(messages.at(-1)) : "";
-  return Array.isArray(tools) && tools.length > 0 && !last.includes(CLAUDE_SUMMARY);
+/** Whether a request is for a step: it offers tools. Requests for summaries may offer them too, and ask at their end. */
+export function isStep({ tools, messages, input }: Body): boolean {
+  const last = JSON.stringify([messages ?? input ?? []].flat().at(-1) ?? "");
+  return Array.isArray(tools) && tools.length > 0 && !SUMMARY.test(last);
 }
 
-const CLAUDE_SUMMARY = "Your task is to create a detailed summary of the conversation so far";
+/** The words of Claude Code, and of rkat. */
+const SUMMARY =
+  /Your task is to create a detailed summary of the conversation so far|You are performing a CONTEXT COMPACTION/;
 
 function withUsage(reply: ProviderReply, usage: { input: number; cacheRead: number }) {
   const answer = typeof reply === "string" ? { text: reply } : reply;

@@ -34,7 +34,11 @@ export function compactionContext(
 ): CompactionContext {
   const { config } = compaction.compactor;
   const { contextWindow } = model;
-  const reserved = Math.max(0, reservedFor(state, compaction) - state.recalled.tokens);
+  // The next call of a turn brings no records, so no compaction is due for their sake.
+  const isWithinTurn = state.messages.at(-1)?.role === "tool_results";
+  const reserved = isWithinTurn
+    ? 0
+    : Math.max(0, reservedFor(state, compaction) - state.recalled.tokens);
   return {
     lastInputTokens: state.lastInputTokens,
     messageCount: state.history.length,

@@ -12,7 +12,7 @@ import { cutEnd } from "./cut-text.ts";
 import { summaryText } from "./render-transcript.ts";
 import { type RejectedSummary, scoreSummary } from "./score-summary.ts";
 import { smartFallbackSummary } from "./smart-fallback-summary.ts";
-import { continuedRequest, summaryRequest } from "./summary-request.ts";
+import { closingRequest, continuedRequest, summaryRequest } from "./summary-request.ts";
 import { looksLikeError } from "./worthless-text.ts";
 
 /** Asks for a summary. A provider's item in its place has a summary beside it that needs no model. */
@@ -23,6 +23,8 @@ export interface SentNow {
   readonly messages: readonly object[];
   /** Expected tokens of the request with them. */
   readonly tokens: number;
+  /** Tokens that the context window has beside it, if the window is known. */
+  readonly room?: number;
 }
 
 export interface SummaryRequest {
@@ -30,6 +32,8 @@ export interface SummaryRequest {
   readonly messages: Message[];
   readonly maxTokens: number;
   readonly signal: AbortSignal;
+  /** Asks for the same summary at the end of the conversation itself, in the place of `messages`. */
+  readonly closing: string;
   /** It begins as the last request did. Sent with the same tools, its beginning is in the provider's cache. */
   readonly continues?: true;
   /**
@@ -153,7 +157,8 @@ function requestFor(
   options: SummaryOptions,
 ): Asking {
   const { maxTokens, ...limits } = limitsOf(summaryBytesMax, options);
-  return { messages: summaryRequest({ discarded, ...limits }), maxTokens };
+  const closing = closingRequest(limits);
+  return { messages: summaryRequest({ discarded, ...limits }), maxTokens, closing };
 }
 
 /** The request as the end of the last one, if there is room for it and nothing in it is to be kept out of summaries. */
@@ -162,8 +167,10 @@ function continuedFor(summaryBytesMax: number, options: SummaryOptions): Asking 
   if (!continues || continues.messages.some(hasSecret)) return undefined;
   const { maxTokens, tokensMax, ...limits } = limitsOf(summaryBytesMax, options);
   const room = tokensMax - continues.toolTokens;
-  const messages = continuedRequest({ ...limits, messages: continues.messages, tokensMax: room });
-  return messages.length === 0 ? undefined : { messages, maxTokens, continues: true };
+  const limitsBeside = { ...limits, tokensMax: room };
+  const messages = continuedRequest({ ...limitsBeside, messages: continues.messages });
+  if (messages.length === 0) return undefined;
+  return { messages, maxTokens, closing: closingRequest(limitsBeside), continues: true };
 }
 
 export function hasSecret(message: Message): boolean {

@@ -43,6 +43,12 @@ export function cacheReadPart(id: string): number {
   return cacheOf(id).read;
 }
 
+/** Whether a provider takes each request into its cache by itself, for nothing. */
+export function cachesByItself(id: string): boolean {
+  const { read, write } = cacheOf(id);
+  return write === 1 && read < 1;
+}
+
 /** How long a provider keeps a request in its cache at least. */
 export function cacheMinutes(id: string): number {
   return cacheOf(id).minutes;

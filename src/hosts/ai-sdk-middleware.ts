@@ -2,18 +2,18 @@ import { isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import type { HistoryWindow } from "../window/history-window.ts";
-import {
-  askedProvider,
-  type CallParams,
-  readerOf,
-  type SentRequest,
-  withoutItem,
-} from "./ai-sdk-provider-summary.ts";
+import { askedProvider, continuedModel, readerOf, withoutItem } from "./ai-sdk-provider-summary.ts";
 import { modelOptions, sentOf, type WindowOptions } from "./ai-sdk-requests.ts";
+import {
+  type CallParams,
+  SentRequests,
+  type Streamed,
+  type StreamPart,
+} from "./ai-sdk-sent-requests.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
 import { askingAgain, type ChatName, HostChats, type HostMemory, isTooLong } from "./host-chats.ts";
 import { definedTokens, requireMessages } from "./host-messages.ts";
-import { type Counted, summaryByProvider, type WithoutAnswer } from "./provider-summary.ts";
+import { summaryByProvider, type WithoutAnswer } from "./provider-summary.ts";
 
 export interface MiddlewareOptions extends WindowOptions {
   /**
@@ -22,15 +22,6 @@ export interface MiddlewareOptions extends WindowOptions {
    * stands beside a summary that needs no model.
    */
   readonly compaction?: "provider";
-}
-
-export interface StreamPart {
-  readonly type: string;
-  readonly error?: unknown;
-}
-
-export interface Streamed {
-  readonly stream: ReadableStream<StreamPart>;
 }
 
 /**
@@ -48,45 +39,50 @@ export function middlewareWith(
   const chats = new HostChats({ ...compaction, view: aiSdkView }, stored, { storesUnnamed: false });
   const given = new WeakMap<object, Given>();
   const without: WithoutAnswer = new Set();
+  const withoutCache: WithoutAnswer = new Set();
   /** Chats in which a provider refused its item. */
   const refused = new WeakSet<HistoryWindow<AiSdkMessage>>();
-  /** The last request of each chat, and what the provider counted for each request. */
-  const last = new WeakMap<HistoryWindow<AiSdkMessage>, Omit<SentRequest, "counted">>();
-  const counts = new WeakMap<object, Counted>();
+  const requests = new SentRequests();
 
   const compact = async <Params extends CallParams>(
     params: Params,
     model: unknown,
-    more: { readonly outgrown?: boolean } = {},
+    { isStreamed, ...more }: { readonly isStreamed: boolean; readonly outgrown?: boolean },
   ): Promise<Params> => {
     const { prompt, tools, abortSignal, providerOptions } = params;
     requireMessages("The AI SDK's prompt", prompt);
     const chat = chatOf(prompt, providerOptions?.rkat?.chatId);
     const window = chats.of(chat);
     const own = modelOptions(model, { contextWindow, summarize });
-    const sent = last.get(window);
-    const before = sent && { ...sent, counted: counts.get(sent.params) };
+    const last = requests.lastOf(window);
     const mayAsk = way !== undefined && !refused.has(window);
-    const provider = mayAsk
-      ? askedProvider(model, { id: own.model, params, last: before })
-      : undefined;
+    const provider = mayAsk ? askedProvider(model, { id: own.model, params, last }) : undefined;
+    const itself = summarize
+      ? undefined
+      : continuedModel(model, { id: own.model, last, without: withoutCache });
+    const asked = provider ?? itself;
     const reader = mayAsk ? readerOf(model, own.model, params) : undefined;
     const options = {
       ...own,
       // What costs nothing is cheapest.
       summarize:
-        provider && own.summarize !== "fallback"
-          ? summaryByProvider(provider, own.summarize, without)
+        asked && own.summarize !== "fallback"
+          ? summaryByProvider(asked, own.summarize, provider ? without : withoutCache)
           : own.summarize,
       ...more,
       otherTokens: tools ? definedTokens(tools) : 0,
-      lastInputTokens: before?.counted?.tokens ?? 0,
+      lastInputTokens: last?.counted?.tokens ?? 0,
       ...(reader === undefined ? {} : { reader }),
       ...(abortSignal ? { signal: abortSignal } : {}),
     };
     const compacted = { ...params, prompt: await sentOf(window, prompt, options) };
     given.set(compacted, { params, window });
-    last.set(window, { params: compacted, model: own.model });
+    requests.add(window, {
+      params: compacted,
+      messages: compacted.prompt,
+      model: own.model,
+      isStreamed,
+    });
     return compacted;
   };
   /** Asks, and once more without an item that the provider refuses: nothing of rkat's makes a call fail. */
@@ -103,25 +99,32 @@ export function middlewareWith(
       const rest = { ...params, prompt };
       const answer = await ask(rest);
       refused.add(window);
-      const sent = last.get(window);
-      if (sent?.params === params) last.set(window, { ...sent, params: rest });
+      const sent = requests.lastOf(window);
+      if (sent?.params === params) {
+        requests.add(window, { ...sent, params: rest, messages: prompt });
+      }
       return answer;
     }
   };
   const asking = <Params extends CallParams, Answer>(
-    { params, model }: { readonly params: Params; readonly model: unknown },
+    {
+      params,
+      model,
+      isStreamed,
+    }: { readonly params: Params; readonly model: unknown; readonly isStreamed: boolean },
     ask: (params?: Params) => PromiseLike<Answer>,
-    countIn: (answer: Awaited<Answer>, count: Count) => Awaited<Answer>,
+    countIn: (sent: Params, answer: Awaited<Answer>) => Awaited<Answer>,
   ) => {
-    const counted = async (sent: Params) => {
-      const answer = await (sent === params ? ask() : ask(sent));
-      return countIn(answer, (count) => void counts.set(sent, count));
-    };
+    const counted = async (sent: Params) =>
+      countIn(sent, await (sent === params ? ask() : ask(sent)));
     return askingAgain(
       () => refusable(params, counted),
       async () => {
         const whole = (given.get(params)?.params ?? params) as Params;
-        return await refusable(await compact(whole, model, { outgrown: true }), counted);
+        return await refusable(
+          await compact(whole, model, { isStreamed, outgrown: true }),
+          counted,
+        );
       },
     );
   };
@@ -131,19 +134,17 @@ export function middlewareWith(
     transformParams: <Params extends CallParams>(call: {
       readonly params: Params;
       readonly model: unknown;
-    }): Promise<Params> => compact(call.params, call.model),
+      readonly type?: string;
+    }): Promise<Params> => compact(call.params, call.model, { isStreamed: call.type === "stream" }),
     wrapGenerate: <Params extends CallParams, Answer>(call: {
       readonly params: Params;
       readonly model: { doGenerate(params: Params): PromiseLike<Answer> };
       doGenerate(): PromiseLike<Answer>;
     }) =>
       asking(
-        call,
+        { ...call, isStreamed: false },
         (params) => (params ? call.model.doGenerate(params) : call.doGenerate()),
-        (answer, count) => {
-          countUsage(answer, count);
-          return answer;
-        },
+        (sent, answer) => requests.countIn(sent, answer),
       ),
     wrapStream: <Params extends CallParams, Answer extends Streamed>(call: {
       readonly params: Params;
@@ -151,10 +152,10 @@ export function middlewareWith(
       doStream(): PromiseLike<Answer>;
     }) =>
       asking(
-        call,
+        { ...call, isStreamed: true },
         async (params) =>
           params ? await call.model.doStream(params) : await begun(await call.doStream()),
-        countingAnswer,
+        (sent, answer) => requests.countInStream(sent, answer),
       ),
     /** With stores, brings memory up to date. Call it before you close them. */
     close: async () => stored?.close(),
@@ -171,31 +172,6 @@ interface Given {
 function isRefusal(error: unknown): boolean {
   const status = isObject(error) ? error.statusCode : undefined;
   return [400, 404, 422].some((each) => each === status) && !isTooLong(error);
-}
-
-type Count = (counted: Counted) => void;
-
-/** The provider's count: numbers in AI SDK 5, and several of each in 6 and 7. */
-function countUsage(answer: unknown, count: Count): void {
-  const { usage } = answer as { readonly usage?: Readonly<Record<string, unknown>> };
-  const { inputTokens, cachedInputTokens } = usage ?? {};
-  const input = isObject(inputTokens)
-    ? inputTokens
-    : { total: inputTokens, cacheRead: cachedInputTokens };
-  if (typeof input.total !== "number") return;
-  const cached = Number(input.cacheRead ?? 0) + Number(input.cacheWrite ?? 0);
-  count({ tokens: input.total, cached, atMs: Date.now() });
-}
-
-/** The same for an answer that is streamed: its last part has the count. */
-function countingAnswer<Answer extends Streamed>(answer: Answer, count: Count): Answer {
-  const counting = new TransformStream<StreamPart, StreamPart>({
-    transform(part, controller) {
-      if (part.type === "finish") countUsage(part, count);
-      controller.enqueue(part);
-    },
-  });
-  return { ...answer, stream: answer.stream.pipeThrough(counting) };
 }
 
 function chatOf(prompt: readonly AiSdkMessage[], chatId: unknown): ChatName {

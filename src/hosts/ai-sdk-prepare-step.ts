@@ -1,10 +1,13 @@
 import { jsonText } from "../core/json-values.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
+import { continuedModel } from "./ai-sdk-provider-summary.ts";
 import { modelOptions, sentOf, type WindowOptions } from "./ai-sdk-requests.ts";
+import { isLoopModel, notedModel, SentRequests } from "./ai-sdk-sent-requests.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
 import { HostChats, type HostMemory } from "./host-chats.ts";
 import { requireMessages } from "./host-messages.ts";
+import { summaryByProvider, type WithoutAnswer } from "./provider-summary.ts";
 
 /** The used part of the argument of `prepareStep`, in AI SDK 5, 6 and 7. */
 export interface AiSdkStep {
@@ -18,7 +21,10 @@ export interface AiSdkStep {
 
 /** A `prepareStep`. */
 export interface PrepareStep {
-  <Step extends AiSdkStep>(step: Step): Promise<{ messages: Step["messages"] }>;
+  /** The model is the step's own. Where it writes the summaries too, what it is sent is noted, so that it reads these from its cache. */
+  <Step extends AiSdkStep>(
+    step: Step,
+  ): Promise<{ messages: Step["messages"]; model?: Step["model"] & object }>;
   /** With stores, brings memory up to date. Call it before you close them. */
   close(): Promise<void>;
 }
@@ -37,22 +43,39 @@ export interface PrepareStepOptions extends WindowOptions {
 export function prepareStepWith(options: PrepareStepOptions, memory?: HostMemory): PrepareStep {
   const { chatId, next, contextWindow, summarize, ...compaction } = options;
   const chats = new HostChats({ ...compaction, view: aiSdkView }, memory);
+  const requests = new SentRequests();
+  const without: WithoutAnswer = new Set();
   const prepare = async <Step extends AiSdkStep>(step: Step) => {
     const { messages, steps, model, instructions, initialMessages = messages } = step;
     requireMessages("The AI SDK's step.messages", messages);
     const id = chatId?.(step);
     const window = chats.of(id === undefined ? { run: initialMessages[0] ?? step } : { id });
     const lastInputTokens = steps.at(-1)?.usage.inputTokens;
+    const writer = modelOptions(model, { contextWindow, summarize });
+    const { model: name } = writer;
+    const last = requests.lastOf(window);
+    const itself = summarize ? undefined : continuedModel(model, { id: name, last, without });
     const sent = await sentOf(window, messages, {
-      ...modelOptions(model, { contextWindow, summarize }),
+      ...writer,
+      summarize:
+        itself && writer.summarize !== "fallback"
+          ? summaryByProvider(itself, writer.summarize, without)
+          : writer.summarize,
       otherTokens: tokensOf(instructions),
       ...(lastInputTokens === undefined ? {} : { lastInputTokens }),
     });
     const compacted = { messages: sent as Step["messages"] };
     const own = await next?.({ ...step, ...compacted });
     // Fields that are there without a value change nothing.
-    const changed = Object.entries(own ?? {}).filter(([, value]) => value !== undefined);
-    return { ...compacted, ...Object.fromEntries(changed) };
+    const changes = Object.entries(own ?? {}).filter(([, value]) => value !== undefined);
+    const changed = Object.fromEntries(changes);
+    if (summarize || "messages" in changed || !isLoopModel(model)) {
+      return { ...compacted, ...changed };
+    }
+    const noted = notedModel(model, requests, (request) =>
+      requests.add(window, { ...request, messages: sent, model: name }),
+    );
+    return { ...compacted, model: noted, ...changed };
   };
   return Object.assign(prepare, { close: async () => memory?.close() });
 }

@@ -1,41 +1,28 @@
+import { isDeepStrictEqual } from "node:util";
 import type { SummaryRequest } from "../compaction/compact-history.ts";
+import type { SentNow } from "../compaction/write-summary.ts";
 import { isObject } from "../core/fields.ts";
+import { jsonText } from "../core/json-values.ts";
 import type { ProviderItem } from "../core/provider-item.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import { promptOf } from "./ai-sdk-requests.ts";
+import {
+  type CallParams,
+  countedIn,
+  type SentRequest,
+  type Streamed,
+  type TextAnswer,
+  wholeAnswer,
+} from "./ai-sdk-sent-requests.ts";
 import { isOnlySent, onlySent } from "./ai-sdk-view.ts";
 import { opaqueTokensOf } from "./host-messages.ts";
-import type { AskedProvider, Counted } from "./provider-summary.ts";
-
-/** The fields of a language model's call that are used here: of AI SDK 5, 6 and 7. */
-export interface CallParams {
-  readonly prompt: readonly AiSdkMessage[];
-  readonly tools?: readonly unknown[] | undefined;
-  readonly abortSignal?: AbortSignal | undefined;
-  readonly toolChoice?: { readonly type: string } | undefined;
-  readonly responseFormat?: { readonly type: string } | undefined;
-  readonly stopSequences?: readonly string[] | undefined;
-  readonly providerOptions?:
-    | {
-        readonly rkat?: { readonly chatId?: unknown };
-        readonly anthropic?: object;
-        readonly openai?: object;
-      }
-    | undefined;
-}
-
-/** A request of a chat as it was sent, and what its provider counted once it was answered. */
-export interface SentRequest {
-  readonly params: CallParams;
-  /** As `provider/model`. */
-  readonly model: string;
-  readonly counted: Counted | undefined;
-}
+import { type AskedProvider, answerTokens, isMet, type WithoutAnswer } from "./provider-summary.ts";
 
 /** The part of a model of the AI SDK that is asked. */
 interface AskedModel {
   readonly provider: string;
   doGenerate(request: object): PromiseLike<{ readonly content: readonly unknown[] }>;
+  doStream?(request: object): PromiseLike<Streamed>;
 }
 
 /** The provider of a model, if it may be asked for what stands for a history: Anthropic for a text, OpenAI for an item. */
@@ -53,7 +40,7 @@ export function askedProvider(
   return {
     model: id,
     counted,
-    sendsNow: true,
+    sends: "now",
     ask: ({ signal }, { messages }) =>
       itemOf(asked, { ...params, prompt: promptOf(params.prompt, messages) }, { id, signal }),
   };
@@ -65,9 +52,130 @@ export function askedProvider(
  */
 export function readerOf(asked: unknown, id: string, params: CallParams): string | undefined {
   if (!isModel(asked) || asked.provider !== "openai.responses") return undefined;
-  const { openai = {} } = params.providerOptions ?? {};
-  const isKept = "previousResponseId" in openai || "conversation" in openai;
-  return isKept ? undefined : id;
+  return isKept(params) ? undefined : id;
+}
+
+/** Whether OpenAI keeps the conversation itself, so that a request does not have it. */
+function isKept({ providerOptions }: CallParams): boolean {
+  const { openai = {} } = providerOptions ?? {};
+  return "previousResponseId" in openai || "conversation" in openai;
+}
+
+/**
+ * The model of a chat itself, asked for a summary at the end of the conversation: it has the last request in its cache. One that
+ * turns out not to have it is not asked so again.
+ */
+export function continuedModel(
+  asked: unknown,
+  {
+    id,
+    last,
+    without,
+  }: {
+    readonly id: string;
+    readonly last: SentRequest | undefined;
+    readonly without: WithoutAnswer;
+  },
+): AskedProvider | undefined {
+  if (!isModel(asked) || last?.model !== id) return undefined;
+  if (!maySummarize(last.params) || isKept(last.params)) return undefined;
+  const { counted, isStreamed } = last;
+  const ask = async (prompt: CallParams["prompt"], request: SummaryRequest, now: SentNow) => {
+    const { stopSequences: _, ...params } = last.params;
+    const closing = {
+      ...params,
+      prompt: [...prompt, closingMessage(asked, request.closing)],
+      maxOutputTokens: answerTokens(request, now),
+      abortSignal: request.signal,
+    };
+    const answer = await answerTo(asked, closing, isStreamed);
+    if (answer.counted && !isMet(answer.counted.cached, { counted })) without.add(id);
+    return answer.text.trim() === "" ? undefined : answer.text;
+  };
+  return {
+    model: id,
+    counted,
+    sends: "closing",
+    ask: (request, now) => {
+      const prompt = continuedPrompt(last, now.messages as readonly AiSdkMessage[]);
+      return prompt && ask(prompt, request, now);
+    },
+  };
+}
+
+/** Asks as the last request was asked: with its answer streamed or not. */
+async function answerTo(
+  model: AskedModel,
+  request: object,
+  isStreamed: boolean,
+): Promise<TextAnswer> {
+  if (isStreamed && model.doStream) return await wholeAnswer(await model.doStream(request));
+  const answer = await model.doGenerate(request);
+  const texts = answer.content.flatMap((part) => {
+    const { type, text } = part as { readonly type?: unknown; readonly text?: unknown };
+    return type === "text" && typeof text === "string" ? [text] : [];
+  });
+  return { text: texts.join(""), counted: countedIn(answer) };
+}
+
+/**
+ * The prompt of the last request with what came after it, up to the prompt that nobody has answered. None when it begins
+ * otherwise than the last one, or has what only the loop can write.
+ */
+function continuedPrompt(
+  { params, messages }: SentRequest,
+  now: readonly AiSdkMessage[],
+): readonly AiSdkMessage[] | undefined {
+  const sent = promptOf(messages, now);
+  const isBegun = messages.every((message, at) => isSame(message, sent[at]));
+  const after = sent.slice(messages.length);
+  const end = after.findLastIndex(({ role }) => role !== "user") + 1;
+  const added = after.slice(0, end).map(asSent);
+  return isBegun && added.every((message) => message !== undefined)
+    ? [...params.prompt, ...added]
+    : undefined;
+}
+
+/** A host may offer another object, with or without fields that have no value. */
+function isSame(one: AiSdkMessage, other: AiSdkMessage | undefined): boolean {
+  if (one === other || isDeepStrictEqual(one, other)) return true;
+  return other !== undefined && jsonText(one) === jsonText(other);
+}
+
+/** Parts that a loop sends as they are. */
+const SENT_PARTS: ReadonlySet<string> = new Set([
+  "text",
+  "reasoning",
+  "custom",
+  "tool-call",
+  "tool-result",
+]);
+const SENT_OUTPUTS: ReadonlySet<unknown> = new Set(["text", "json", "error-text", "error-json"]);
+
+/** A message of a loop as its model is sent it; `undefined` where that takes more. */
+function asSent(message: AiSdkMessage): AiSdkMessage | undefined {
+  const { content } = message;
+  if (message.role === "system") return message;
+  if (typeof content === "string") return { ...message, content: [textPart(content)] };
+  const isPlain = content.every((part) => {
+    const { type, output } = part as { readonly type: string; readonly output?: unknown };
+    return SENT_PARTS.has(type) && (!isObject(output) || SENT_OUTPUTS.has(output.type));
+  });
+  return isPlain ? message : undefined;
+}
+
+/** Anthropic reads its cache only for a request with a mark of its own. */
+function closingMessage(model: AskedModel, text: string): AiSdkMessage {
+  const marked = { providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } } };
+  return {
+    role: "user",
+    content: [textPart(text)],
+    ...(isAnthropics(model) ? marked : {}),
+  };
+}
+
+function textPart(text: string) {
+  return { type: "text", text };
 }
 
 /** A prompt without the item that is only sent. */

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { LangChainMessage } from "./langchain-messages.ts";
-import { langChainMiddleware, type ModelRequest } from "./langchain-middleware.ts";
+import { langChainMiddleware } from "./langchain-middleware.ts";
+import type { ModelRequest } from "./langchain-summary.ts";
 
 const user = (id: string, words: number): LangChainMessage => ({
   type: "human",

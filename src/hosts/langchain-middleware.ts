@@ -1,6 +1,3 @@
-import type { Summarize } from "../compaction/compact-history.ts";
-import { requestText } from "../compaction/summary-request.ts";
-import { SessionError } from "../core/errors.ts";
 import { given, isObject } from "../core/fields.ts";
 import { isPlainJson } from "../core/json-values.ts";
 import type { Tool } from "../core/tool.ts";
@@ -27,28 +24,19 @@ import {
   textOf,
   wholeAnswer,
 } from "./langchain-messages.ts";
+import {
+  continuedModel,
+  countedIn,
+  type ModelRequest,
+  type Runtime,
+  summaryOf,
+} from "./langchain-summary.ts";
 import { isOtherReader } from "./other-providers.ts";
+import { type Counted, summaryByProvider, type WithoutAnswer } from "./provider-summary.ts";
 import { RecentlyUsed } from "./recently-used.ts";
 
 export interface LangChainMiddlewareOptions
   extends Omit<HistoryWindowOptions<LangChainMessage>, "view"> {}
-
-export interface Runtime {
-  readonly configurable?:
-    | { readonly thread_id?: unknown; readonly checkpoint_ns?: unknown }
-    | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** The part of LangChain's request to a model that rkat reads. */
-export interface ModelRequest {
-  readonly model: { invoke(messages: never, config?: object): Promise<unknown> };
-  readonly messages: readonly LangChainMessage[];
-  readonly systemMessage?: { readonly content: unknown } | undefined;
-  readonly tools?: readonly unknown[];
-  readonly state: { readonly messages: readonly LangChainMessage[] };
-  readonly runtime: Runtime;
-}
 
 /** The messages that replace the first ones of the agent's history once the model has answered. */
 interface Adopted {
@@ -58,9 +46,6 @@ interface Adopted {
 
 /** LangGraph's id for "all messages", in a message that removes. */
 const REMOVE_ALL = { type: "remove", id: "__remove_all__" } as const;
-
-/** The tags of LangChain's own calls, so that they are not streamed as the agent's. */
-const SUMMARY_CALL = { tags: ["nostream"], metadata: { lc_source: "summarization" } } as const;
 
 /**
  * Middleware for LangChain's `createAgent`: compacts the history that the model is sent, and keeps it compacted.
@@ -76,6 +61,9 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
   const adoptions = new WeakMap<LangChainMessage, Adopted>();
   /** The last message of each window's last request. */
   const asked = new WeakMap<HistoryWindow<LangChainMessage>, LangChainMessage>();
+  /** The count of each window's last request, by the model that was asked. */
+  const counts = new WeakMap<HistoryWindow<LangChainMessage>, Map<string, Counted>>();
+  const without: WithoutAnswer = new Set();
 
   /** The last history of each thread. An agent that a tool runs begins with what was demanded there. */
   const threads = new RecentlyUsed<readonly LangChainMessage[]>(CHATS_MAX);
@@ -98,18 +86,30 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
     return chats.of({ ...chat, demands });
   }
 
-  async function send(request: ModelRequest, more: ApplyOptions): Promise<ModelRequest> {
+  /** The writer of summaries: the agent's model, at the end of the conversation where that costs less. */
+  function writerOf(request: ModelRequest, window: HistoryWindow<LangChainMessage>) {
+    if (options.summarize) return options.summarize;
+    const own = summaryOf(request.model);
+    const id = idOf(request.model);
+    const counted = counts.get(window)?.get(id);
+    const itself = continuedModel(request, { id, counted, without });
+    return itself ? summaryByProvider(itself, own, without) : own;
+  }
+
+  async function send(
+    request: ModelRequest,
+    window: HistoryWindow<LangChainMessage>,
+    more: ApplyOptions = {},
+  ): Promise<ModelRequest> {
     const { messages: offered, state, runtime } = request;
-    requireMessages("LangChain's request.messages", offered);
     const provider = providerOf(request.model);
     const history = offered.flatMap((message) => readableBy(provider, message) ?? []);
     const { signal } = runtime;
-    const window = windowOf(request);
     const inputTokens = lastInputTokens(state.messages, asked.get(window));
     const question = state.messages.at(-1);
     if (question) asked.set(window, question);
     const { messages, recalled } = await window.apply(history, {
-      summarize: options.summarize ?? summaryOf(request.model),
+      summarize: writerOf(request, window),
       ...given({ model: nameOf(request.model) }),
       edited: isOtherReader(window, provider),
       lastInputTokens: inputTokens,
@@ -136,11 +136,16 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
       request: Request,
       handler: (request: Request) => Answer,
     ): Promise<Awaited<Answer>> {
-      const first = await send(request, {});
-      return await askingAgain(
+      requireMessages("LangChain's request.messages", request.messages);
+      const window = windowOf(request);
+      const first = await send(request, window);
+      const answer = await askingAgain(
         () => handler(first as Request),
-        async () => await handler((await send(request, { outgrown: true })) as Request),
+        async () => await handler((await send(request, window, { outgrown: true })) as Request),
       );
+      const counted = countedIn(answer);
+      if (counted) counts.set(window, new Map([[idOf(request.model), counted]]));
+      return answer;
     },
 
     afterModel({ messages }: { readonly messages: readonly LangChainMessage[] }, runtime: Runtime) {
@@ -171,6 +176,11 @@ function nameOf(model: object | undefined): string | undefined {
   return names.find((name) => typeof name === "string" && name !== "");
 }
 
+/** A model as `provider/model`. */
+function idOf(model: object): string {
+  return `${providerOf(model)}/${nameOf(model)}`;
+}
+
 /** The provider of a model, if it says so: integrations have a name of their kind, and a model by its name has settings. */
 function providerOf(model: object | undefined): string | undefined {
   const { _llmType, _defaultConfig } = (model ?? {}) as {
@@ -182,21 +192,6 @@ function providerOf(model: object | undefined): string | undefined {
   const name = typeof named === "string" ? named : kind;
   // "azure_openai", "google-genai"
   return typeof name === "string" ? name.replace(/[_-]/, ".") : undefined;
-}
-
-/** Asks the agent's model for summaries. */
-function summaryOf(model: ModelRequest["model"]): Summarize {
-  if (typeof model?.invoke !== "function") {
-    throw new SessionError("INVALID_PARAMS", {
-      message: "The agent's model has no invoke(), so rkatMiddleware cannot ask it for a summary.",
-      hint: 'Pass `summarize`, or `summarize: "fallback"` for summaries without a model.',
-    });
-  }
-  return async ({ messages, signal }) => {
-    const sent = [{ role: "user", content: requestText(messages) }];
-    const answer = await model.invoke(sent as never, { ...SUMMARY_CALL, signal });
-    return textOf((answer as { readonly content?: unknown }).content ?? answer);
-  };
 }
 
 function threadOf({ configurable }: Runtime): string | undefined {

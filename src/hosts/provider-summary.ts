@@ -1,6 +1,6 @@
 import type { Summarize, SummaryRequest } from "../compaction/compact-history.ts";
 import type { SentNow } from "../compaction/write-summary.ts";
-import { cacheMinutes, cacheReadPart } from "../core/prices.ts";
+import { cacheMinutes, cacheReadPart, cachesByItself } from "../core/prices.ts";
 import type { ProviderItem } from "../core/provider-item.ts";
 import { estimateTokens } from "../core/tokens.ts";
 
@@ -18,10 +18,16 @@ export interface AskedProvider {
   readonly model: string;
   /** The count of the last request to this model in the chat. */
   readonly counted: Counted | undefined;
-  /** Whether it is asked with what would be sent now, and not with the last request again. */
-  readonly sendsNow?: true;
-  /** A text, or an item that only this model reads; `undefined`: the answer had none. */
-  ask(request: SummaryRequest, now: SentNow): Promise<string | ProviderItem | undefined>;
+  /** What it is asked with, if that is not the last request again: what would be sent now, alone or with `closing` at its end. */
+  readonly sends?: "now" | "closing";
+  /**
+   * Resolves to a text, or to an item that only this model reads; to `undefined` when the answer had none. Returns nothing
+   * when it cannot be asked this time.
+   */
+  ask(
+    request: SummaryRequest,
+    now: SentNow,
+  ): Promise<string | ProviderItem | undefined> | undefined;
 }
 
 /** The models of which an answer had neither. They are not asked again. */
@@ -41,9 +47,11 @@ export function summaryByProvider(
   return async (request) => {
     const now = isFirst && !without.has(model) ? request.sent?.() : undefined;
     isFirst = false;
-    if (!now || !isCheaper(provider, request, now)) return await own(request);
+    const asking =
+      now && isCheaper(provider, request, now) ? provider.ask(request, now) : undefined;
+    if (!asking) return await own(request);
     try {
-      const given = await provider.ask(request, now);
+      const given = await asking;
       if (given !== undefined) return given;
       without.add(model);
     } catch {
@@ -55,12 +63,37 @@ export function summaryByProvider(
 
 /** In input tokens that are not cached. The answers cost the same. */
 function isCheaper(
-  { model, counted, sendsNow }: AskedProvider,
-  { messages }: SummaryRequest,
+  { model, counted, sends }: AskedProvider,
+  request: SummaryRequest,
   now: SentNow,
 ): boolean {
   if (!counted || Date.now() - counted.atMs > cacheMinutes(model) * 60_000) return false;
-  const { tokens, cached } = counted;
-  const asked = sendsNow ? Math.max(tokens, now.tokens) : tokens;
-  return asked - cached + cacheReadPart(model) * cached < estimateTokens(messages);
+  if (sends === "closing" && answerTokens(request, now) === 0) return false;
+  const { tokens } = counted;
+  // A provider that found the beginning of a request in its cache has the rest there too now.
+  const cached = cachesByItself(model) && counted.cached > 0 ? tokens : counted.cached;
+  const closing = sends === "closing" ? closingTokens(request) : 0;
+  const asked = (sends ? Math.max(tokens, now.tokens) : tokens) + closing;
+  return asked - cached + cacheReadPart(model) * cached < estimateTokens(request.messages);
 }
+
+/** An answer has to have this part of the room that it was meant to have. */
+const LEAST_ROOM = 1 / 4;
+
+/** The longest answer to a request that ends with `closing`; 0 when the context window has too little room for one. */
+export function answerTokens(request: SummaryRequest, { room = 0 }: SentNow): number {
+  const { maxTokens } = request;
+  const most = Math.min(maxTokens, Math.floor(room) - closingTokens(request));
+  return most < maxTokens * LEAST_ROOM ? 0 : most;
+}
+
+function closingTokens({ closing }: SummaryRequest): number {
+  return estimateTokens([{ role: "user", content: closing }]);
+}
+
+/** Whether so many of a request's tokens came from the cache as were expected, or nearly. */
+export function isMet(cached: number, { counted }: Pick<AskedProvider, "counted">): boolean {
+  return cached >= (counted?.cached ?? 0) * MET_PART;
+}
+
+const MET_PART = 1 / 2;

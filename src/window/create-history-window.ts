@@ -7,6 +7,7 @@ import type { CompactHistoryResult } from "../compaction/compact-history-result.
 import { roomWithin } from "../compaction/measure-history.ts";
 import { hasSecret, type SentNow } from "../compaction/write-summary.ts";
 import { errorText } from "../core/errors.ts";
+import { given } from "../core/fields.ts";
 import { anything, group, requireOptions, someText, WINDOW } from "../core/options.ts";
 import { WorkQueue } from "../core/work-queue.ts";
 import { recallRoom, reservedForRecords } from "../recall/recall-room.ts";
@@ -200,8 +201,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
         lastInputTokens: 0,
         messageCount: units.length,
         looseMessages: units.length,
-        estimatedHistoryTokens:
-          this.#expected(call) + Math.max(0, this.#reserved(call) - (this.#recall?.tokens ?? 0)),
+        estimatedHistoryTokens: this.#expected(call) + this.#reservedNow(call),
         lastCompactionTurn: lastAttempt,
         currentTurn: this.#calls,
         ...(contextWindow === undefined ? {} : { contextWindow }),
@@ -273,7 +273,10 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   #now(history: readonly HostMessage[], call: WindowCall): SentNow | undefined {
     const { visible, mayHaveItems } = this.#history;
     if (!mayHaveItems || visible.some(({ message }) => hasSecret(message))) return undefined;
-    return { messages: this.#sent(history).messages, tokens: this.#expected(call) };
+    const tokens = this.#expected(call);
+    const { contextWindow } = call;
+    const room = contextWindow === undefined ? undefined : contextWindow - tokens;
+    return { messages: this.#sent(history).messages, tokens, ...given({ room }) };
   }
 
   /** Puts a compaction into force, after it is in the log. */
@@ -363,6 +366,12 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     if (!this.#recall || summaryTokens === 0) return 0;
     const { recallTokens } = this.#recall;
     return reservedForRecords({ threshold: threshold / this.#factor, recallTokens, summaryTokens });
+  }
+
+  /** Those that are still free for it. The next call of a turn brings no records, so no compaction is due for their sake. */
+  #reservedNow(call: WindowCall): number {
+    if (!this.#history.sent.lastPrompt?.isLast) return 0;
+    return Math.max(0, this.#reserved(call) - (this.#recall?.tokens ?? 0));
   }
 
   /** How many of the provider's tokens one estimated token of records may be. */

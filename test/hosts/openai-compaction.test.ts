@@ -40,7 +40,8 @@ const OWN =
 
 const last = ({ items }: Asked) => items.at(-1);
 const isTrigger = (asked: Asked) => last(asked)?.type === "compaction_trigger";
-const isRecord = ({ body }: Asked) => JSON.stringify(body).includes("<record>");
+/** A request for a summary of the usual kind, by a record or at the end of the conversation. */
+const isOwn = ({ body }: Asked) => JSON.stringify(body).includes("CONTEXT COMPACTION");
 const itemsIn = ({ items }: Asked) => items.filter(({ type }) => type === "compaction");
 
 /** A server of OpenAI's Responses API and of Anthropic's messages. `compacts` says what comes of each trigger. */
@@ -71,7 +72,7 @@ async function serve({
       const error = { message: "Invalid input.", type: "invalid_request_error", code: "no" };
       return send(400, { error });
     }
-    const said = isRecord(one) ? OWN : `Done. ${WORDS}`;
+    const said = isOwn(one) ? OWN : `Done. ${WORDS}`;
     const tokens = Math.ceil(JSON.stringify(one.items).length / 4);
     const read = Math.floor(tokens * cached);
     if (path.endsWith("/messages")) {
@@ -192,7 +193,7 @@ test.each([false, true])(
     const asked = await talk(await serve(), { streams, turns: 40 });
     const at = asked.findIndex(isTrigger);
     expect(at).toBeGreaterThan(0);
-    expect(asked.filter(isRecord)).toEqual([]);
+    expect(asked.filter(isOwn)).toEqual([]);
     const [before, request, after] = asked.slice(at - 1, at + 2) as [Asked, Asked, Asked];
     // The provider has it in its cache, but for the newest messages: it begins as what was sent before.
     expect(request.body).toMatchObject({
@@ -226,7 +227,7 @@ test("an item that OpenAI stores is named by its id", async () => {
 test("a request that is not in the provider's cache is summarised as without the setting", async () => {
   const asked = await talk(await serve({ cached: 0 }));
   expect(asked.filter(isTrigger)).toEqual([]);
-  expect(asked.filter(isRecord).length).toBeGreaterThan(0);
+  expect(asked.filter(isOwn).length).toBeGreaterThan(0);
 });
 
 test.each([
@@ -237,7 +238,7 @@ test.each([
   const asked = await talk(await serve({ compacts: () => reply }), { turns: 24 });
   const at = asked.findIndex(isTrigger);
   expect(at).toBeGreaterThan(0);
-  expect(isRecord(asked[at + 1] as Asked)).toBe(true);
+  expect(isOwn(asked[at + 1] as Asked)).toBe(true);
   expect(JSON.stringify(asked[at + 2]?.items)).toContain(OWN);
   expect(asked.flatMap(itemsIn)).toEqual([]);
   // A model that gave none is not asked again.
@@ -277,7 +278,7 @@ test("an item that OpenAI does not take any more makes no call fail", async () =
   // The chat goes on as without the setting.
   expect(asked.slice(at + 1).flatMap(itemsIn)).toEqual([]);
   expect(asked.slice(at + 1).filter(isTrigger)).toEqual([]);
-  expect(asked.slice(at + 1).some(isRecord)).toBe(true);
+  expect(asked.slice(at + 1).some(isOwn)).toBe(true);
 });
 
 test("another model and another provider are sent the words without the item, and it is there after the way back", async () => {

@@ -1,0 +1,160 @@
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
+import { tool as langChainTool } from "@langchain/core/tools";
+import { MemorySaver } from "@langchain/langgraph";
+import { ChatOpenAI } from "@langchain/openai";
+import {
+  generateText,
+  isStepCount,
+  type ModelMessage,
+  streamText,
+  tool,
+  wrapLanguageModel,
+} from "ai";
+import { createAgent } from "langchain";
+import { rkatMiddleware as modelMiddleware, rkatPrepareStep } from "rkat/ai-sdk";
+import { rkatMiddleware } from "rkat/langchain";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import {
+  type BilledRequest,
+  type LocalProvider,
+  type LocalProviderOptions,
+  startLocalProvider,
+} from "../../examples/hosts/local-provider.ts";
+
+const CONTEXT_WINDOW = 8_000;
+
+const WORDS = "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(
+  12,
+);
+const SUMMARY =
+  "The user and the assistant talked of the crane, the cargo, the quay, the pilot and the tide.";
+
+/** A chat in a host's loop: each prompt reads a file, and is answered. */
+type Say = (prompt: string) => Promise<unknown>;
+
+const description = "Reads a file.";
+const schema = z.object({ path: z.string() });
+
+const aiTools = { read: tool({ description, inputSchema: schema, execute: () => WORDS }) };
+const settings = {
+  instructions: "Be brief.",
+  tools: aiTools,
+  stopWhen: isStepCount(5),
+  maxRetries: 0,
+};
+
+const LOOPS: Readonly<Record<string, (urls: LocalProvider["urls"]) => Say>> = {
+  "AI SDK, prepareStep, OpenAI": ({ openai }) => {
+    const prepareStep = rkatPrepareStep({ contextWindow: CONTEXT_WINDOW, chatId: () => "chat" });
+    const model = createOpenAI({ apiKey: "local", baseURL: openai }).responses("gpt-5");
+    const messages: ModelMessage[] = [];
+    const providerOptions = { openai: { store: false } };
+    return async (content) => {
+      messages.push({ role: "user", content });
+      const { steps, responseMessages } = await generateText({
+        ...{ model, messages, prepareStep, providerOptions },
+        ...settings,
+      });
+      messages.push(...responseMessages);
+      // The model of a step is still the caller's.
+      expect(steps.map((step) => step.model)).toEqual(
+        steps.map(() => ({ provider: "openai.responses", modelId: "gpt-5" })),
+      );
+    };
+  },
+  "AI SDK, prepareStep, streamed, Anthropic": ({ anthropic }) => {
+    const prepareStep = rkatPrepareStep({ contextWindow: CONTEXT_WINDOW, chatId: () => "chat" });
+    const model = createAnthropic({ apiKey: "local", baseURL: anthropic })("claude-sonnet-4-5");
+    const messages: ModelMessage[] = [];
+    return async (content) => {
+      messages.push({ role: "user", content });
+      const result = streamText({ model, messages, prepareStep, ...settings });
+      await result.consumeStream();
+      messages.push(...(await result.responseMessages));
+    };
+  },
+  "AI SDK, middleware": ({ openai }) => {
+    const middleware = modelMiddleware({ contextWindow: CONTEXT_WINDOW });
+    const own = createOpenAI({ apiKey: "local", baseURL: openai }).chat("gpt-5");
+    const model = wrapLanguageModel({ model: own, middleware });
+    const messages: ModelMessage[] = [];
+    return async (content) => {
+      messages.push({ role: "user", content });
+      const { responseMessages } = await generateText({ model, messages, ...settings });
+      messages.push(...responseMessages);
+    };
+  },
+  LangChain: ({ openai }) => {
+    const configuration = { baseURL: openai };
+    const agent = createAgent({
+      model: new ChatOpenAI({ model: "gpt-5", apiKey: "local", maxRetries: 0, configuration }),
+      tools: [langChainTool(async () => WORDS, { name: "read", description, schema })],
+      systemPrompt: "Be brief.",
+      middleware: [rkatMiddleware({ contextWindow: CONTEXT_WINDOW })],
+      checkpointer: new MemorySaver(),
+    });
+    const config = { configurable: { thread_id: "chat" } };
+    return (content) => agent.invoke({ messages: [{ role: "user", content }] }, config);
+  },
+};
+
+/** A server whose model reads one file in each turn, and what it was asked for summaries. */
+async function serve(options: LocalProviderOptions = {}) {
+  const server = await startLocalProvider({
+    answer: (index) =>
+      index % 2 === 0
+        ? { toolCalls: [{ id: `call_${index}`, name: "read", args: { path: `${index}.md` } }] }
+        : `Done, number ${index}: ${WORDS.repeat(2)}`,
+    summary: () => SUMMARY,
+    ...options,
+  });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+async function talk(say: Say, turns = 10): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) await say(`Task ${turn}: what about the tide?`);
+}
+
+const summariesOf = ({ billed }: LocalProvider) => billed.filter(({ kind }) => kind === "summary");
+const isRecord = ({ body }: BilledRequest) => JSON.stringify(body).includes("<record>");
+const sentIn = ({ body }: BilledRequest) =>
+  [body.messages ?? body.input].flat().map((message) => JSON.stringify(message));
+
+describe.each(Object.entries(LOOPS))("%s: a summary", (_, open) => {
+  test("is asked for at the end of the last request, which the provider has in its cache", async () => {
+    const server = await serve();
+    await talk(open(server.urls));
+    const [asked] = summariesOf(server);
+    if (!asked) throw new Error("There was no summary.");
+    const before = server.billed[server.billed.indexOf(asked) - 1];
+    if (!before) throw new Error("There was no request before it.");
+    expect(isRecord(asked)).toBe(false);
+    expect(asked.cachedTokens).toBeGreaterThan(0.8 * before.inputTokens);
+    expect(asked.body.tools).toEqual(before.body.tools);
+    expect(sentIn(asked).at(-1)).toContain("Answer with the summary alone.");
+    // The prompt that nobody has answered stays, and is not summarised.
+    const next = server.billed[server.billed.indexOf(asked) + 1];
+    const prompts = sentIn(next as BilledRequest).filter((text) => text.includes("Task "));
+    const newest = /Task \d/.exec(prompts.at(-1) ?? "")?.[0] ?? "?";
+    if (sentIn(before).every((text) => !text.includes(newest))) {
+      expect(sentIn(asked).join()).not.toContain(newest);
+    }
+    expect(sentIn(next as BilledRequest).join()).toContain(SUMMARY);
+  });
+
+  test("is asked for in a request of its own when the model calls a tool instead, and from then on", async () => {
+    const server = await serve({
+      summary: (body) =>
+        JSON.stringify(body).includes("<record>")
+          ? SUMMARY
+          : { toolCalls: [{ id: "call", name: "read", args: { path: "more.md" } }] },
+    });
+    await talk(open(server.urls), 24);
+    const asked = summariesOf(server).map(isRecord);
+    expect(asked.length).toBeGreaterThan(2);
+    expect(asked).toEqual(asked.map((_, index) => index > 0));
+  });
+});
