@@ -73,7 +73,7 @@ export async function coherenceTask(
       await measureTalk({ talk, all, way, input, tally }, (text) => say(`${label}, ${text}`));
     }
     await say(`${name}, wishes`);
-    await measureWishes(way, input.folder, tally);
+    await measureWishes(way, input, tally);
     return tally.result();
   };
   const rkat = await measured({ window }, "rkat");
@@ -150,8 +150,14 @@ async function measureTalk(
   tally.shortWords.push(...passing.map(({ text }) => texts.includes(oneSpaced(text))));
 }
 
-async function measureWishes(way: Way, folder: string, tally: Tally): Promise<void> {
-  const path = join(folder, `wishes-${way.recallTokens ?? "default"}-${way.window}.db`);
+async function measureWishes(
+  way: Way,
+  { folder, data }: CoherenceInput,
+  tally: Tally,
+): Promise<void> {
+  // A store of its own for each set: what an earlier session said would come back.
+  const set = typeof data === "number" ? "generated" : data.set;
+  const path = join(folder, `wishes-${set}-${way.recallTokens ?? "default"}-${way.window}.db`);
   const session = new PlayedSession(path, way, (given) => given.slice(0, 1000));
   await session.play(
     wishfulTalk(SEED),
