@@ -270,3 +270,25 @@ test("a session that another process deleted for good is not stored again by one
   await service.unarchive({ sessionId }).catch(() => {});
   expect((await stores.sessions.list({})).map(({ id }) => id)).not.toContain(sessionId);
 });
+
+test("of two that delete a session at once, neither takes the copy out of the trash", async () => {
+  const place = await newWorkPlace("SQLite", await temporaryFolder());
+  const { first: sessionId } = await filledPlace(place);
+  const [stores, others] = [openStoresAt(place.store), openStoresAt(place.store)];
+  const [service, other] = [serviceOver(stores, place), serviceOver(others, place)];
+  onTestFinished(async () => {
+    for (const one of [service, other, stores, others]) await one.close();
+  });
+  const { acquire } = stores.sessions;
+  let isFirst = true;
+  stores.sessions.acquire = async (...lease) => {
+    if (isFirst) {
+      isFirst = false;
+      await other.delete({ sessionId });
+    }
+    return await acquire.apply(stores.sessions, lease);
+  };
+  await service.delete({ sessionId }).catch(() => {});
+  await other.restore({ sessionId });
+  expect((await other.read({ sessionId })).history).not.toEqual([]);
+});
