@@ -13,6 +13,7 @@ export function plot(all: readonly Series[], minutes: number): string {
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11">`,
+    "<title>Memory, descriptors, sizes and times over the run</title>",
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
     ...drawings,
     `<text x="${LEFT}" y="${height - 8}" fill="#666">${Math.round(minutes)} minutes, from left to right; the grey part is not judged</text>`,

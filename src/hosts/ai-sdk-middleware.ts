@@ -117,6 +117,7 @@ export function middlewareWith(
   ) => {
     const counted = async (sent: Params) =>
       countIn(sent, await (sent === params ? ask() : ask(sent)));
+    if (isForSummary(params)) return counted(params);
     return askingAgain(
       () => refusable(params, counted),
       async () => {
@@ -135,7 +136,10 @@ export function middlewareWith(
       readonly params: Params;
       readonly model: unknown;
       readonly type?: string;
-    }): Promise<Params> => compact(call.params, call.model, { isStreamed: call.type === "stream" }),
+    }): Promise<Params> =>
+      isForSummary(call.params)
+        ? Promise.resolve(call.params)
+        : compact(call.params, call.model, { isStreamed: call.type === "stream" }),
     wrapGenerate: <Params extends CallParams, Answer>(call: {
       readonly params: Params;
       readonly model: { doGenerate(params: Params): PromiseLike<Answer> };
@@ -160,6 +164,11 @@ export function middlewareWith(
     /** With stores, brings memory up to date. Call it before you close them. */
     close: async () => stored?.close(),
   };
+}
+
+/** Whether `rkatPrepareStep` asks for a summary of what it sends to the same model. */
+function isForSummary({ providerOptions }: CallParams): boolean {
+  return providerOptions?.rkat?.isSummary === true;
 }
 
 /** The request that a compacted one was made of. */

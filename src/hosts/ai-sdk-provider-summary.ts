@@ -82,8 +82,11 @@ export function continuedModel(
   const { counted, isStreamed } = last;
   const ask = async (prompt: CallParams["prompt"], request: SummaryRequest, now: SentNow) => {
     const { stopSequences: _, ...params } = last.params;
+    const { rkat, ...providerOptions } = params.providerOptions ?? {};
     const closing = {
       ...params,
+      // The model may be one with rkat's middleware, which is not to compact this.
+      providerOptions: { ...providerOptions, rkat: { ...rkat, isSummary: true } },
       prompt: [...prompt, closingMessage(asked, request.closing)],
       maxOutputTokens: answerTokens(request, now),
       abortSignal: request.signal,

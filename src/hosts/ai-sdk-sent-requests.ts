@@ -13,7 +13,7 @@ export interface CallParams {
   readonly stopSequences?: readonly string[] | undefined;
   readonly providerOptions?:
     | {
-        readonly rkat?: { readonly chatId?: unknown };
+        readonly rkat?: { readonly chatId?: unknown; readonly isSummary?: unknown };
         readonly anthropic?: object;
         readonly openai?: object;
       }

@@ -75,6 +75,21 @@ const LOOPS: Readonly<Record<string, (urls: LocalProvider["urls"]) => Say>> = {
       messages.push(...(await result.responseMessages));
     };
   },
+  "AI SDK, prepareStep before the middleware": ({ openai }) => {
+    const prepareStep = rkatPrepareStep({ contextWindow: CONTEXT_WINDOW, chatId: () => "chat" });
+    const middleware = modelMiddleware({ contextWindow: CONTEXT_WINDOW });
+    const own = createOpenAI({ apiKey: "local", baseURL: openai }).chat("gpt-5");
+    const model = wrapLanguageModel({ model: own, middleware });
+    const messages: ModelMessage[] = [];
+    return async (content) => {
+      messages.push({ role: "user", content });
+      const { responseMessages } = await generateText({
+        ...{ model, messages, prepareStep },
+        ...settings,
+      });
+      messages.push(...responseMessages);
+    };
+  },
   "AI SDK, middleware": ({ openai }) => {
     const middleware = modelMiddleware({ contextWindow: CONTEXT_WINDOW });
     const own = createOpenAI({ apiKey: "local", baseURL: openai }).chat("gpt-5");
