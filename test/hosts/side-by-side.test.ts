@@ -12,7 +12,7 @@ const HOSTS = [...new Set(CONTENDERS.map(({ host }) => host))];
 
 test.each(HOSTS)("in %s, rkat keeps every promise and answers at least as much", async (host) => {
   const contenders = CONTENDERS.filter((contender) => contender.host === host);
-  const rows = await playAll(agentRuns(trials(1, 2, "cases")), contenders);
+  const rows = await playAll(agentRuns(trials(1, 2, "cases")), contenders, "plain");
   const rkat = rows.find(({ name }) => name === "rkat");
   expect(rkat).toMatchObject({ failures: [], violations: { any: 0 } });
   const answered = rows.map((row) => row.answered);
@@ -29,7 +29,7 @@ const OTHERS = CONTENDERS.filter(({ name }) => name === "rkat").flatMap((contend
 test.each(sampled(OTHERS, { of: 5, at: 3 }, "cases"))(
   "in $host, rkat keeps every promise in a conversation with $kind",
   async ({ kind, contender }) => {
-    const [row] = await playAll(agentRuns(trials(1, 3, "cases"), kind), [contender]);
+    const [row] = await playAll(agentRuns(trials(1, 3, "cases"), kind), [contender], kind);
     expect(row).toMatchObject({ failures: [], violations: { any: 0 } });
   },
 );
