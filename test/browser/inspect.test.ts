@@ -232,6 +232,20 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     expect(await tabs.boundingBox()).toEqual(before);
   });
 
+  test("the check of everything stays where it is when the sizes are there", async () => {
+    const { page } = await open(reading.link);
+    const { promise: isAsked, resolve } = Promise.withResolvers<Route>();
+    await page.route(/\/memory\/stats$/, resolve);
+    await views(page).getByRole("link", { name: "Health" }).click();
+    const button = page.getByRole("button", { name: "Check everything" });
+    await button.waitFor();
+    await page.getByText("session-compaction").waitFor();
+    const before = await button.boundingBox();
+    await (await isAsked).continue();
+    await page.getByText(/^\d+, of \d+ sessions?$/).waitFor();
+    expect(await button.boundingBox()).toEqual(before);
+  });
+
   test("turn by turn: what came back by itself and why, and what the agent searched for", async () => {
     const { page } = await open(at(reading.link, made.talk));
     await part(page, "Recalled");

@@ -39,7 +39,7 @@ export function HealthView({ source, about, onUser }: ViewProps & ShowsUsers) {
           <dd>{plain(about.version ?? "unknown")}</dd>
           <dt>It has</dt>
           <dd>{capabilities.value?.capabilities.join(", ")}</dd>
-          {now && <Sizes stats={now} />}
+          <Sizes stats={now} />
         </dl>
         {about.checks && <Check source={source} />}
         {about.users && <Users onUser={onUser} />}
@@ -50,36 +50,35 @@ export function HealthView({ source, about, onUser }: ViewProps & ShowsUsers) {
   );
 }
 
-function Sizes({ stats }: { readonly stats: Stats }) {
-  const { vectors } = stats;
+/** The rows have their places before the sizes are known: what is below them does not move under a click. */
+function Sizes({ stats }: { readonly stats: Stats | undefined }) {
   return (
     <>
       <dt>Entries of memory</dt>
       <dd>
-        {amount(stats.entries)}, of {amount(stats.sessions)}{" "}
-        {stats.sessions === 1 ? "session" : "sessions"}
+        {stats &&
+          `${amount(stats.entries)}, of ${amount(stats.sessions)} ${stats.sessions === 1 ? "session" : "sessions"}`}
       </dd>
       <dt>Their text</dt>
-      <dd>{bytes(stats.text_bytes)}</dd>
+      <dd>{stats && bytes(stats.text_bytes)}</dd>
       <dt>Index</dt>
       <dd>
-        {plain(stats.index)}
-        {stats.disk_bytes === undefined ? "" : `, ${bytes(stats.disk_bytes)} on the disk`}
+        {stats && plain(stats.index)}
+        {stats?.disk_bytes !== undefined && `, ${bytes(stats.disk_bytes)} on the disk`}
       </dd>
-      {vectors && (
-        <>
-          <dt>Vectors</dt>
-          <dd>
-            {plain(vectors.embedder)}: {amount(vectors.embedded)} made, {amount(vectors.pending)}{" "}
-            are still to be made{" "}
-            <Meter
-              label="Vectors made"
-              used={vectors.embedded}
-              of={vectors.embedded + vectors.pending}
-            />
-          </dd>
-        </>
-      )}
+      <dt>Vectors</dt>
+      <dd>{stats && <Vectors vectors={stats.vectors} />}</dd>
+    </>
+  );
+}
+
+function Vectors({ vectors }: { readonly vectors: Stats["vectors"] | undefined }) {
+  if (!vectors) return <>none</>;
+  const { embedded, pending } = vectors;
+  return (
+    <>
+      {plain(vectors.embedder)}: {amount(embedded)} made, {amount(pending)} are still to be made{" "}
+      <Meter label="Vectors made" used={embedded} of={embedded + pending} />
     </>
   );
 }
