@@ -231,39 +231,46 @@ function expectOneTurnAtATime(log: readonly StoredEvent[], what: string): void {
   ).toEqual(log.map((_, at) => at + 1));
 }
 
-test("a fork that begins while its session is about to lose a text loses it too", async () => {
+/** A filled store with two services over it. */
+async function twoServices() {
   const place = await newWorkPlace("SQLite", await temporaryFolder());
   const { first: sessionId } = await filledPlace(place);
   const [stores, others] = [openStoresAt(place.store), openStoresAt(place.store)];
   const [service, other] = [serviceOver(stores, place), serviceOver(others, place)];
-  onTestFinished(async () => {
+  const close = async () => {
     for (const one of [service, other, stores, others]) await one.close();
-  });
-  const { acquire } = stores.sessions;
-  let isFirst = true;
-  stores.sessions.acquire = async (...lease) => {
-    if (isFirst) {
-      isFirst = false;
-      await other.compact({ sessionId });
-      await other.forkSession({ sessionId });
-    }
-    return await acquire.apply(stores.sessions, lease);
   };
+  onTestFinished(close);
+  /** Does `work` when the service takes its next lease. */
+  const beforeNextLease = (work: () => Promise<unknown>) => {
+    const { acquire } = stores.sessions;
+    let isFirst = true;
+    stores.sessions.acquire = async (...lease) => {
+      if (isFirst) {
+        isFirst = false;
+        await work();
+      }
+      return await acquire.apply(stores.sessions, lease);
+    };
+  };
+  return { place, sessionId, stores, service, other, beforeNextLease, close };
+}
+
+test("a fork that begins while its session is about to lose a text loses it too", async () => {
+  const { place, sessionId, service, other, beforeNextLease, close } = await twoServices();
+  beforeNextLease(async () => {
+    await other.compact({ sessionId });
+    await other.forkSession({ sessionId });
+  });
   const [hit] = await other.searchMemory({ query: "Ada asks for otter 3.", limit: 1 });
   const receipt = await service.forgetMemory({ ids: [hit?.id ?? ""] });
   expect(receipt).toMatchObject({ forgotten: 1, remaining: [] });
-  for (const one of [service, other, stores, others]) await one.close();
+  await close();
   expectForgotten(place.folder, "a fork meanwhile");
 });
 
 test("a session that another process deleted for good is not stored again by one that has it open", async () => {
-  const place = await newWorkPlace("SQLite", await temporaryFolder());
-  const { first: sessionId } = await filledPlace(place);
-  const [stores, others] = [openStoresAt(place.store), openStoresAt(place.store)];
-  const [service, other] = [serviceOver(stores, place), serviceOver(others, place)];
-  onTestFinished(async () => {
-    for (const one of [service, other, stores, others]) await one.close();
-  });
+  const { sessionId, stores, service, other } = await twoServices();
   await service.startTurn({ sessionId, prompt: "Where is the heron?" });
   await other.delete({ sessionId, now: true });
   await expect(service.startTurn({ sessionId, prompt: "And now?" })).rejects.toThrow();
@@ -272,22 +279,8 @@ test("a session that another process deleted for good is not stored again by one
 });
 
 test("of two that delete a session at once, neither takes the copy out of the trash", async () => {
-  const place = await newWorkPlace("SQLite", await temporaryFolder());
-  const { first: sessionId } = await filledPlace(place);
-  const [stores, others] = [openStoresAt(place.store), openStoresAt(place.store)];
-  const [service, other] = [serviceOver(stores, place), serviceOver(others, place)];
-  onTestFinished(async () => {
-    for (const one of [service, other, stores, others]) await one.close();
-  });
-  const { acquire } = stores.sessions;
-  let isFirst = true;
-  stores.sessions.acquire = async (...lease) => {
-    if (isFirst) {
-      isFirst = false;
-      await other.delete({ sessionId });
-    }
-    return await acquire.apply(stores.sessions, lease);
-  };
+  const { sessionId, service, other, beforeNextLease } = await twoServices();
+  beforeNextLease(() => other.delete({ sessionId }));
   await service.delete({ sessionId }).catch(() => {});
   await other.restore({ sessionId });
   expect((await other.read({ sessionId })).history).not.toEqual([]);

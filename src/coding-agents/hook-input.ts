@@ -132,7 +132,7 @@ export async function oneAtATime(
 const ENDED_WAIT_MS = 20;
 const ENDED_WAIT_MAX_MS = 5_000;
 
-/** Before a compaction: whoever tells what was before it waits for the import of what is new in the transcript. */
+/** Says before a compaction that the new part of the transcript is to be imported. `importEnded` waits for that. */
 export function wantImport(folder: string, { sessionId: name, transcript }: HookInput): void {
   if (!transcript || importedBytes(folder, name) >= statSync(transcript.path).size) return;
   makeFolders(folder, 0o700);

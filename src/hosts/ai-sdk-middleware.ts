@@ -64,11 +64,7 @@ export function middlewareWith(
     const reader = mayAsk ? readerOf(model, own.model, params) : undefined;
     const options = {
       ...own,
-      // What costs nothing is cheapest.
-      summarize:
-        asked && own.summarize !== "fallback"
-          ? summaryByProvider(asked, own.summarize, provider ? without : withoutCache)
-          : own.summarize,
+      summarize: summaryByProvider(asked, own.summarize, provider ? without : withoutCache),
       ...more,
       otherTokens: tools ? definedTokens(tools) : 0,
       lastInputTokens: last?.counted?.tokens ?? 0,

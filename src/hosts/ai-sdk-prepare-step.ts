@@ -21,7 +21,7 @@ export interface AiSdkStep {
 
 /** A `prepareStep`. */
 export interface PrepareStep {
-  /** The model is the step's own. Where it writes the summaries too, what it is sent is noted, so that it reads these from its cache. */
+  /** The model is the step's own. Where it writes the summaries too, its requests are noted, so that it reads these from its cache. */
   <Step extends AiSdkStep>(
     step: Step,
   ): Promise<{ messages: Step["messages"]; model?: Step["model"] & object }>;
@@ -57,10 +57,7 @@ export function prepareStepWith(options: PrepareStepOptions, memory?: HostMemory
     const itself = summarize ? undefined : continuedModel(model, { id: name, last, without });
     const sent = await sentOf(window, messages, {
       ...writer,
-      summarize:
-        itself && writer.summarize !== "fallback"
-          ? summaryByProvider(itself, writer.summarize, without)
-          : writer.summarize,
+      summarize: summaryByProvider(itself, writer.summarize, without),
       otherTokens: tokensOf(instructions),
       ...(lastInputTokens === undefined ? {} : { lastInputTokens }),
     });

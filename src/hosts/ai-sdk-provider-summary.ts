@@ -122,7 +122,7 @@ async function answerTo(
 }
 
 /**
- * The prompt of the last request with what came after it, up to the prompt that nobody has answered. None when it begins
+ * The prompt of the last request with what came after it, up to the prompt that has no answer yet. None when it begins
  * otherwise than the last one, or has what only the loop can write.
  */
 function continuedPrompt(

@@ -69,7 +69,7 @@ async function requestsOf({
 
 const isRecord = (call: Call) => JSON.stringify(call).includes("<record>");
 
-test("a summary is asked for at the end of the conversation, without the prompt that nobody has answered", async () => {
+test("a summary is asked for at the end of the conversation, without the prompt that has no answer yet", async () => {
   const asked = await requestsOf({});
   expect(asked.length).toBeGreaterThan(1);
   expect(asked.some(isRecord)).toBe(false);
@@ -86,9 +86,9 @@ test("a provider that turns out not to have the conversation in its cache is not
   expect(asked.map(isRecord)).toEqual(asked.map((_, index) => index > 0));
 });
 
-test("a worthless answer is asked for again by the record", async () => {
-  const [refused, anew] = await requestsOf({ summaries: ["I'm sorry, I can't help with that."] });
-  expect([refused, anew].map((call) => call && isRecord(call))).toEqual([false, true]);
+test("the record is sent after a worthless answer", async () => {
+  const [refused, again] = await requestsOf({ summaries: ["I'm sorry, I can't help with that."] });
+  expect([refused, again].map((call) => call && isRecord(call))).toEqual([false, true]);
 });
 
 test("a summary is a request of its own where nothing is known of a cache, or a tool has to be called", async () => {

@@ -61,8 +61,11 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
   const adoptions = new WeakMap<LangChainMessage, Adopted>();
   /** The last message of each window's last request. */
   const asked = new WeakMap<HistoryWindow<LangChainMessage>, LangChainMessage>();
-  /** The count of each window's last request, by the model that was asked. */
-  const counts = new WeakMap<HistoryWindow<LangChainMessage>, Map<string, Counted>>();
+  /** The model that each window's last request went to, and its count. */
+  const counts = new WeakMap<
+    HistoryWindow<LangChainMessage>,
+    { readonly model: string; readonly counted: Counted }
+  >();
   const without: WithoutAnswer = new Set();
 
   /** The last history of each thread. An agent that a tool runs begins with what was demanded there. */
@@ -91,9 +94,9 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
     if (options.summarize) return options.summarize;
     const own = summaryOf(request.model);
     const id = idOf(request.model);
-    const counted = counts.get(window)?.get(id);
-    const itself = continuedModel(request, { id, counted, without });
-    return itself ? summaryByProvider(itself, own, without) : own;
+    const last = counts.get(window);
+    const counted = last?.model === id ? last.counted : undefined;
+    return summaryByProvider(continuedModel(request, { id, counted, without }), own, without);
   }
 
   async function send(
@@ -144,7 +147,7 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
         async () => await handler((await send(request, window, { outgrown: true })) as Request),
       );
       const counted = countedIn(answer);
-      if (counted) counts.set(window, new Map([[idOf(request.model), counted]]));
+      if (counted) counts.set(window, { model: idOf(request.model), counted });
       return answer;
     },
 

@@ -80,8 +80,7 @@ export function piExtensionWith(memory: PiMemory): (pi: PiApi) => void {
     });
     recallIn(pi, async (prompt, context) => {
       const found = await memory.recall(prompt);
-      const demands = await demandsOf(context);
-      const text = isToldDemands(context) ? "" : demandsText(demands);
+      const text = isToldDemands(context) ? "" : demandsText(await demandsOf(context));
       return [text, found].filter(Boolean).join("\n") || undefined;
     });
     const record = async (_: unknown, { sessionManager, cwd, ui }: PiContext) => {

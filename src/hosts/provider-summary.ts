@@ -18,7 +18,7 @@ export interface AskedProvider {
   readonly model: string;
   /** The count of the last request to this model in the chat. */
   readonly counted: Counted | undefined;
-  /** What it is asked with, if that is not the last request again: what would be sent now, alone or with `closing` at its end. */
+  /** The request that it gets, if that is not the last one again: the next one, alone or with `closing` at its end. */
   readonly sends?: "now" | "closing";
   /**
    * Resolves to a text, or to an item that only this model reads; to `undefined` when the answer had none. Returns nothing
@@ -35,17 +35,20 @@ export type WithoutAnswer = Set<string>;
 
 /**
  * Asks a provider for its own summary of a request, where that costs less: it has most of the request in its cache. Whatever
- * else comes back, or comes of it, `own` is asked as if nothing had happened. A second answer is `own`'s.
+ * else comes back, or comes of it, `own` is asked as if nothing had happened. A second answer is `own`'s. Without a provider,
+ * and where `own` needs no model, `own` is all there is: nothing is cheaper.
  */
 export function summaryByProvider(
-  provider: AskedProvider,
-  own: Summarize,
+  provider: AskedProvider | undefined,
+  own: Summarize | "fallback",
   without: WithoutAnswer,
-): Summarize {
+): Summarize | "fallback" {
+  if (!provider || own === "fallback") return own;
   const { model } = provider;
   let isFirst = true;
   return async (request) => {
-    const now = isFirst && !without.has(model) ? request.sent?.() : undefined;
+    const mayAsk = isFirst && !without.has(model) && isWarm(provider);
+    const now = mayAsk ? request.sent?.() : undefined;
     isFirst = false;
     const asking =
       now && isCheaper(provider, request, now) ? provider.ask(request, now) : undefined;
@@ -61,14 +64,18 @@ export function summaryByProvider(
   };
 }
 
+/** Whether the provider still has the last request in its cache. */
+function isWarm({ model, counted }: AskedProvider): boolean {
+  return counted !== undefined && Date.now() - counted.atMs <= cacheMinutes(model) * 60_000;
+}
+
 /** In input tokens that are not cached. The answers cost the same. */
 function isCheaper(
   { model, counted, sends }: AskedProvider,
   request: SummaryRequest,
   now: SentNow,
 ): boolean {
-  if (!counted || Date.now() - counted.atMs > cacheMinutes(model) * 60_000) return false;
-  if (sends === "closing" && answerTokens(request, now) === 0) return false;
+  if (!counted || (sends === "closing" && answerTokens(request, now) === 0)) return false;
   const { tokens } = counted;
   // A provider that found the beginning of a request in its cache has the rest there too now.
   const cached = cachesByItself(model) && counted.cached > 0 ? tokens : counted.cached;

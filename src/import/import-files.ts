@@ -199,7 +199,7 @@ class ImportWork {
     return paths.some((path) => path !== file.path && isIts(path));
   }
 
-  /** What a program printed of a session goes when its own transcript is there, unless more was done with it here. */
+  /** Deletes the session that a program printed once its own transcript is there, unless more was done with it here. */
   async #replacePrinted(id: string, stores: ImportStores): Promise<void> {
     const printed = printedId(id);
     for (const { events, sessions } of new Set([stores, this.#stores])) {

@@ -112,7 +112,7 @@ export class SessionFiles implements Projection {
         if (!isPlainName(sessionId)) continue;
         const stored = added.map((event) => event.stored);
         // It may have been deleted, with its files, after these events were read.
-        if (await this.#isGone(sessionId, stored)) {
+        if (await isGone(sessionId, stored, this.#events)) {
           if (again) this.#removeFiles(sessionId);
           continue;
         }
@@ -294,14 +294,6 @@ export class SessionFiles implements Projection {
     return lookAtFile(this.#root, join(this.#folder, name));
   }
 
-  /** Whether a session is deleted now. These were its last events when they were read. */
-  async #isGone(sessionId: string, read: readonly StoredEvent[]): Promise<boolean> {
-    const last = read.at(-1);
-    if (last?.event.type === "session_deleted") return true;
-    if ((await this.#events.lastSeq(sessionId)) === last?.seq) return false;
-    return await isDeleted(sessionId, this.#events);
-  }
-
   /** The files of a session whose log cannot be read stay as they are. The other sessions go on. */
   async #projectIfReadable(sessionId: string, added: readonly StoredEvent[]): Promise<void> {
     try {
@@ -424,6 +416,18 @@ export class SessionFiles implements Projection {
     if ((this.#look(name)?.nlink ?? 1) > 1) this.#replace(name, this.#read(name));
     writeAt(this.#root, join(this.#folder, name), text, offset);
   }
+}
+
+/** Whether a session is deleted now. These were its last events when they were read. */
+async function isGone(
+  sessionId: string,
+  read: readonly StoredEvent[],
+  events: Pick<EventStore, "read" | "lastSeq">,
+): Promise<boolean> {
+  const last = read.at(-1);
+  if (last?.event.type === "session_deleted") return true;
+  if ((await events.lastSeq(sessionId)) === last?.seq) return false;
+  return await isDeleted(sessionId, events);
 }
 
 /** Those beside the folders of sessions that could have the name of one. */

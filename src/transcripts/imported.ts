@@ -62,7 +62,7 @@ export interface ImportedSession {
   readonly messages: AsyncIterable<ImportedMessage>;
 }
 
-/** What a program printed of a session. Nothing in it has an id of the program's own transcript, so that that one can be stored whole. */
+/** A session as its program printed it. No id in it is one of the program's own transcript, which can be stored whole beside it. */
 export function printedOf({ messages, ...session }: ImportedSession): ImportedSession {
   const printed = async function* (): AsyncGenerator<ImportedMessage> {
     for await (const { alias: _, ...message } of messages) {

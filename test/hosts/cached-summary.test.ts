@@ -12,7 +12,7 @@ import {
   wrapLanguageModel,
 } from "ai";
 import { createAgent } from "langchain";
-import { rkatMiddleware as modelMiddleware, rkatPrepareStep } from "rkat/ai-sdk";
+import { rkatMiddleware as modelMiddleware, type PrepareStep, rkatPrepareStep } from "rkat/ai-sdk";
 import { rkatMiddleware } from "rkat/langchain";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
@@ -45,6 +45,19 @@ const settings = {
   maxRetries: 0,
 };
 
+/** A loop whose model has the middleware. */
+function wrapped(baseURL: string, options: { readonly prepareStep?: PrepareStep } = {}): Say {
+  const middleware = modelMiddleware({ contextWindow: CONTEXT_WINDOW });
+  const own = createOpenAI({ apiKey: "local", baseURL }).chat("gpt-5");
+  const model = wrapLanguageModel({ model: own, middleware });
+  const messages: ModelMessage[] = [];
+  return async (content) => {
+    messages.push({ role: "user", content });
+    const { responseMessages } = await generateText({ model, messages, ...options, ...settings });
+    messages.push(...responseMessages);
+  };
+}
+
 const LOOPS: Readonly<Record<string, (urls: LocalProvider["urls"]) => Say>> = {
   "AI SDK, prepareStep, OpenAI": ({ openai }) => {
     const prepareStep = rkatPrepareStep({ contextWindow: CONTEXT_WINDOW, chatId: () => "chat" });
@@ -75,32 +88,11 @@ const LOOPS: Readonly<Record<string, (urls: LocalProvider["urls"]) => Say>> = {
       messages.push(...(await result.responseMessages));
     };
   },
-  "AI SDK, prepareStep before the middleware": ({ openai }) => {
-    const prepareStep = rkatPrepareStep({ contextWindow: CONTEXT_WINDOW, chatId: () => "chat" });
-    const middleware = modelMiddleware({ contextWindow: CONTEXT_WINDOW });
-    const own = createOpenAI({ apiKey: "local", baseURL: openai }).chat("gpt-5");
-    const model = wrapLanguageModel({ model: own, middleware });
-    const messages: ModelMessage[] = [];
-    return async (content) => {
-      messages.push({ role: "user", content });
-      const { responseMessages } = await generateText({
-        ...{ model, messages, prepareStep },
-        ...settings,
-      });
-      messages.push(...responseMessages);
-    };
-  },
-  "AI SDK, middleware": ({ openai }) => {
-    const middleware = modelMiddleware({ contextWindow: CONTEXT_WINDOW });
-    const own = createOpenAI({ apiKey: "local", baseURL: openai }).chat("gpt-5");
-    const model = wrapLanguageModel({ model: own, middleware });
-    const messages: ModelMessage[] = [];
-    return async (content) => {
-      messages.push({ role: "user", content });
-      const { responseMessages } = await generateText({ model, messages, ...settings });
-      messages.push(...responseMessages);
-    };
-  },
+  "AI SDK, prepareStep before the middleware": ({ openai }) =>
+    wrapped(openai, {
+      prepareStep: rkatPrepareStep({ contextWindow: CONTEXT_WINDOW, chatId: () => "chat" }),
+    }),
+  "AI SDK, middleware": ({ openai }) => wrapped(openai),
   LangChain: ({ openai }) => {
     const configuration = { baseURL: openai };
     const agent = createAgent({
@@ -150,7 +142,7 @@ describe.each(Object.entries(LOOPS))("%s: a summary", (_, open) => {
     expect(asked.cachedTokens).toBeGreaterThan(0.8 * before.inputTokens);
     expect(asked.body.tools).toEqual(before.body.tools);
     expect(sentIn(asked).at(-1)).toContain("Answer with the summary alone.");
-    // The prompt that nobody has answered stays, and is not summarised.
+    // The prompt that has no answer yet stays, and is not summarised.
     const next = server.billed[server.billed.indexOf(asked) + 1];
     const prompts = sentIn(next as BilledRequest).filter((text) => text.includes("Task "));
     const newest = /Task \d/.exec(prompts.at(-1) ?? "")?.[0] ?? "?";

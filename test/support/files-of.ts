@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
-/** The files of a folder, by their paths in it. SQLite makes the index of a write-ahead log anew. */
+/** The files of a folder, by their paths in it. SQLite writes the index of a write-ahead log again. */
 export function filesOf(folder: string): ReadonlyMap<string, Buffer> {
   const entries = globSync("**/*", { cwd: folder, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && !entry.name.endsWith("-shm"));

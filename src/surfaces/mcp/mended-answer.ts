@@ -3,7 +3,7 @@ import { isObject } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
 
 /**
- * What a server answered, so that its client takes it: a tool or a block that is not as the protocol says costs only itself.
+ * Mends a server's answer so that its client takes it: a tool or a block that is not as the protocol says costs only itself.
  * Blocks become their text. Media leave their type.
  */
 export function mendedAnswer(message: JSONRPCMessage): JSONRPCMessage {
