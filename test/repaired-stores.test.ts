@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type SqliteStores, sqliteStores } from "../src/sqlite.ts";
@@ -60,11 +60,14 @@ test(
         const { events } = done;
         kept = done.kept;
         named.push(...events.map(({ session_id, seq }) => `${session_id} ${seq}`));
-      } else
-        expect(JSON.parse(stderr)).toMatchObject({
-          code: expect.any(String),
-          hint: expect.any(String),
-        });
+      } else {
+        const error = JSON.parse(stderr) as { code: string; hint: string };
+        expect(error).toMatchObject({ code: expect.any(String), hint: expect.any(String) });
+        // A copy that was made is told of, however far the repair came.
+        kept = /kept as (\S+)\. /.exec(error.hint)?.[1];
+        const copies = readdirSync(dirname(store)).filter((name) => name.includes(".damaged-"));
+        expect(copies.length > 0).toBe(kept !== undefined);
+      }
       const after = await eventsOf(store, sessions);
       for (const [place, text] of before) {
         if (text !== undefined) expect(after.get(place), `${place} after ${stderr}`).toBe(text);
@@ -89,6 +92,18 @@ test(
   },
   60_000 + 10_000 * DAMAGED,
 );
+
+test("a repair that cannot go on says where the damaged file is kept", async () => {
+  const project = await Project.open();
+  await project.rkat(["memory", "add", "Staging listens on port 4310."]);
+  const store = join(project.folder, ".rkat", "rkat.db");
+  const bytes = readFileSync(store).fill(0xa5, 24 * SECTOR_BYTES, 26 * SECTOR_BYTES);
+  writeFileSync(store, bytes);
+  const { code, stderr } = await project.rkat(["repair"]);
+  expect(code).not.toBe(0);
+  const [, kept = ""] = /kept as (\S+)\. /.exec(stderr) ?? [];
+  expect(readFileSync(kept)).toEqual(bytes);
+});
 
 function damaged(whole: Buffer, { kind, share, bit }: Damage): Buffer {
   const bytes = Buffer.from(whole);

@@ -19,6 +19,7 @@ import { keepingProblem, namedBy, ownFolder, SET_HOME } from "../../config/confi
 import { storeNotTrusted } from "../../config/store-file.ts";
 import { hasCapability, type Workspace } from "../../config/workspace.ts";
 import { ERRORS, SessionError } from "../../core/errors.ts";
+import { given } from "../../core/fields.ts";
 import { writingProblem } from "../../files/make-folders.ts";
 import { lookAt, lookAtFile } from "../../files/plain-files.ts";
 import type { CliContext } from "../cli-context.ts";
@@ -271,8 +272,21 @@ async function repaired(
   signal: AbortSignal,
 ): Promise<Repaired> {
   const workspace = await workspaceOf(context, command);
-  const copy = await keepDamaged(workspace);
-  const kept = copy === undefined ? {} : { kept: copy };
+  const kept = await keepDamaged(workspace);
+  try {
+    return { ...given({ kept }), ...(await remade(context, command, { workspace, signal })) };
+  } catch (error) {
+    if (kept === undefined || signal.aborted) throw error;
+    const { code, message, hint } = SessionError.from(error);
+    throw new SessionError(code, { message, hint: `${hint} ${keptAs(kept)}`, cause: error });
+  }
+}
+
+async function remade(
+  context: CliContext,
+  command: Command,
+  { workspace, signal }: { readonly workspace: Workspace; readonly signal: AbortSignal },
+): Promise<Repaired> {
   // Events first: the rest is made from them.
   const events = (await repairSessions(workspace)).map(({ sessionId, seq, type }) => ({
     session_id: sessionId,
@@ -289,9 +303,9 @@ async function repaired(
     });
   }
   signal.throwIfAborted();
-  if (workspace.user !== undefined) return { ...kept, events, ...(memory ? { memory } : {}) };
+  if (workspace.user !== undefined) return { events, ...given({ memory }) };
   const { sessions } = await projectSessions(workspace);
-  return { ...kept, events, ...(memory ? { memory } : {}), sessions };
+  return { events, ...given({ memory }), sessions };
 }
 
 function said({ kept, events, memory, sessions }: Repaired): string {
@@ -306,10 +320,10 @@ function said({ kept, events, memory, sessions }: Repaired): string {
   if (sessions !== undefined)
     lines.push(`Wrote the files of ${plural(sessions, "session")} again.`);
   lines.push("What the project learned stays as it is, because the log does not have all of it.");
-  if (kept !== undefined) {
-    lines.push(
-      `The damaged store is kept as ${kept}. What you forget later stays in it: delete it.`,
-    );
-  }
+  if (kept !== undefined) lines.push(keptAs(kept));
   return `${lines.join("\n")}\n`;
+}
+
+function keptAs(copy: string): string {
+  return `The damaged store is kept as ${copy}. What you forget later stays in it: delete it once nothing is missing.`;
 }
