@@ -177,12 +177,18 @@ export class SessionFiles implements Projection {
     };
     const first = look();
     if (first.unsynced.length + first.lost.length === 0 && !first.isIndexLost) return;
+    const written = new Set<string>();
     await this.#oneWriter(async (again) => {
       // Another process may have deleted a session meanwhile.
       const { unsynced, lost, isIndexLost } = look();
-      const written = again ? [...first.unsynced, ...first.lost] : [];
       for (const sessionId of [...unsynced, ...written]) this.#startSessionAgain(sessionId);
       for (const sessionId of new Set([...unsynced, ...lost, ...written])) {
+        if (await isDeleted(sessionId, this.#events)) {
+          // A folder that the log never knew is its owner's.
+          if (written.has(sessionId)) this.#removeFiles(sessionId);
+          continue;
+        }
+        written.add(sessionId);
         await this.#projectIfReadable(sessionId, []);
       }
       if (again || isIndexLost) await this.#indexAgain();

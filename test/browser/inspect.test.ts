@@ -58,7 +58,11 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
 
   const at = (link: string, place: string) => link.replace("#", `#session=${place}&`);
 
-  const views = (page: Page) => page.getByRole("navigation", { name: "Views" });
+  /** Goes to a view. What is typed before it is there goes into the view before. */
+  const show = async (page: Page, name: string) => {
+    await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name }).click();
+    await page.getByRole("heading", { level: 1, name }).waitFor();
+  };
 
   const part = (page: Page, name: string) =>
     page
@@ -89,8 +93,7 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     await page.reload();
     await page.locator("a.session").first().waitFor();
     for (const name of ["Recall", "Memory", "Knowledge", "Approvals", "Health"]) {
-      await views(page).getByRole("link", { name }).click();
-      await page.getByRole("heading", { level: 1, name }).waitFor();
+      await show(page, name);
     }
     const { origin } = new URL(reading.link);
     expect(asked.filter((url) => !url.startsWith(`${origin}/`))).toEqual([]);
@@ -155,10 +158,10 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
         .waitFor();
     };
     await drill(page.getByRole("region", { name: "And which port was it?" }));
-    await views(page).getByRole("link", { name: "Memory" }).click();
+    await show(page, "Memory");
     const entry = page.getByRole("listitem").filter({ hasText: "Tell me of the fox." });
     await drill(entry.first());
-    await views(page).getByRole("link", { name: "Knowledge" }).click();
+    await show(page, "Knowledge");
     await page.getByLabel("Kind").selectOption("rule");
     const rule = page.getByRole("article").filter({ hasText: "Never guess it" }).first();
     await rule.getByText("Where does this come from?").click();
@@ -236,7 +239,7 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     const { page } = await open(reading.link);
     const { promise: isAsked, resolve } = Promise.withResolvers<Route>();
     await page.route(/\/memory\/stats$/, resolve);
-    await views(page).getByRole("link", { name: "Health" }).click();
+    await show(page, "Health");
     const button = page.getByRole("button", { name: "Check everything" });
     await button.waitFor();
     await page.getByText("session-compaction").waitFor();
@@ -265,7 +268,7 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
 
   test("recall says why something is no result", async () => {
     const { page } = await open(reading.link);
-    await views(page).getByRole("link", { name: "Recall" }).click();
+    await show(page, "Recall");
     await page.getByRole("searchbox").fill("who owns the parcel index");
     await page.keyboard.press("Enter");
     const why = async (words: string) => {
@@ -346,7 +349,7 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     await asked.getByRole("link", { name: "The new session" }).click();
     await page.getByRole("link", { name: `fork of ${made.talk.slice(0, 24)}` }).click();
     await page.getByRole("link", { name: /^fork at event \d+$/ }).waitFor();
-    await views(page).getByRole("link", { name: "Sessions" }).click();
+    await show(page, "Sessions");
     const parent = page.locator(`a.session.depth-0[href*="${made.talk}"]`);
     await parent.getByText("1 fork", { exact: true }).waitFor();
     await parent.getByText(/^\$0\.\d{4}$/).waitFor();
@@ -362,7 +365,7 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
 
   test("health has sizes, what was used when, and what is wrong, for the owner only", async () => {
     const { page } = await open(reading.link);
-    await views(page).getByRole("link", { name: "Health" }).click();
+    await show(page, "Health");
     await page.getByText(/places of words/).waitFor();
     await page
       .getByRole("img", { name: /^\d+ sessions were used in 30 days, on 1 of them\.$/ })
@@ -374,11 +377,11 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
 
   test("calls that wait are answered on the page, and only there when it may write", async () => {
     const { page } = await open(reading.link);
-    await views(page).getByRole("link", { name: "Approvals" }).click();
+    await show(page, "Approvals");
     await page.getByText("2 calls wait").waitFor();
     expect(await page.getByRole("button", { name: "Allow once" }).count()).toBe(0);
     const { page: other } = await open(writing.link);
-    await views(other).getByRole("link", { name: "Approvals" }).click();
+    await show(other, "Approvals");
     const call = (query: string) => other.getByRole("listitem").filter({ hasText: query });
     await call("the first").getByText("For: Look twice.").waitFor();
     await call("the first").getByRole("button", { name: "Allow once" }).click();
@@ -419,7 +422,7 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
 
   test("recall says why it found something, and what there is around it", async () => {
     const { page } = await open(reading.link);
-    await views(page).getByRole("link", { name: "Recall" }).click();
+    await show(page, "Recall");
     await page.getByRole("searchbox").fill("who owns the parcel index");
     await page.keyboard.press("Enter");
     const best = page.getByRole("listitem").filter({ hasText: "Why it was found" }).first();
@@ -437,7 +440,7 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
 
   test("knowledge says what replaced what, and is edited, pinned and forgotten", async () => {
     const { page } = await open(reading.link);
-    await views(page).getByRole("link", { name: "Knowledge" }).click();
+    await show(page, "Knowledge");
     await page.getByLabel("Kind").selectOption("preference");
     const entry = (text: string) =>
       page.getByRole("article").filter({ has: page.locator(".words", { hasText: text }) });
@@ -451,7 +454,7 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     expect(await older.count()).toBe(0);
 
     const { page: other } = await open(writing.link);
-    await views(other).getByRole("link", { name: "Knowledge" }).click();
+    await show(other, "Knowledge");
     await other.getByLabel("Kind").selectOption("preference");
     await other.locator(".badge.rule").first().waitFor({ state: "detached" });
     const before = other
@@ -637,8 +640,7 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
         expect(await problems(), name).toEqual([]);
       }
       for (const name of ["Sessions", "Recall", "Memory", "Knowledge", "Approvals", "Health"]) {
-        await views(page).getByRole("link", { name }).click();
-        await page.getByRole("heading", { level: 1, name }).waitFor();
+        await show(page, name);
         if (name === "Recall") {
           await page.getByRole("searchbox").fill("parcel index");
           await page.keyboard.press("Enter");
