@@ -1,17 +1,21 @@
-import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { CallToolResult, Client, RequestId, Transport } from "@modelcontextprotocol/client";
 import { errorText } from "../../core/errors.ts";
 import type { McpServer } from "../../core/mcp-server.ts";
 import { ToolError } from "../../core/tool.ts";
 import { visibleText } from "../../text/visible-text.ts";
 import { mendedAnswer } from "./mended-answer.ts";
 import { signedIn } from "./oauth-provider.ts";
-import { httpTransport, programTransport } from "./server-transport.ts";
+import { httpTransport, programTransport, TOO_LONG } from "./server-transport.ts";
 
 const START_MS = 10_000;
+const NO_ANSWER = `it did not answer within ${START_MS / 1000} s`;
 /** Timers take no more. The time of a call is its tool's. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const STDERR_CHARACTERS = 500;
 const PAGES_MAX = 100;
+/** A server that is busy is asked without having said that it is there. */
+const THERE_MS = 1_000;
 
 /** A connection to one server. A server that ended is started again by the next call. */
 export interface ServerLink {
@@ -57,12 +61,12 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
 
   return {
     async listTools() {
+      const late = AbortSignal.timeout(START_MS);
       try {
         const client = await connected();
         return (
           await client.listTools(undefined, {
-            timeout: START_MS,
-            maxTotalTimeout: START_MS,
+            signal: late,
             cacheMode: "refresh",
           })
         ).tools;
@@ -71,13 +75,22 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
           0,
           STDERR_CHARACTERS,
         );
-        throw new Error(`${reasonOf(error)}.${last === "" ? "" : ` Its last line: ${last}`}`);
+        const why = late.aborted ? NO_ANSWER : reasonOf(error);
+        throw new Error(`${why}.${last === "" ? "" : ` Its last line: ${last}`}`);
       }
     },
     async callTool(name, args, signal) {
       let client: Client;
       try {
         client = await connected();
+        // One that is about to end after its last answer would take the call along.
+        if (server.program) {
+          await Promise.race([
+            client.ping().catch(() => {}),
+            sleep(THERE_MS, undefined, { ref: false }),
+          ]);
+          client = await connected();
+        }
       } catch (error) {
         throw failed(server, `cannot be started again: ${reasonOf(error)}`, error);
       }
@@ -145,15 +158,11 @@ async function connect(
   const transport = await transportTo(server, stderr);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`it did not answer within ${START_MS / 1000} s`)),
-      START_MS,
-    );
+    timer = setTimeout(() => reject(new Error(NO_ANSWER)), START_MS);
   });
   try {
     await Promise.race([client.connect(transport, { timeout: START_MS }), late]);
-    const take = transport.onmessage;
-    transport.onmessage = (message, extra) => take?.(mendedAnswer(message), extra);
+    mendAnswers(transport);
     return client;
   } catch (error) {
     await Promise.allSettled([client.close(), transport.close()]);
@@ -163,6 +172,29 @@ async function connect(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Answers that are not as the protocol says are mended. One that is too long fails all requests that wait: nothing says whose it was. */
+function mendAnswers(transport: Transport): void {
+  const waiting = new Set<RequestId>();
+  const { onmessage: take, onerror: fail } = transport;
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => {
+    if ("method" in message && "id" in message) waiting.add(message.id);
+    return send(message, options);
+  };
+  transport.onmessage = (message, extra) => {
+    if (!("method" in message) && message.id !== undefined) waiting.delete(message.id);
+    take?.(mendedAnswer(message), extra);
+  };
+  transport.onerror = (error) => {
+    fail?.(error);
+    if (!error.message.includes(TOO_LONG)) return;
+    for (const id of waiting) {
+      take?.({ jsonrpc: "2.0", id, error: { code: -32000, message: TOO_LONG } });
+    }
+    waiting.clear();
+  };
 }
 
 /** Whether a server answered that it does not know who asks. */

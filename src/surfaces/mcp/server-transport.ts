@@ -1,10 +1,29 @@
-import type { AuthProvider, OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
+import type { ChildProcessByStdio } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import type {
+  AuthProvider,
+  FetchLike,
+  JSONRPCMessage,
+  OAuthClientProvider,
+  Transport,
+} from "@modelcontextprotocol/client";
 import { bypassProxy } from "../../core/bypass-proxy.ts";
 import { shownAddress } from "../../core/errors.ts";
+import { isObject } from "../../core/fields.ts";
 import type { McpServer } from "../../core/mcp-server.ts";
+import { readLines } from "../../text/read-lines.ts";
 
-/** The longest message of a program. */
+/** The longest message of a server. */
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
+
+/** The error of a message that is too long, and was left out. */
+export const TOO_LONG = "it sent a message of more than 32 MB";
+
+/** Answers to a program that does not read them. What it asks beyond is not answered. */
+const UNREAD_BYTES_MAX = 1_000_000;
+
+/** The time for the last words of a program that has ended, if others hold its pipes. */
+const LAST_WORDS_MS = 200;
 
 /** Starts a server's program, and gives its lines of stderr to `onStderr`. */
 export async function programTransport(
@@ -20,12 +39,87 @@ export async function programTransport(
     env: { ...getDefaultEnvironment(), ...env },
     cwd,
     stderr: "pipe",
-    maxBufferSize: MESSAGE_BYTES_MAX,
   });
+  const start = transport.start.bind(transport);
+  transport.start = async () => {
+    await start();
+    const child: Child = Reflect.get(transport, "_process");
+    child.stdin.setMaxListeners(0);
+    // The package's own reader copies all that it has of a message with each piece.
+    child.stdout.removeAllListeners("data");
+    child.once("exit", () => setTimeout(() => endPipes(child), LAST_WORDS_MS).unref());
+    void readMessages(child, transport);
+  };
   // It has to be read, or the server waits for ever once the pipe is full.
   transport.stderr?.on("data", (chunk: Buffer) => onStderr(chunk.toString("utf8")));
   return transport;
 }
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+/** The package hears of a program's end when its pipes end. */
+function endPipes({ stdin, stdout, stderr }: Child): void {
+  for (const pipe of [stdin, stdout, stderr]) pipe.destroy();
+}
+
+async function readMessages({ stdin, stdout }: Child, transport: Transport): Promise<void> {
+  const { parseJSONRPCMessage } = await import("@modelcontextprotocol/client");
+  let changes = 0;
+  const isNews = (message: JSONRPCMessage): boolean => {
+    if (!("method" in message)) return true;
+    if ("id" in message) return stdin.writableLength < UNREAD_BYTES_MAX;
+    // Of many changes at once, the first and the last.
+    changes += 1;
+    if (changes > 1) return false;
+    setImmediate(() => {
+      if (changes > 1) transport.onmessage?.(message);
+      changes = 0;
+    });
+    return true;
+  };
+  try {
+    for await (const line of readLines(stdout, MESSAGE_BYTES_MAX)) {
+      if (line.problem === "too_long") transport.onerror?.(new Error(TOO_LONG));
+      const message = line.problem ? undefined : messageIn(line.text, parseJSONRPCMessage);
+      if (message && isNews(message)) transport.onmessage?.(message);
+    }
+  } catch {
+    // The pipe was cut off.
+  }
+}
+
+const CHANGED = "notifications/tools/list_changed";
+
+/** The message of a line. A line that is none, and a notification that nobody here reads, costs little. */
+function messageIn(
+  text: string,
+  parse: (value: unknown) => JSONRPCMessage,
+): JSONRPCMessage | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isRead = isObject(value) && ("id" in value || value.method === CHANGED);
+    return isRead ? parse(value) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads of an answer only as much as a message may have: of a stream, as much between two events. */
+const boundedFetch: FetchLike = async (url, init) => {
+  const response = await fetch(url, init);
+  if (!response.body) return response;
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+  let bytes = 0;
+  const bounded = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      const isEnd = isStream && /\r?\n\r?\n/.test(Buffer.from(chunk).toString("latin1"));
+      bytes = isEnd ? 0 : bytes + chunk.length;
+      if (bytes > MESSAGE_BYTES_MAX) controller.error(new Error(TOO_LONG));
+      else controller.enqueue(chunk);
+    },
+  });
+  return new Response(response.body.pipeThrough(bounded), response);
+};
 
 export type HttpTransport = Transport & {
   finishAuth(answer: URLSearchParams): Promise<void>;
@@ -42,7 +136,7 @@ export async function httpTransport(
   );
   // A redirection would take the headers, and the key in them, to another server.
   const requestInit = { headers, redirect: "error" } as const;
-  const options = { requestInit, ...(authProvider ? { authProvider } : {}) };
+  const options = { requestInit, fetch: boundedFetch, ...(authProvider ? { authProvider } : {}) };
   return isSse
     ? new SSEClientTransport(new URL(url), options)
     : new StreamableHTTPClientTransport(new URL(url), options);

@@ -1,0 +1,201 @@
+import { writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { json } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
+import type { McpServer } from "../src/core/mcp-server.ts";
+import type { Tool } from "../src/core/tool.ts";
+import { openServerTools } from "../src/surfaces/mcp/server-tools.ts";
+import { temporaryFolder } from "./support/obey.ts";
+
+/**
+ * A program that speaks as an MCP server with the tools `echo` and `it`, which do what `echo` says and what `code` does. `code`
+ * has `say`, which sends a message, and the request's `id`.
+ */
+async function programOf(
+  code: string,
+  { list = "return { tools }", start = "" } = {},
+): Promise<NonNullable<McpServer["program"]>> {
+  const cwd = await temporaryFolder();
+  const path = join(cwd, "server.mjs");
+  writeFileSync(
+    path,
+    `import { createInterface } from "node:readline";
+    import { appendFileSync } from "node:fs";
+    appendFileSync("starts", "x");
+    const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+    const flood = (message) => {
+      const line = JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n";
+      while (process.stdout.write(line));
+      process.stdout.once("drain", () => flood(message));
+    };
+    const text = (text) => ({ content: [{ type: "text", text }] });
+    const tools = ["echo", "it"].map((name) => ({ name, inputSchema: { type: "object" } }));
+    let calls = 0;
+    const answers = {
+      ping: () => ({}),
+      initialize: ({ protocolVersion }) => ({
+        protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo: { name: "raw", version: "1" },
+      }),
+      "tools/list": (params) => { ${list} },
+      "tools/call": async ({ name }, id) => {
+        appendFileSync("calls", name + " ");
+        if (name === "echo") return text("echo");
+        ${code}
+      },
+    };
+    ${start}
+    createInterface({ input: process.stdin }).on("line", async (line) => {
+      const { id, method, params } = JSON.parse(line);
+      const result = await answers[method]?.(params, id);
+      if (result && id !== undefined) say({ id, result });
+    });`,
+  );
+  return { command: process.execPath, args: [path], env: {}, cwd };
+}
+
+async function opened(server: Omit<McpServer, "name" | "timeoutMs">) {
+  const tools = await openServerTools([{ name: "it", timeoutMs: 5_000, ...server }]);
+  onTestFinished(() => tools.close());
+  const call = async (name: string, signal = new AbortController().signal) => {
+    const tool = tools
+      .tools()
+      .find(({ definition }: Tool) => definition.name === `mcp__it__${name}`);
+    const output = await tool?.execute({}, { sessionId: "s", toolUseId: "t", signal });
+    return typeof output === "object" ? output.content : output;
+  };
+  return { ...tools, call };
+}
+
+test("a result of more than 32 MB is refused by that name, and the next call is answered", async () => {
+  const { call } = await opened({
+    program: await programOf('return text("x".repeat(33 * 1024 * 1024));'),
+  });
+  await expect(call("it")).rejects.toThrow(
+    "The MCP server it did not answer: it sent a message of more than 32 MB.",
+  );
+  expect(await call("echo")).toBe("echo");
+});
+
+test("a server that ends right after an answer is started again by the next call", async () => {
+  const program = await programOf(
+    'setImmediate(() => { say({ id, result: text("last") }); process.exit(); });',
+  );
+  const { call } = await opened({ program });
+  for (let round = 0; round < 5; round += 1) {
+    expect(await call("it")).toBe("last");
+    expect(await call("echo")).toBe("echo");
+  }
+});
+test("a server that says without end that it has other tools is called as before", async () => {
+  const { call } = await opened({
+    program: await programOf(
+      'flood({ method: "notifications/tools/list_changed" }); return text("it");',
+    ),
+  });
+  expect(await call("it")).toBe("it");
+  for (let calls = 0; calls < 3; calls += 1) expect(await call("echo")).toBe("echo");
+});
+
+test("a server that asks without end, and reads no answers, takes no memory, and its call is ended as any other", async () => {
+  const { call } = await opened({
+    program: await programOf(
+      'process.stdin.pause(); flood({ id: "r", method: "roots/list" }); return text("it");',
+    ),
+  });
+  expect(await call("it")).toBe("it");
+  // A thousand answers that nobody takes would be a warning of the stream.
+  await expect(call("echo", AbortSignal.timeout(1_500))).rejects.toThrow(/timeout/);
+});
+
+test("a server whose child holds its pipes is known to have ended", async () => {
+  const child = "setTimeout(() => {}, 5_000)";
+  const program = await programOf(`
+    const { spawn } = await import("node:child_process");
+    spawn(process.execPath, ["-e", ${JSON.stringify(child)}], { stdio: "inherit" });
+    setImmediate(() => process.exit());
+    return text("last");`);
+  const { call } = await opened({ program });
+  expect(await call("it")).toBe("last");
+  expect(await call("echo")).toBe("echo");
+});
+
+async function addressOf(listener: RequestListener): Promise<NonNullable<McpServer["address"]>> {
+  const server = createServer(listener);
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/mcp`, headers: {}, isSse: false };
+}
+
+test.for([
+  ["application/json", ""],
+  ["text/event-stream", "data: "],
+] as const)("no more than 32 MB are read of an answer over HTTP (%s)", async ([type, before]) => {
+  const results: Readonly<Record<string, object>> = {
+    initialize: {
+      protocolVersion: "2025-06-18",
+      capabilities: { tools: {} },
+      serverInfo: { name: "raw", version: "1" },
+    },
+    "tools/list": { tools: [{ name: "it", inputSchema: { type: "object" } }] },
+  };
+  let sent = 0;
+  const address = await addressOf(async (request, response) => {
+    const { id, method } = (await json(request).catch(() => ({}))) as Record<string, string>;
+    if (id === undefined) return void response.writeHead(method ? 202 : 405).end();
+    const result = results[method ?? ""];
+    response.writeHead(200, { "content-type": type });
+    if (result)
+      return void response.end(`${before}${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`);
+    if (method !== "tools/call") {
+      const error = { code: -32601, message: "There is no such method." };
+      return void response.end(`${before}${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`);
+    }
+    const text = "x".repeat(1_000_000);
+    response.write(
+      `${before}{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"`,
+    );
+    const more = () => {
+      for (; sent < 200 && !response.destroyed; sent += 1) {
+        if (!response.write(text)) return void response.once("drain", more);
+      }
+      response.end();
+    };
+    more();
+  });
+  const { call, problems } = await opened({ address });
+  expect(problems).toEqual([]);
+  await expect(call("it")).rejects.toThrow(
+    "The MCP server it did not answer: it sent a message of more than 32 MB.",
+  );
+  expect(sent).toBeLessThan(100);
+});
+
+// Each has ten seconds, side by side.
+test("servers that hang at their start, at their list or at its pages are left out with a sentence", async () => {
+  const page =
+    "return new Promise((done) => setTimeout(done, 300)).then(() => ({ tools, nextCursor: String(Math.random()) }))";
+  const programs = {
+    start: await programOf("", { start: "await new Promise(() => setInterval(() => {}, 1_000));" }),
+    list: await programOf("", { list: "return undefined" }),
+    pages: await programOf("", { list: page }),
+  };
+  const servers = Object.entries(programs).map(([name, program]) => ({
+    name,
+    program,
+    timeoutMs: 5_000,
+  }));
+  const { problems, tools, close } = await openServerTools(servers);
+  await close();
+  expect(tools()).toEqual([]);
+  expect(problems).toEqual(
+    Object.keys(programs).map(
+      (name) => `The MCP server ${name} gives no tools: it did not answer within 10 s.`,
+    ),
+  );
+});
