@@ -320,7 +320,7 @@ const HELD_BY: Readonly<Record<string, readonly string[]>> = {
     [
       "what left a chat comes back before the prompt that needs it, in each later request, and in a later process",
       "the next compaction takes the records away",
-      "the records of a new prompt take the place of earlier ones of a chat that have no room beside them, and nothing else changes",
+      "the records of a new prompt take the place of earlier ones of a chat that have no room beside them, but for those that it needs, and nothing else changes",
       "records leave a chat that no summary makes smaller",
     ],
   "Records of memory never make a call fail, and no summary has them.": [

@@ -238,17 +238,22 @@ test("nothing comes back that memory is not sure of, that the window shows, that
   expect(await without.recalled(silent)).toEqual([]);
 });
 
-test("records of a later prompt take the place of earlier ones where there is no room beside them", async () => {
-  const { say, begin, recalled, left } = await openProject({ compaction: COMPACTION });
+test("records of a later prompt take the place of earlier ones where there is no room beside them, but for those that it needs", async () => {
+  const { service, say, begin, recalled, left } = await openProject({ compaction: COMPACTION });
+  const { id } = await service.addMemory({ content: "Mara signs each bill of lading." });
+  await service.editMemory({ id, pinned: true });
   const session = await begin();
-  const towns = ["Constanta", "Valparaiso", "Thessaloniki", "Zanzibar", "Rotterdam", "Gdansk"];
-  const about = (town: string, part: number) =>
-    `The harbour of ${town}, part ${part}: ${town} ${"ships coal, copper and cedar to every other coast ".repeat(8)}`;
-  const texts = towns.flatMap((town) => [1, 2, 3].map((part) => about(town, part)));
-  await left(session, ...texts);
+  const towns = ["Constanta", "Valparaiso", "Thessaloniki", "Zanzibar"];
+  const wares = ["coal", "copper", "cedar", "cotton", "cocoa", "cork", "cement"];
+  const about = (town: string, ware: string) =>
+    `The harbour of ${town}: ${town} ships ${ware} ${"to every other coast by night and by day ".repeat(8)}`;
+  await left(session, ...towns.flatMap((town) => wares.map((ware) => about(town, ware))));
   for (const town of towns) {
-    const messages = await say(session, `What of the harbour of ${town}?`);
-    expect(recordsIn(messages).join()).toContain(`harbour of ${town}`);
+    const first = recordsIn(await say(session, `What of the harbour of ${town}?`)).join();
+    const ware = wares.find((one) => first.includes(`${town} ships ${one}`));
+    const then = recordsIn(await say(session, `What of ${ware} in the harbour of ${town}?`)).join();
+    expect(then).toContain(`${town} ships ${ware}`);
+    for (const records of [first, then]) expect(records).toContain("Mara signs");
   }
   expect((await recalled(session)).some(({ replaces }) => replaces)).toBe(true);
 });

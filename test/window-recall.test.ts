@@ -154,24 +154,34 @@ test("a compaction makes room for records before a prompt, and not within a turn
   expect((await window.apply(talk)).outcome).toBe("compacted");
 });
 
-test("the records of a new prompt take the place of earlier ones of a chat that have no room beside them, and nothing else changes", async () => {
-  const { window, events } = await openChat(await temporaryFolder());
+test("the records of a new prompt take the place of earlier ones of a chat that have no room beside them, but for those that it needs, and nothing else changes", async () => {
+  const { service, window, events } = await openChat(await temporaryFolder());
+  const { id } = await service.addMemory({ content: "Mara signs each bill of lading." });
+  await service.editMemory({ id, pinned: true });
   const towns = ["Constanta", "Valparaiso", "Thessaloniki", "Zanzibar"];
-  const about = (town: string, part: number) =>
-    `The harbour of ${town}, part ${part}: ${town} ${"ships coal and cedar to every other coast ".repeat(8)}`;
-  const told = towns.flatMap((town) => [1, 2, 3].map((part) => user(about(town, part))));
+  const wares = ["coal", "copper", "cedar", "cotton", "cocoa", "cork", "cement"];
+  const about = (town: string, ware: string) =>
+    `The harbour of ${town}: ${town} ships ${ware} ${"to every other coast by night and by day ".repeat(6)}`;
+  const told = towns.flatMap((town) => wares.map((ware) => user(about(town, ware))));
   const talk = [...told.flatMap((told) => [told, answer("Noted.")]), ...longTalk()];
   let before: readonly object[] = (await window.apply(talk)).messages;
-  for (const town of towns) {
-    talk.push(user(`What of the harbour of ${town}?`));
+  const ask = async (prompt: string) => {
+    talk.push(user(prompt));
     const { messages, recalled, outcome } = await window.apply(talk);
     expect(outcome).toBe("unchanged");
-    expect(recordsIn(recalled).join()).toContain(`harbour of ${town}`);
     const lasting = (sent: readonly object[]) =>
       sent.filter((one) => recordsIn([one]).length === 0);
     expect(lasting(messages).slice(0, lasting(before).length)).toEqual(lasting(before));
     talk.push(answer("It ships coal."));
     before = messages;
+    return recordsIn(recalled).join();
+  };
+  for (const town of towns) {
+    const first = await ask(`What of the harbour of ${town}?`);
+    const ware = wares.find((one) => first.includes(`${town} ships ${one}`));
+    const then = await ask(`What of ${ware} in the harbour of ${town}?`);
+    expect(then).toContain(`${town} ships ${ware}`);
+    for (const records of [first, then]) expect(records).toContain("Mara signs");
   }
   expect((await events()).some(({ replaces }) => replaces)).toBe(true);
 });

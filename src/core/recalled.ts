@@ -90,9 +90,10 @@ export class Recalled {
     return Math.ceil(this.#weight / 4);
   }
 
-  /** Whether a record is shown, or must not be. */
-  has(id: string): boolean {
-    return this.refused.includes(id) || this.shown.some(({ ids }) => ids.includes(id));
+  /** Whether a record is shown, unless what is shown leaves, or must not be. */
+  has(id: string, leaving?: "shown leave"): boolean {
+    if (this.refused.includes(id)) return true;
+    return leaving === undefined && this.shown.some(({ ids }) => ids.includes(id));
   }
 
   /** The records that a fork or an undo goes on from, with their texts. */

@@ -1,3 +1,5 @@
+import type { MemoryRecalled } from "../core/event.ts";
+
 /** Tokens that recalled records take before a prompt when nothing else is said. Measured with `npm run bench -- coherence`. */
 export const RECALL_TOKENS_DEFAULT = 1_500;
 
@@ -41,6 +43,26 @@ export function recallRoom({
     beside: least(ALL_RECALLED_PART * threshold - recalled, room),
     instead: least(room + recalled),
   };
+}
+
+/**
+ * The records for a prompt: beside those of earlier prompts, or in their place where they have no room. Those that leave
+ * may be chosen again: the new prompt is often about the same thing.
+ *
+ *     shown  A1 A2       for "A and B": B1 B2 B3 have room        shown  A1 A2 B1 B2 B3
+ *                                       they have none            shown  A1 A2 B1
+ */
+export async function recallWithin(
+  { beside, instead }: RecallRoom,
+  recallTokens: number,
+  choose: (tokensMax: number, leaving?: "shown leave") => Promise<MemoryRecalled | undefined>,
+): Promise<MemoryRecalled | undefined> {
+  const tokensMax = Math.min(recallTokens, Math.max(beside, instead));
+  if (tokensMax <= 0) return undefined;
+  const found = await choose(tokensMax);
+  if (!found || found.tokens <= beside) return found;
+  const all = await choose(Math.min(recallTokens, instead), "shown leave");
+  return all && { ...all, replaces: true };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Recall } from "../agent/run-turn.ts";
 import type { MemoryRecalled } from "../core/event.ts";
-import type { MemoryEntry, MemoryFilter, MemoryStore } from "../core/memory-store.ts";
+import type { MemoryEntry, MemoryFilter, MemoryHit, MemoryStore } from "../core/memory-store.ts";
 import { contentText, isSummary } from "../core/message.ts";
 import type { MeasuredBar } from "../core/recalled.ts";
 import { type LoggedSource, OWN_AGENT } from "../core/session-source.ts";
@@ -17,6 +17,7 @@ import { pinnedNotes, withPinned } from "../recall/pinned-notes.ts";
 import { shownBy } from "../recall/quoted-passage.ts";
 import { BAR_LEAST, isStillTrue, measureBar } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
+import { recallWithin } from "../recall/recall-room.ts";
 import { memoryBar } from "./memory-bar.ts";
 import type { ServiceCore } from "./service-core.ts";
 import { memoryOf, recallTokensOf } from "./service-options.ts";
@@ -38,8 +39,7 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
   const recallTokens = recallTokensOf(core.options, state.settings);
   const { tracer = NO_TRACES } = core.options;
   if (!memory || recallTokens === 0) return undefined;
-  return async (prompt, { beside, instead }) => {
-    const tokensMax = Math.min(recallTokens, Math.max(beside, instead));
+  return async (prompt, room) => {
     const origins =
       (await core.outages.attempt(originsOf, () => originsOf(core, state, memory))) ?? [];
     const places = [
@@ -48,44 +48,42 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
       ...origins,
       ...(core.options.recallFrom === "project" ? [otherSessions(core, state, memory)] : []),
     ];
-    if (tokensMax <= 0) return undefined;
-    const pinned = await pinnedOf(core, state, memory, tokensMax);
     const query = places.length === 0 ? "" : queryOf(state, prompt);
-    if (query === "") return pinned;
-    await catchUp(core, state);
-    // A turn goes on without memory.
-    const found = await tracer.span(
-      { operation: "rkat.recall", sessionId: state.id },
-      async (span) => {
+    const search = searchedOnce(memory, query);
+    return await recallWithin(room, recallTokens, async (tokensMax, leaving) => {
+      const pinned = await pinnedOf(core, state, memory, { tokensMax, leaving });
+      if (query === "") return pinned;
+      await catchUp(core, state);
+      return await tracer.span({ operation: "rkat.recall", sessionId: state.id }, async (span) => {
         const left = tokensMax - (pinned?.tokens ?? 0);
-        const asked = { query, tokensMax: left, sessionId: state.id };
-        const sure = await core.outages.attempt(memory, () => recall(places, asked, memory));
+        const asked = { query, tokensMax: left, sessionId: state.id, leaving };
+        // A turn goes on without memory.
+        const sure = await core.outages.attempt(memory, () => recall(places, asked, search));
         const records = withPinned(pinned, sure);
         const fields = { "rkat.recall.records": records?.records.length ?? 0 };
         span.set({ ...fields, "rkat.recall.tokens": records?.tokens ?? 0 });
         return records;
-      },
-    );
-    return found && found.tokens > beside ? { ...found, replaces: true } : found;
+      });
+    });
   };
 }
 
 /** The compactions of each session after which its pinned notes were looked for. */
 const PINS_ASKED = new WeakMap<SessionState, number>();
 
-/** The notes that a person pinned, once at the beginning and once after each compaction. */
+/** The notes that a person pinned: once at the beginning, once after each compaction, and when what is shown leaves. */
 async function pinnedOf(
   { outages }: ServiceCore,
   state: SessionState,
   memory: MemoryStore,
-  tokensMax: number,
+  { tokensMax, leaving }: Pick<Asked, "tokensMax" | "leaving">,
 ): Promise<MemoryRecalled | undefined> {
-  if (state.recalled.shown.length > 0 || PINS_ASKED.get(state) === state.compactions)
-    return undefined;
+  const isKnown = state.recalled.shown.length > 0 || PINS_ASKED.get(state) === state.compactions;
+  if (isKnown && !leaving) return undefined;
   const notes = await outages.attempt(memory, () => pinnedNotes(memory));
   if (notes) PINS_ASKED.set(state, state.compactions);
   const isShown = shownBy(state.messages);
-  const isNew = (entry: MemoryEntry) => !state.recalled.has(entry.id) && !isShown(entry);
+  const isNew = (entry: MemoryEntry) => !state.recalled.has(entry.id, leaving) && !isShown(entry);
   return pinnedRecords(notes ?? [], { tokensMax, sessionId: state.id, isNew });
 }
 
@@ -95,7 +93,12 @@ interface Place {
   /** The match that the best record needs, if it is known. */
   readonly knownBar: number | undefined;
   bar(): Promise<number>;
-  isNew(entry: MemoryEntry): boolean;
+  isNew(entry: MemoryEntry, leaving?: "shown leave"): boolean;
+}
+
+/** What records are chosen by. Those that are shown may leave for them. */
+interface Asked extends Pick<RecordChoice, "query" | "tokensMax" | "sessionId"> {
+  readonly leaving: "shown leave" | undefined;
 }
 
 /** Memory is filled in the background. Recall needs only the messages that have left, so it waits for those alone. */
@@ -108,17 +111,29 @@ async function catchUp({ wait }: ServiceCore, state: SessionState): Promise<void
 /** The sure records of the first place that has any. */
 async function recall(
   places: readonly Place[],
-  asked: Pick<RecordChoice, "query" | "tokensMax" | "sessionId">,
-  memory: Pick<MemoryStore, "search">,
+  { leaving, ...asked }: Asked,
+  search: (place: Place) => Promise<readonly MemoryHit[]>,
 ): Promise<MemoryRecalled | undefined> {
-  const { query } = asked;
-  for (const { among, knownBar = BAR_LEAST, bar, isNew } of places) {
-    const hits = await memory.search({ ...recallSearch(knownBar), ...among, query });
+  for (const place of places) {
+    const hits = await search(place);
     if (hits.length === 0) continue;
-    const found = chooseRecords(hits, { ...asked, bar: await bar(), isNew });
+    const isNew = (entry: MemoryEntry) => place.isNew(entry, leaving);
+    const found = chooseRecords(hits, { ...asked, bar: await place.bar(), isNew });
     if (found) return found;
   }
   return undefined;
+}
+
+/** Asks memory about a prompt in each place, and keeps the answer while records are chosen for it. */
+function searchedOnce(memory: Pick<MemoryStore, "search">, query: string) {
+  const known = new Map<Place, readonly MemoryHit[]>();
+  return async (place: Place): Promise<readonly MemoryHit[]> => {
+    const { among, knownBar = BAR_LEAST } = place;
+    const hits =
+      known.get(place) ?? (await memory.search({ ...recallSearch(knownBar), ...among, query }));
+    known.set(place, hits);
+    return hits;
+  };
 }
 
 function queryOf(state: SessionState, prompt: string): string {
@@ -160,8 +175,9 @@ async function originsOf(
     {
       ...place,
       among: { sessions: { only: [...ends.keys()] } },
-      isNew: (entry) =>
-        (entry.source?.to ?? Infinity) <= (ends.get(entry.sessionId) ?? 0) && place.isNew(entry),
+      isNew: (entry, leaving) =>
+        (entry.source?.to ?? Infinity) <= (ends.get(entry.sessionId) ?? 0) &&
+        place.isNew(entry, leaving),
     },
   ];
 }
@@ -180,7 +196,7 @@ function elsewhere(
   return {
     knownBar: undefined,
     bar: () => memoryBar(memory, core.options.stores?.events),
-    isNew: (entry) => !state.recalled.has(entry.id) && !isShown()(entry),
+    isNew: (entry, leaving) => !state.recalled.has(entry.id, leaving) && !isShown()(entry),
   };
 }
 
@@ -210,7 +226,7 @@ function promptBefore({ messages }: SessionState, prompt: string): string | unde
   return before?.role === "user" ? contentText(before.content) : undefined;
 }
 
-/** Tells whether neither the history nor a record shows an entry, nor a summary quotes it. */
+/** Tells whether neither the history nor a record that stays shows an entry, nor a summary quotes it. */
 function unseenBy(state: SessionState) {
   const { recalled, broughtBack } = state;
   const isShown = ({ id, sessionId }: MemoryEntry) => {
@@ -219,8 +235,8 @@ function unseenBy(state: SessionState) {
   };
   // Most prompts find nothing that is sure, and nothing has to be compared.
   const isQuoted = once(() => shownBy(state.messages.filter(isSummary)));
-  return (entry: MemoryEntry): boolean =>
-    !isShown(entry) && !recalled.has(entry.id) && !isQuoted()(entry);
+  return (entry: MemoryEntry, leaving?: "shown leave"): boolean =>
+    !isShown(entry) && !recalled.has(entry.id, leaving) && !isQuoted()(entry);
 }
 
 function once<Value>(make: () => Value): () => Value {

@@ -13,7 +13,7 @@ import { withPinned } from "../recall/pinned-notes.ts";
 import { shownBy } from "../recall/quoted-passage.ts";
 import { BAR_LEAST } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
-import type { RecallRoom } from "../recall/recall-room.ts";
+import { type RecallRoom, recallWithin } from "../recall/recall-room.ts";
 import type { MessageView } from "./message-view.ts";
 import type { SentPrompt } from "./sent-history.ts";
 
@@ -34,6 +34,12 @@ export interface WindowMemory {
   bar(): Promise<number>;
   /** Tells that memory does not work: a call goes on without it. */
   failed(error: unknown): void;
+}
+
+/** The results of a search, and the score that the best of them needs. */
+interface FoundInMemory {
+  readonly hits: readonly MemoryHit[];
+  readonly bar: number;
 }
 
 /** Records before a prompt, as a message of the host. */
@@ -148,8 +154,7 @@ export class WindowRecall<HostMessage extends object> {
     try {
       const found = await this.#choose(prompt, messages, room);
       if (!found) return;
-      const replaces = found.tokens > room.beside ? ({ replaces: true } as const) : {};
-      await this.#add({ ...found, before: prompt.key, ...replaces });
+      await this.#add({ ...found, before: prompt.key });
     } catch (error) {
       this.#memory.failed(error);
     }
@@ -173,34 +178,47 @@ export class WindowRecall<HostMessage extends object> {
   async #choose(
     { text: prompt, before }: SentPrompt,
     messages: () => readonly Message[],
-    { beside, instead }: RecallRoom,
+    room: RecallRoom,
   ): Promise<MemoryRecalled | undefined> {
     const { recallTokens, sessionId } = this.#memory;
-    const tokensMax = Math.min(recallTokens, Math.max(beside, instead));
-    if (tokensMax <= 0) return undefined;
     const query = recallQuery({ prompt, before });
-    const choice = { query, sessionId, isNew: this.#unseen(messages) };
-    const pinned = await this.#pinned({ ...choice, tokensMax });
-    if (query === "") return pinned;
-    const hits = await this.#memory.search({ ...RECALL_SEARCH, query });
-    if (bestMatchOf(hits) < BAR_LEAST) return pinned;
-    const bar = await this.#memory.bar();
-    const left = tokensMax - (pinned?.tokens ?? 0);
-    return withPinned(pinned, chooseRecords(hits, { ...choice, bar, tokensMax: left }));
+    let asked: Promise<FoundInMemory> | undefined;
+    return await recallWithin(room, recallTokens, async (tokensMax, leaving) => {
+      const choice = { query, sessionId, isNew: this.#unseen(messages, leaving) };
+      const pinned = await this.#pinned({ ...choice, tokensMax }, leaving);
+      asked ??= this.#found(query);
+      const { hits, bar } = await asked;
+      const left = tokensMax - (pinned?.tokens ?? 0);
+      return withPinned(pinned, chooseRecords(hits, { ...choice, bar, tokensMax: left }));
+    });
   }
 
-  /** The notes that a person pinned, once at the beginning and once after each compaction. */
-  async #pinned(choice: Omit<RecordChoice, "bar">): Promise<MemoryRecalled | undefined> {
-    if (this.#hasPinned || this.#shown.length > 0) return undefined;
+  /** What memory has about a prompt. Most prompts find nothing that is sure, and no bar is measured. */
+  async #found(query: string): Promise<FoundInMemory> {
+    const hits = query === "" ? [] : await this.#memory.search({ ...RECALL_SEARCH, query });
+    const isSure = bestMatchOf(hits) >= BAR_LEAST;
+    return isSure ? { hits, bar: await this.#memory.bar() } : { hits: [], bar: BAR_LEAST };
+  }
+
+  /** The notes that a person pinned: once at the beginning, once after each compaction, and when what is shown leaves. */
+  async #pinned(
+    choice: Omit<RecordChoice, "bar">,
+    leaving: "shown leave" | undefined,
+  ): Promise<MemoryRecalled | undefined> {
+    if (!leaving && (this.#hasPinned || this.#shown.length > 0)) return undefined;
     const notes = await this.#memory.pinned();
     this.#hasPinned = true;
     return pinnedRecords(notes, choice);
   }
 
-  /** Tells whether neither the history nor a record shows an entry, and no person refused it. */
-  #unseen(messages: () => readonly Message[]): RecordChoice["isNew"] {
+  /** Tells whether neither the history nor a record that stays shows an entry, and no person refused it. */
+  #unseen(
+    messages: () => readonly Message[],
+    leaving: "shown leave" | undefined,
+  ): RecordChoice["isNew"] {
     let isShown: ReturnType<typeof shownBy> | undefined;
-    const recalled = new Set(this.#shown.flatMap(({ event }) => event.records.map(({ id }) => id)));
+    const staying = leaving ? [] : this.#shown;
+    const recalled = new Set(staying.flatMap(({ event }) => event.records.map(({ id }) => id)));
     return (entry) => {
       if (recalled.has(entry.id) || this.#refused.has(entry.id)) return false;
       // Most prompts find nothing that is sure, and nothing has to be compared.
