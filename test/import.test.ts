@@ -463,6 +463,17 @@ test("only what was asked for is imported, and a later import gets the rest", as
   expect(await run()).toMatchObject({ sessions: 2, added: 6, alreadyThere: 6 });
 });
 
+test("a long first line that is still being written is taken for nothing yet", async () => {
+  const event = { id: 0, timestamp: "2026-05-01T10:00:00", source: "user", action: "message" };
+  const context = [{ role: "system", content: "long ".repeat(20_000) }];
+  const history = [{ ...event, args: { content: "Why is it red?" } }];
+  const line = JSON.stringify({ instance_id: "a", context, history });
+  const path = write("output.jsonl", line.slice(0, 90_000));
+  expect(await run()).toMatchObject({ added: 0, skipped: [], stillWritten: [path] });
+  write("output.jsonl", line);
+  expect(await run()).toMatchObject({ added: 1, skipped: [], stillWritten: [] });
+});
+
 test("a file that shrinks is read anew, and what was stored stays", async () => {
   const path = write(`${ID}.jsonl`, talk());
   await run();

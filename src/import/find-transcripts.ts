@@ -223,13 +223,13 @@ export async function recogniseFile(
   formats: readonly ImportFormat[],
 ): Promise<ImportFormat | undefined> {
   const head = await headOf(file);
-  if (isBegun(head)) return undefined;
+  if (isBegun(head, file.size)) return undefined;
   return formats.find((format) => format.recognises(head));
 }
 
 /** Whether its first line is still being written. */
 export async function isStillBegun(file: FoundFile): Promise<boolean> {
-  return file.path.endsWith(".jsonl") && isBegun(await headOf(file));
+  return file.path.endsWith(".jsonl") && isBegun(await headOf(file), file.size);
 }
 
 /** A sentence about a file of no known format. It has none of the file's words: they may be secret. */

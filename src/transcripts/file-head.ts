@@ -22,9 +22,11 @@ export async function headOf(file: FoundFile): Promise<FileHead> {
  * Whether a file of JSON ends in the middle of its first object. It is still being written, so it may be of any format: what
  * it was taken for now, it would stay when it has grown.
  */
-export function isBegun({ first, listed, head }: FileHead): boolean {
+export function isBegun({ first, listed, head, path }: FileHead, size: number): boolean {
   const isJson = /^\s*[[{]/.test(Buffer.from(head.subarray(0, 100)).toString("latin1"));
-  return isJson && !first && !listed && head.length < HEAD_BYTES;
+  const isShort =
+    head.length < HEAD_BYTES || (/\.jsonl$/.test(path) && size < FIRST_OBJECT_BYTES_MAX);
+  return isJson && !first && !listed && isShort;
 }
 
 async function beginningOf(file: FoundFile, bytesMax: number): Promise<Buffer> {

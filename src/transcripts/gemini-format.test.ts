@@ -87,6 +87,25 @@ test("a rewind takes back a message and all after it, and they are counted", asy
   expect(await texts([...talk, { $rewindTo: "gone" }, user("u3", "E")])).toEqual(["user: E"]);
 });
 
+test("a rewind to a message whose line was lost takes back what follows the lost line", async () => {
+  const lines = [HEAD, user("u1", "A"), answer("g1", "B"), user("u2", "C"), answer("g2", "D")];
+  const text = [...lines, { $rewindTo: "u2" }, user("u3", "E")]
+    .map((line) => JSON.stringify(line))
+    .map((line) => (line.includes('"id":"u2"') ? line.slice(9) : line))
+    .join("\n");
+  const { sessions, otherBranch } = await readImport(
+    geminiFormat,
+    fileOfBytes(PATH, Buffer.from(`${text}\n`)),
+  );
+  expect(sessions[0]?.messages.map(brief)).toEqual(["user: A", "text: B", "user: E"]);
+  expect(otherBranch).toBe(1);
+});
+
+test("a session in one line of a .jsonl file has its messages", async () => {
+  const whole = { ...HEAD, messages: [user("u1", "A"), answer("g1", "B")] };
+  expect(await texts([whole, user("u2", "C")])).toEqual(["user: A", "text: B", "user: C"]);
+});
+
 test("the same id again replaces a message in its place", async () => {
   const changed = [
     HEAD,

@@ -174,20 +174,26 @@ async function outlineOf(file: FoundFile): Promise<Outline> {
   let taken = 0;
   let places = new Map<string, Place>();
   let order: string[] = [];
+  let beforeLost = 0;
+  let lineBefore = 0;
   for await (const { value, line } of readRecords(file)) {
-    const set = objectOf(value.$set);
+    if (line > lineBefore + 1) beforeLost = order.length;
+    lineBefore = line;
+    const set = changesIn(value);
     const rewindTo = nameOf(value.$rewindTo);
     const id = nameOf(value.id);
     if (rewindTo !== undefined) {
-      const isKnown = places.has(rewindTo);
-      while (order.length > 0 && (!isKnown || places.has(rewindTo))) {
+      // A target that is not there takes all back, unless it was on a line that was lost.
+      const stays = places.has(rewindTo) ? order.indexOf(rewindTo) : beforeLost;
+      while (order.length > stays) {
         places.delete(order.pop() ?? "");
         taken += 1;
       }
-    } else if (isObject(value.$set)) {
+    } else if (set) {
       const { messages, ...fields } = set;
       head = { ...head, ...fields };
       if (Array.isArray(messages)) {
+        beforeLost = 0;
         const listed = listedPlaces(messages, line);
         const others = [...places].filter(([other]) => !listed.has(other));
         const isSummary = messages.some((message) => summaryIn(objectOf(message)) !== undefined);
@@ -201,6 +207,12 @@ async function outlineOf(file: FoundFile): Promise<Outline> {
     } else if (isHead(value)) head = { ...head, ...value };
   }
   return { head, places: [...places.values()], taken };
+}
+
+/** A head may have the messages, too: a whole session of the old form in one line. */
+function changesIn(value: Json): Json | undefined {
+  if (isObject(value.$set)) return value.$set;
+  return isHead(value) && Array.isArray(value.messages) ? value : undefined;
 }
 
 function listedPlaces(messages: readonly unknown[], line: number): Map<string, Place> {
@@ -234,7 +246,7 @@ async function* writtenMessages(
     for (let place = places[next]; place && read.has(place.line); place = places[next]) {
       const record = read.get(place.line);
       const message =
-        place.index === undefined ? record : listOf(objectOf(record?.$set).messages)[place.index];
+        place.index === undefined ? record : listOf(changesIn(record ?? {})?.messages)[place.index];
       // A message of a checkpoint may have no id.
       const named = { id: `${place.index}`, ...objectOf(message) };
       for (const part of partsOf(named, session, notes)) {

@@ -183,6 +183,24 @@ test("Copilot Chat's log of changes gives the chat that they end in", async () =
   expect(sessions[0]?.title).toBe("Paint");
 });
 
+test("Copilot Chat: the fences around an edit are none of its words", async () => {
+  const response = [
+    { value: "I change it." },
+    { value: "\n```\n" },
+    { kind: "codeblockUri", uri: { path: "/a" } },
+    { kind: "textEditGroup", edits: [] },
+    { value: "\n```\n" },
+    { value: "```ts\npaint();\n```" },
+  ];
+  const chat = {
+    responderUsername: "GitHub Copilot",
+    requests: [{ message: "Paint it", response }],
+  };
+  expect((await read(fileOf("chat.json", JSON.stringify(chat)))).said).toEqual([
+    ["user: Paint it", "text: I change it.\n\n```ts\npaint();\n```"],
+  ]);
+});
+
 test("OpenHands: the files of a folder are one conversation in the order of their numbers, read once", async () => {
   const event = (number: number, rest: object) =>
     fileOf(
@@ -310,6 +328,29 @@ test("streams without their prompt give the answers, and say so", async () => {
     ),
   );
   expect(stream.said).toEqual([["text: It is paint."]]);
+  const list = [
+    { type: "system", subtype: "init", session_id: "s", apiKeySource: "none" },
+    ...["It is", "paint."].map((text) => ({
+      ...{ type: "assistant", session_id: "s" },
+      message: { role: "assistant", content: [{ type: "text", text }] },
+    })),
+    { type: "result", session_id: "s", result: "paint." },
+  ];
+  const listed = await read(fileOf("out.json", JSON.stringify(list, null, 2)));
+  expect(listed.said).toEqual([["text: It is", "text: paint."]]);
+  expect(listed.sessions[0]?.id).toBe("claude-code:s:printed");
+  expect(new Set(listed.ids).size).toBe(2);
+  const answers = [{ type: "result", session_id: "s", is_error: false, result: "It is paint." }];
+  const asked = { type: "user", session_id: "s", message: { role: "user", content: "Why red?" } };
+  const cursors = await read(
+    fileOf("out.jsonl", json({ ...list[0], apiKeySource: "login" }, asked, ...list.slice(1))),
+  );
+  expect(cursors.said).toEqual([["user: Why red?", "text: It is", "text: paint."]]);
+  expect([cursors.sessions[0]?.agent, new Set(cursors.ids).size]).toEqual(["cursor", 3]);
+  const only = await read(fileOf("out.json", json(...answers)));
+  expect([only.said, only.sessions[0]?.title]).toEqual([[["text: It is paint."]], "It is paint."]);
+  const failed = await read(fileOf("out.json", json({ ...answers[0], is_error: true })));
+  expect(failed.said).toEqual([[]]);
   for (const { skipped } of [exec, run, stream])
     expect(skipped.join()).toContain("the prompt is not in this stream");
 });

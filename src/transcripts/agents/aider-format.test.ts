@@ -35,7 +35,11 @@ Yes.
 
 # aider chat started at 2026-02-04 10:00:00
 
+#### <blank>  
+
 #### Go on  
+
+#### And stop  
 
 Done.
 `;
@@ -51,7 +55,7 @@ Done.
       "user: make it blue?",
       "text: Yes.",
     ],
-    ["user: Go on", "text: Done."],
+    ["user: Go on", "user: And stop", "text: Done."],
   ]);
   expect(sessions.map(({ title, project }) => [title, project])).toEqual([
     ["Why is it red?", "repo"],

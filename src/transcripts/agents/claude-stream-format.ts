@@ -2,6 +2,7 @@ import { given } from "../../core/fields.ts";
 import { messageParts } from "../claude-code/claude-code-message-parts.ts";
 import type { FoundFile } from "../found-file.ts";
 import {
+  type AgentName,
   type ImportedMessage,
   type ImportFormat,
   type ImportNotes,
@@ -17,14 +18,20 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
-import { noteNoSession, readRecords } from "../read-records.ts";
+import { readObjects } from "../read-objects.ts";
+import { noteNoSession } from "../read-records.ts";
+import { answer as answerPart } from "./parts.ts";
 
-/** What `claude -p --output-format stream-json` prints. Without `--replay-user-messages` the prompt is not in it, which is reported. */
+/**
+ * What `claude -p --output-format stream-json` prints, or with `--output-format json`: the same as a list, or only its result.
+ * Without `--replay-user-messages` the prompt is not in it, which is reported. cursor-agent prints nearly the same, with the
+ * prompt.
+ */
 export const claudeStreamFormat: ImportFormat = {
   agent: "claude-code",
   places: () => [],
   mayBe: (path) => /\.jsonl?$/.test(path),
-  recognises: ({ first }) =>
+  recognises: ({ listed: first }) =>
     first !== undefined &&
     typeof first.session_id === "string" &&
     TYPES.has(textOf(first.type)) &&
@@ -35,10 +42,10 @@ export const claudeStreamFormat: ImportFormat = {
     if (!outline) return await noteNoSession(file, notes);
     const { id, ...about } = outline;
     const title = about.title ?? about.answer;
-    const { project, model } = about;
+    const { project, model, agent } = about;
     yield printedOf({
-      id: `claude-code:${id}`,
-      agent: "claude-code",
+      id: `${agent}:${id}`,
+      agent,
       nativeId: id,
       ...given({ title, project, model }),
       messages: messagesOf(file, notes, about.title !== undefined),
@@ -57,15 +64,17 @@ const TYPES = new Set(
 
 async function outlineOf(file: FoundFile) {
   let id: string | undefined;
+  let agent: AgentName = "claude-code";
   let project: string | undefined;
   let model: string | undefined;
   let title: string | undefined;
   let answer: string | undefined;
-  for await (const { value } of readRecords(file)) {
+  for await (const { value } of readObjects(file)) {
     id ??= nameOf(value.session_id);
     if (value.type === "system" && value.subtype === "init") {
       project ??= nameOf(value.cwd);
       model ??= nameOf(value.model);
+      if (/^(?:login|env|flag)$/.test(textOf(value.apiKeySource))) agent = "cursor";
     }
     const { content } = objectOf(value.message);
     const texts = listOf(content).filter((block) => objectOf(block).type === "text");
@@ -73,8 +82,14 @@ async function outlineOf(file: FoundFile) {
     if (value.type === "user" && isTyped(value)) title ??= titleOf(text);
     if (value.type === "assistant" && nameOf(value.parent_tool_use_id) === undefined)
       answer ??= titleOf(text);
+    answer ??= titleOf(resultIn(value));
   }
-  return id === undefined ? undefined : { id, project, model, title, answer };
+  return id === undefined ? undefined : { id, agent, project, model, title, answer };
+}
+
+/** The last answer once more, or the only one. */
+function resultIn({ type, result, is_error }: Json): string {
+  return type === "result" && is_error !== true ? textOf(result).trim() : "";
 }
 
 function isTyped({ parent_tool_use_id, isSynthetic, message, origin }: Json): boolean {
@@ -95,9 +110,15 @@ async function* messagesOf(
 ): AsyncGenerator<ImportedMessage> {
   if (!hasPrompt) notes.skip(file, undefined, NO_PROMPT);
   const blocks = new Map<string, number>();
-  for await (const { value, line } of readRecords(file, notes)) {
+  let isAnswered = false;
+  for await (const { value, line } of readObjects(file, notes)) {
     const type = textOf(value.type);
     if (!TYPES.has(type)) notes.unknown(type || "?");
+    const result = isAnswered ? "" : resultIn(value);
+    if (result !== "") {
+      const id = nameOf(value.uuid) ?? textOf(value.session_id);
+      yield answerPart(`claude:${id}:result`, result, { line });
+    }
     if (type !== "assistant" && type !== "user") continue;
     if (nameOf(value.parent_tool_use_id) !== undefined) {
       notes.otherBranch(1);
@@ -109,8 +130,10 @@ async function* messagesOf(
     const answer = type === "assistant" ? nameOf(objectOf(value.message).id) : undefined;
     const ordinal = answer === undefined ? 0 : (blocks.get(answer) ?? 0);
     if (answer !== undefined) blocks.set(answer, ordinal + 1);
+    isAnswered ||= type === "assistant";
     const place = { answer, ordinal, isOpen: false, answeredBy: undefined };
-    const stamped = { ...value, timestamp: timeOf(value.timestamp) };
+    const uuid = nameOf(value.uuid) ?? `${textOf(value.session_id)}:${line}`;
+    const stamped = { ...value, uuid, timestamp: timeOf(value.timestamp ?? value.timestamp_ms) };
     yield* messageParts({ value: stamped, line, place }, notes);
   }
 }

@@ -180,7 +180,8 @@ function* answerOf(id: string, request: Json, notes: ImportNotes): Generator<Imp
     return `${id}:answer:${count}`;
   };
   function* flush(): Generator<ImportedMessage> {
-    if (said.trim() !== "") yield answer(next(), said.trim(), of);
+    const text = withoutEmptyFences(said);
+    if (text !== "") yield answer(next(), text, of);
     said = "";
   }
   for (const part of listOf(request.response)) {
@@ -223,10 +224,15 @@ function* answerOf(id: string, request: Json, notes: ImportNotes): Generator<Imp
     }
   }
   // The answer after the calls is of the same message: the results come between.
-  const last = said.trim();
+  const last = withoutEmptyFences(said);
   yield* pending;
   if (last !== "")
     yield answer(next(), last, { ...of, group: pending.length > 0 ? `${id}:end` : id });
+}
+
+/** An edit stands between two fences, and is the editor's. */
+function withoutEmptyFences(text: string): string {
+  return text.replace(/^```\w*\n\s*```$/gm, "").trim();
 }
 
 function referenceName(reference: unknown): string {

@@ -21,6 +21,8 @@ interface Block {
   readonly time?: string | undefined;
   /** A sub-agent's. */
   readonly isSide?: boolean;
+  /** Parts with the same are one message. */
+  readonly group?: string;
 }
 
 /** The start of a block. */
@@ -83,12 +85,13 @@ async function* said(
 ): AsyncGenerator<ImportedMessage> {
   let chain = "";
   let side = 0;
-  for await (const { who, text, line, time, isSide } of blocks) {
+  for await (const { who, text, line, time, isSide, group } of blocks) {
     if (isSide) side += 1;
     if (who === "none" || isSide) continue;
     chain = hash("sha1", chain + who + text).slice(0, 20);
     const id = `${session}:${chain}`;
-    yield who === "user" ? prompt(id, text, { time, line }) : answer(id, text, { time, line });
+    const of = { time, line, group };
+    yield who === "user" ? prompt(id, text, of) : answer(id, text, of);
   }
   notes.otherBranch(side);
 }
@@ -150,14 +153,14 @@ export const specstoryFormat: ImportFormat = {
     const about = lines
       .map((line) => /<!-- .{1,60}? Session ([\w-]{6,80}) \(([^)]{1,60})\) -->/.exec(line))
       .find((found) => found !== null);
-    const blocks = (to?: ImportNotes) => blocksOf(file, specstoryStart, to);
+    const blocks = (to?: ImportNotes) => spokenBlocks(blocksOf(file, specstoryStart, to));
     const first = await firstPrompt(blocks());
     if (!first) return notes.skip(file, undefined, "it has no prompt");
     const id = about?.[1] ?? hash("sha1", first.text).slice(0, 20);
     // The agent's own transcript of that session has more, and exact times.
     if ([...file.others()].some(({ path }) => path !== file.path && basename(path).includes(id)))
       return;
-    const messages = withoutTools(said(`specstory:${id}`, blocks(notes), notes));
+    const messages = said(`specstory:${id}`, blocks(notes), notes);
     const [, project] = /^(.*?)[/\\]\.specstory[/\\]history[/\\]/.exec(file.path) ?? [];
     const startedAt = first.time ?? timeOf(about?.[2]);
     yield { ...session("specstory", id, first.text, messages, startedAt), ...given({ project }) };
@@ -178,30 +181,22 @@ function specstoryStart(text: string): Start | undefined {
   };
 }
 
-async function* withoutTools(
-  messages: AsyncIterable<ImportedMessage>,
-): AsyncGenerator<ImportedMessage> {
-  for await (const message of messages) {
-    if (message.message.role !== "block_assistant") yield message;
+/**
+ * SpecStory puts a line `---` between the parts of an answer, to which it adds more while the agent works. Calls were
+ * `Tool use: **name**` in 2025.
+ */
+async function* spokenBlocks(blocks: AsyncIterable<Block>): AsyncGenerator<Block> {
+  for await (const block of blocks) {
+    if (block.who !== "model" || block.isSide) yield block;
     else {
-      const [block] = message.message.blocks;
-      const text =
-        block?.block_type === "text"
-          ? spokenParts(withoutElements(block.data.text, ["tool-use", "think", "details"]))
-          : "";
-      if (text !== "")
-        yield {
-          ...message,
-          message: { ...message.message, blocks: [{ block_type: "text", data: { text } }] },
-        };
+      const spoken = withoutElements(block.text, ["tool-use", "think", "details"]);
+      for (const part of spoken.split(/^---[ \t]*$/m)) {
+        const text = part.trim();
+        if (text !== "" && !text.startsWith("Tool use: **"))
+          yield { ...block, text, group: `${block.line}` };
+      }
     }
   }
-}
-
-/** SpecStory puts a line `---` between the parts of an answer. Calls were `Tool use: **name**` in 2025. */
-function spokenParts(text: string): string {
-  const parts = text.split(/^---[ \t]*$/m).map((part) => part.trim());
-  return parts.filter((part) => part !== "" && !part.startsWith("Tool use: **")).join("\n\n");
 }
 
 /** The text without these elements and what is in them. */
@@ -302,7 +297,12 @@ async function* aiderBlocks(
   let isAfterBlank = true;
   const done = function* (): Generator<Block> {
     const text = block?.lines.join("\n").trim() ?? "";
-    if (block && text !== "" && !(block.who === "user" && isCommand(text))) {
+    // It writes `<blank>` for nothing.
+    if (
+      block &&
+      text !== "" &&
+      !(block.who === "user" && (isCommand(text) || text === "<blank>"))
+    ) {
       yield {
         who: block.who,
         text: block.who === "user" ? withoutMode(text) : text,
@@ -335,10 +335,6 @@ async function* aiderBlocks(
     } else {
       if (/^\s*(?:```|~~~)/.test(line)) isFenced = !isFenced;
       if (block?.who === "user") {
-        if (line.trim() === "") {
-          isAfterBlank = true;
-          continue;
-        }
         yield* done();
       }
       block ??= { who: "model", lines: [], line: number };

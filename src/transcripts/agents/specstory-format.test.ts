@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { brief, readImport } from "../../../test/support/read-import.ts";
+import { brief, readGrowing, readImport } from "../../../test/support/read-import.ts";
 import { fileOfBytes } from "../found-file.ts";
 import { specstoryFormat } from "./markdown-formats.ts";
 
@@ -89,7 +89,17 @@ _**Assistant (default)**_
   const path = "/home/ada/app/.specstory/history/a.md";
   const { sessions } = await readImport(specstoryFormat, fileOfBytes(path, Buffer.from(text)));
   expect(sessions.map(({ messages }) => messages.map(brief))).toEqual([
-    ["user: Why is it red?", "text: I look.\n\nIt is paint.", "user: Go on"],
+    ["user: Why is it red?", "text: I look.", "text: It is paint.", "user: Go on"],
   ]);
   expect(sessions[0]?.project).toBe("/home/ada/app");
+  const [, look, paint] = sessions[0]?.messages ?? [];
+  expect(look?.group).toBe(paint?.group);
+  const { whole } = await readGrowing(
+    specstoryFormat,
+    path,
+    [text.split("It is paint.")[0] ?? "", `It is paint.${text.split("It is paint.")[1]}`].map(
+      (piece) => Buffer.from(piece),
+    ),
+  );
+  expect(whole).toEqual(sessions[0]?.messages);
 });
