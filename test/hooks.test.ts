@@ -72,6 +72,18 @@ test("what a session says is in memory after its hook, once, and its compaction 
   expect(keep.stdout).toContain("src/legacy/billing.ts");
 });
 
+test("in a window with little room, the record of a compaction has what matters most", async () => {
+  const { project, hook, input } = await claude(talk());
+  await hook("import");
+  const env = { CLAUDE_CODE_MAX_CONTEXT_TOKENS: "15000" };
+  const started = input({ source: "compact" });
+  const { stdout } = await project.rkat(["hook", "SessionStart", "--now"], started, env);
+  expect(stdout.length).toBeLessThanOrEqual(500);
+  expect(stdout).toContain("- Go on.");
+  expect(stdout).toContain("- Never touch src/legacy/billing.ts.");
+  expect(stdout).not.toContain("Move the exporter");
+});
+
 test("a session that goes on after a compaction waits for the import of what was before it", async () => {
   const { hook } = await claude(talk());
   await hook("PreCompact");

@@ -445,6 +445,22 @@ test("`rkat mcp --tools` takes names and refuses others, and so does the setting
   expect(stderr).toContain('There is no MCP tool "memory_serch". Did you mean "memory_search"?');
 });
 
+test("in a window with little room, `rkat mcp` offers one tool, unless others are named", async () => {
+  const project = await Project.open();
+  const listed = async (tokens: string, ...flags: string[]) => {
+    const client = await connected({
+      command: process.execPath,
+      args: [RKAT, "mcp", ...flags],
+      cwd: project.folder,
+      env: { ...project.env, CLAUDE_CODE_MAX_CONTEXT_TOKENS: tokens },
+    });
+    return (await client.listTools()).tools.map(({ name }) => name);
+  };
+  expect(await listed("19400")).toEqual(["memory_search"]);
+  expect(await listed("19400", "--tools", "memory_add")).toEqual(["memory_add"]);
+  expect(await listed("200000")).toHaveLength(6);
+});
+
 test("`rkat mcp` makes a store when something is first remembered, and git shows nothing of it", async () => {
   const project = await Project.open();
   const client = await connected({

@@ -56,12 +56,16 @@ export interface Question {
 /** One run in ten reads the pages and sources of this repository. The other runs read generated texts. */
 const REAL_SHARE = 10;
 
-/** The same runs each time. */
-export function agentRuns(count: number, kind: Kind = "plain"): readonly AgentRun[] {
+/** The same runs each time. They have 8 to 12 turns, unless a number is given. */
+export function agentRuns(
+  count: number,
+  kind: Kind = "plain",
+  turns?: number,
+): readonly AgentRun[] {
   return Array.from({ length: count }, (_, index) => {
     const random = randomFrom(index + 1);
     const lines = index % REAL_SHARE === 0 ? realLines(index / REAL_SHARE) : undefined;
-    return withKind(runOf(random, lines), kind, random);
+    return withKind(runOf(random, lines, turns), kind, random);
   });
 }
 
@@ -99,7 +103,7 @@ export function sentencesOf({ turns }: AgentRun): readonly string[] {
   return [...new Set(lines.filter((line) => line.length >= 12))];
 }
 
-function runOf(random: Random, lines: Iterator<string> | undefined): AgentRun {
+function runOf(random: Random, lines: Iterator<string> | undefined, length?: number): AgentRun {
   const upTo = (end: number) => below(end, random);
   const one = <Item>(items: readonly Item[]) => oneOf(items, random);
   const sentence = () =>
@@ -140,7 +144,7 @@ function runOf(random: Random, lines: Iterator<string> | undefined): AgentRun {
       ),
     };
   };
-  const turns = Array.from({ length: 8 + upTo(5) }, (_, index): RunTurn => {
+  const turns = Array.from({ length: length ?? 8 + upTo(5) }, (_, index): RunTurn => {
     const hidden = index === 0 ? [said(0)] : index === 1 ? [said(1)] : [];
     const steps = [...hidden.map(step), ...Array.from({ length: upTo(5) }, () => step())];
     const told = index === 0 ? [standing, said(2)] : index === 2 ? [said(3)] : [];

@@ -1,4 +1,4 @@
-import type { AgentRun, Kind } from "./agent-run.ts";
+import type { AgentRun } from "./agent-run.ts";
 import type { Violation } from "./judge.ts";
 import { type Contender, type Played, playRun } from "./play-run.ts";
 
@@ -25,15 +25,13 @@ const CONTEXT_WINDOW = 8_000;
 export async function playAll(
   runs: readonly AgentRun[],
   contenders: readonly Contender[],
-  kind: Kind,
   say: (progress: string) => void = () => {},
 ): Promise<readonly HostRow[]> {
   const rows: HostRow[] = [];
   for (const contender of contenders) {
     say(`${contender.host}: ${contender.name}`);
     const played: Played[] = [];
-    const contextWindow = contender.windows?.[kind] ?? CONTEXT_WINDOW;
-    for (const run of runs) played.push(await playRun(run, contender, contextWindow));
+    for (const run of runs) played.push(await playRun(run, contender, CONTEXT_WINDOW));
     await contender.close?.();
     rows.push(rowOf(contender, played, runs));
   }

@@ -21,8 +21,6 @@ export interface Contender {
   /** How its model has to write a summary, where not any text will do. */
   summary?(text: string): string;
   open(lab: Lab): Promise<HostLoop>;
-  /** Tokens of its window in a kind of conversation for which the usual one is too small. */
-  readonly windows?: Partial<Readonly<Record<Kind, number>>>;
   /** The kinds of conversations that it can have, where it cannot have all. */
   readonly kinds?: readonly Kind[];
   /** After the last run. */

@@ -20,6 +20,8 @@ export interface PromptElsewhere {
   readonly project?: string;
   /** The bar of an earlier prompt, so that it is measured once. */
   readonly bar?: number | undefined;
+  /** The most tokens of its records, where the agent's window has room for less than usual. */
+  readonly tokensMax: number;
   /** Whether the agent's window is at its beginning: then it is shown what a person pinned. */
   readonly isFirst: boolean;
   /** When the last compaction took the agent's window away, ISO 8601. Empty before the first. */
@@ -38,10 +40,11 @@ export interface FoundElsewhere {
 /** The records of a project's memory about a prompt that another agent gets. It loads as little as a search does. */
 export async function recallForPrompt(
   workspace: Workspace,
-  { prompt, sessionId, project, left, isFirst, isNew: isUnseen, bar: known }: PromptElsewhere,
+  asking: PromptElsewhere,
 ): Promise<FoundElsewhere | undefined> {
   const { config } = workspace;
-  const tokensMax = config.get("memory.recall_tokens");
+  const { prompt, sessionId, project, left, isFirst, isNew: isUnseen, bar: known } = asking;
+  const tokensMax = Math.min(config.get("memory.recall_tokens"), asking.tokensMax);
   const query = recallQuery({ prompt });
   const recalls = hasCapability(config, "memory-store") && config.get("search.enabled");
   if (!recalls || tokensMax === 0 || (query === "" && !isFirst)) return undefined;

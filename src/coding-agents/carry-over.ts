@@ -15,7 +15,7 @@ import {
 import { instructionsIn } from "../knowledge/lasting-wishes.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { unclosable } from "../text/quoting.ts";
-import { CHARACTERS_MAX, TAG } from "./window-record.ts";
+import { CHARACTERS_MAX, shortened, TAG } from "./window-record.ts";
 
 /** The most that each part takes, so that none of them crowds out the others. */
 const LIMITS = {
@@ -174,10 +174,6 @@ function part(
     (item) => `- ${shortened(item.replaceAll(/\s+/g, " ").trim(), charactersMax)}`,
   );
   return lines.length > 0 ? [title, ...lines] : [];
-}
-
-function shortened(text: string, charactersMax: number): string {
-  return text.length > charactersMax ? `${text.slice(0, charactersMax - 1)}…` : text;
 }
 
 function joined(names: readonly string[]): readonly string[] {

@@ -4,7 +4,7 @@ import { CONTENDERS } from "../../bench/hosts/contenders.ts";
 import { isAnsweredBy, violationsIn } from "../../bench/hosts/judge.ts";
 import { playAll } from "../../bench/hosts/play-all.ts";
 import { renderHosts } from "../../bench/hosts/render-hosts.ts";
-import { sampled, trials } from "../support/trials.ts";
+import { IN_LONG_FORM, LONG, sampled, trials } from "../support/trials.ts";
 
 // The short form of `npx node bench/hosts/run.ts`.
 
@@ -12,7 +12,7 @@ const HOSTS = [...new Set(CONTENDERS.map(({ host }) => host))];
 
 test.each(HOSTS)("in %s, rkat keeps every promise and answers at least as much", async (host) => {
   const contenders = CONTENDERS.filter((contender) => contender.host === host);
-  const rows = await playAll(agentRuns(trials(1, 2, "cases")), contenders, "plain");
+  const rows = await playAll(agentRuns(trials(1, 2, "cases")), contenders);
   const rkat = rows.find(({ name }) => name === "rkat");
   expect(rkat).toMatchObject({ failures: [], violations: { any: 0 } });
   const answered = rows.map((row) => row.answered);
@@ -26,10 +26,19 @@ const OTHERS = CONTENDERS.filter(({ name }) => name === "rkat").flatMap((contend
   ),
 );
 
-test.each(sampled(OTHERS, { of: 5, at: 3 }, "cases"))(
+test.each(sampled(OTHERS, { of: 4, at: 3 }, "cases"))(
   "in $host, rkat keeps every promise in a conversation with $kind",
   async ({ kind, contender }) => {
-    const [row] = await playAll(agentRuns(trials(1, 3, "cases"), kind), [contender], kind);
+    const [row] = await playAll(agentRuns(trials(1, 3, "cases"), kind), [contender]);
+    expect(row).toMatchObject({ failures: [], violations: { any: 0 } });
+  },
+);
+
+test.skipIf(!LONG).each(CONTENDERS.filter(({ name }) => name === "rkat"))(
+  "in $host, rkat keeps every promise in a conversation of 200 turns",
+  IN_LONG_FORM,
+  async (contender) => {
+    const [row] = await playAll(agentRuns(1, "plain", 200), [contender]);
     expect(row).toMatchObject({ failures: [], violations: { any: 0 } });
   },
 );

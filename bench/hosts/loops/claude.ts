@@ -127,8 +127,6 @@ class Prompts {
 const shared = {
   host: HOST,
   tool: TOOL,
-  // The usual one is full with the lab's tools, rkat's, and what rkat tells after a compaction.
-  windows: { tools: 16_000 },
   // The program asks again for a summary that is not in its form.
   summary: (text: string) => `<summary>\n${text}\n</summary>`,
 };

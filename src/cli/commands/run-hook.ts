@@ -10,6 +10,7 @@ import {
 import { failedFile, hooksFolder } from "../../coding-agents/hooks-folder.ts";
 import { readTold, writeTold } from "../../coding-agents/told-records.ts";
 import { recordForNextWindow, recordForSummary } from "../../coding-agents/window-record.ts";
+import { roomInWindow } from "../../coding-agents/window-room.ts";
 import { isHome, requireHome } from "../../config/config-places.ts";
 import type { Environment } from "../../config/config-source.ts";
 import {
@@ -115,7 +116,8 @@ async function answerTo(
   }
   const lines = await readNextWindow(workspace, input.importedId, linesOf);
   if (!lines) return undefined;
-  return event === "PreCompact" ? recordForSummary(lines) : recordForNextWindow(lines);
+  const record = event === "PreCompact" ? recordForSummary : recordForNextWindow;
+  return record(lines, roomInWindow(input, env));
 }
 
 /** Loaded lazily: an agent waits for its hooks, and they hardly ever need it. */
@@ -153,9 +155,10 @@ async function rulesFor(workspace: Workspace, { cwd }: HookInput) {
  */
 async function recordsFor(
   workspace: Workspace,
-  { sessionId, importedId, cwd, prompt, source, windowFrom }: HookInput,
+  input: HookInput,
   env: Environment,
 ): Promise<string | undefined> {
+  const { sessionId, importedId, cwd, prompt, source, windowFrom } = input;
   const folder = hooksFolder(env);
   if (!folder || prompt.startsWith("/") || !TYPED.has(source)) return undefined;
   const before = readTold(folder, sessionId);
@@ -171,6 +174,7 @@ async function recordsFor(
     sessionId: importedId,
     ...(isUserWide ? { project: cwd } : {}),
     bar: known.bar,
+    tokensMax: roomInWindow(input, env) / 4,
     isFirst: !known.begun,
     left,
     isNew: ({ id, sessionId: of, time = "" }) =>

@@ -1,4 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { windowTokens } from "../../coding-agents/window-room.ts";
+import type { Environment } from "../../config/config-source.ts";
 import { duration, formatDuration, textList, wholeNumber } from "../../config/setting-kind.ts";
 import type { SearchScope } from "../../config/settings.ts";
 import { errorText, SessionError } from "../../core/errors.ts";
@@ -165,7 +167,7 @@ export function mcpCommand(program: Command, context: CliContext): void {
         mcp,
         (service, { config }) =>
           terminal.interruptible(async (signal) => {
-            const tools = flags.tools ?? config.get("mcp.tools");
+            const tools = flags.tools ?? toolsIn(config.get("mcp.tools"), terminal.env);
             context.warnings.goOn();
             if (!http) {
               if (terminal.stdin.isTerminal) await terminal.stderr.write(WAITING);
@@ -193,6 +195,15 @@ export function mcpCommand(program: Command, context: CliContext): void {
       );
     },
   );
+}
+
+/** A window of fewer tokens has no room for all tools. */
+const SMALL_WINDOW = 30_000;
+
+/** Of those that are offered where you name none, a small window gets the one that it needs most. */
+function toolsIn(names: readonly string[], env: Environment): readonly string[] {
+  const isSmall = (windowTokens(env) ?? SMALL_WINDOW) < SMALL_WINDOW;
+  return isSmall ? names.map((name) => (name === "default" ? "memory_search" : name)) : names;
 }
 
 const WAITING =
