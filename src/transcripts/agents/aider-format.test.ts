@@ -24,6 +24,19 @@ It is paint.
 > quoted by the model
 
 > Tokens: 2k sent, 1k received.  
+> The edit failed.  
+> # 1 block failed to match!
+
+## This block
+\`\`\`
+paint()  
+
+It is another paint.
+
+> Tokens: 3k sent, 1k received.  
+> ls
+ls -a  
+> Run shell commands? (Y)es/(N)o [Yes]: y  
 
 #### /add paint.ts  
 
@@ -52,6 +65,7 @@ Done.
     [
       "user: Why is it red?\nAnd since when?",
       "text: It is paint.\n\n#### A heading of the answer\n\n```md\n#### in a fence\n```\n\n> quoted by the model",
+      "text: It is another paint.",
       "user: make it blue?",
       "text: Yes.",
     ],

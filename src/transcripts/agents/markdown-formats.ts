@@ -235,7 +235,8 @@ function session(
 
 /**
  * The history of Aider, one file for all runs in a folder. A prompt is a block of lines `#### …`, which its writer ends by two
- * blanks each and puts after a blank line; headings in answers look alike otherwise. `> …` is the program's.
+ * blanks each and puts after a blank line; headings in answers look alike otherwise. `> …` is the program's. Where it follows
+ * a prompt or the program's words, whose answers begin after a blank line, it goes on until a line that ends by two blanks.
  */
 export const aiderFormat: ImportFormat = {
   agent: "aider",
@@ -295,6 +296,8 @@ async function* aiderBlocks(
   let block: { who: Block["who"]; lines: string[]; line: number } | undefined;
   let isFenced = false;
   let isAfterBlank = true;
+  let isAfterProgram = false;
+  let isProgramLong = false;
   const done = function* (): Generator<Block> {
     const text = block?.lines.join("\n").trim() ?? "";
     // It writes `<blank>` for nothing.
@@ -318,7 +321,9 @@ async function* aiderBlocks(
       /^####(?: .*)? {2}$|^####$/.test(line) &&
       (!isFenced || (isAfterBlank && line.endsWith("  "))) &&
       (isAfterBlank || block?.who === "user");
-    const isProgram = !isFenced && /^> .* {2}$|^>\s*$/.test(line);
+    const isEnd = /^> Tokens: .* {2}$/.test(line);
+    const isProgram = isEnd || (!isFenced && /^> .* {2}$|^>\s*$/.test(line));
+    const isLong: boolean = isProgramLong || (isAfterProgram && line.startsWith("> "));
     if (start && isAfterBlank) {
       yield* done();
       isFenced = false;
@@ -330,8 +335,9 @@ async function* aiderBlocks(
         block = { who: "user", lines: [], line: number };
       }
       block?.lines.push(line.slice(5).trimEnd());
-    } else if (isProgram) {
-      if (block?.who === "user") yield* done();
+    } else if (isProgram || isLong) {
+      if (block?.who === "user" || isEnd) yield* done();
+      if (isEnd) isFenced = false;
     } else {
       if (/^\s*(?:```|~~~)/.test(line)) isFenced = !isFenced;
       if (block?.who === "user") {
@@ -341,6 +347,8 @@ async function* aiderBlocks(
       block.lines.push(line);
     }
     isAfterBlank = line.trim() === "";
+    isProgramLong = !start && !isPrompt && !isProgram && isLong && !line.endsWith("  ");
+    isAfterProgram = isPrompt || isProgram || isLong;
   }
   yield* done();
 }
