@@ -97,6 +97,7 @@ export async function planUninstall(files: readonly FilePlace[], env: Environmen
 /** Changes to files that are still to be made. */
 export interface Plan {
   readonly changes: readonly FileChange[];
+  /** Those of the files in `changes`, where something of rkat is in them afterwards. */
   readonly receipts: Receipts;
 }
 
@@ -188,19 +189,19 @@ async function plan<File extends FilePlace>(
     readonly receipt: Receipt | undefined;
   }>,
 ): Promise<Plan> {
-  const receipts: Record<string, Receipt> = { ...readReceipts(env) };
+  const known = readReceipts(env);
+  const receipts: Record<string, Receipt> = {};
   const changes: FileChange[] = [];
   for (const named of files) {
     const file = followed(named);
     const { root, path } = file;
-    const receipt = receipts[path];
+    const receipt = known[path];
     const before = readSmallFile(root, path, FILE_BYTES_MAX);
     try {
       const without = await withoutReceipt(before, receipt);
       const found = statSync(path, { throwIfNoEntry: false });
       const mode = found && found.mode & 0o777;
       const result = await next({ file, without, receipt, mode });
-      delete receipts[path];
       if (result.receipt) receipts[path] = result.receipt;
       const folders = (result.receipt ?? receipt)?.madeFolders ?? 0;
       // Permissions that you changed meanwhile stay.
@@ -255,11 +256,14 @@ const PRIVATE = 0o600;
  */
 export function carryOut({ changes, receipts }: Plan, env: Environment): void {
   const open = changes.filter(({ before, after }) => before !== after);
+  open.forEach(requireUnchanged);
   const former = readReceipts(env);
   const done: FileChange[] = [];
   try {
     // The receipts come first. If the process is killed between, they name missing files, which does no harm.
-    writeReceipts(receipts, env);
+    const ours = new Set(changes.map(({ file }) => file.path));
+    const others = Object.entries(former).filter(([path]) => !ours.has(path));
+    writeReceipts({ ...Object.fromEntries(others), ...receipts }, env);
     for (const change of open) {
       done.push(change);
       write(change);
@@ -277,6 +281,20 @@ export function carryOut({ changes, receipts }: Plan, env: Environment): void {
       cause: error,
     });
   }
+}
+
+/** Another program, or another `rkat install`, may have written since the file was read. */
+function requireUnchanged({ file: { root, path }, before }: FileChange): void {
+  try {
+    if (readSmallFile(root, path, FILE_BYTES_MAX) === before) return;
+  } catch {
+    // What is in its place is told when it is written.
+    return;
+  }
+  throw new SessionError("NOT_POSSIBLE", {
+    message: `${path} was changed meanwhile.`,
+    hint: "Nothing was written. Run the command again.",
+  });
 }
 
 function write({ file: { root, path }, folders, after, mode = PRIVATE }: FileChange): void {

@@ -34,7 +34,8 @@ export function parseJsonText(text: string): Node {
 
 function treeOf(text: string, errors: ParseError[]): Node | undefined {
   try {
-    return parseTree(text, errors, { allowTrailingComma: true });
+    // A byte order mark stays, and places stay with it.
+    return parseTree(text.replace(/^\uFEFF/, " "), errors, { allowTrailingComma: true });
   } catch (error) {
     // The parser calls itself for each level.
     if (error instanceof RangeError) throw new JsonTextError("it is nested too deeply");
