@@ -25,6 +25,7 @@ const json = (...values: unknown[]) => values.map((value) => `${JSON.stringify(v
 
 test("Cursor's export: only its own headings count, and a rule in an answer stays", async () => {
   const text = `# Paint
+
 _Exported on 2/3/2026 at 10:00:00 GMT+1 from Cursor (1.7.2)_
 
 ---

@@ -118,7 +118,7 @@ export const cursorExportFormat: ImportFormat = {
   places: () => [],
   mayBe: (path) => /\.md$/.test(path),
   recognises: ({ head }) =>
-    /^\uFEFF?#[^\n]*\n_Exported on [^\n]* from Cursor[^\n]*_/.test(
+    /^\uFEFF?#[^\n]*\n+_Exported on [^\n]* from Cursor[^\n]*_/.test(
       decoder.decode(head).replaceAll("\r\n", "\n"),
     ),
   async *read(file, notes) {
