@@ -300,7 +300,17 @@ test("each instance of an evaluation of OpenHands is a session, with the times o
   expect(await recogniseFile(file, IMPORT_FORMATS)).toBe(openhandsFormat);
   const { sessions, skipped, unknown } = await readImport(openhandsFormat, file);
   expect([skipped, unknown]).toEqual([[], []]);
-  expect(sessions.map(({ id }) => id)).toEqual(["openhands:app-1", "openhands:app-2"]);
+  const ids = sessions.map(({ id }) => id);
+  expect(ids).toEqual([
+    expect.stringContaining("openhands:app-1"),
+    expect.stringContaining("openhands:app-2"),
+  ]);
+  const later = fileOfBytes(
+    "output.jsonl",
+    Buffer.from(text.replaceAll("2026-05-01", "2026-05-02")),
+  );
+  const others = (await readImport(openhandsFormat, later)).sessions;
+  expect(ids).not.toContain(others[0]?.id);
   for (const { messages } of sessions) {
     expect(messages.map((each) => `${each.origin.time?.slice(17, 19)} ${brief(each)}`)).toEqual([
       "01 user: Fix it.",

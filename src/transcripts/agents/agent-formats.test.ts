@@ -383,3 +383,23 @@ test("SWE-agent: a demonstration that has only its history is read", async () =>
   const { agent, said } = await read(fileOf("one.traj", JSON.stringify({ history })));
   expect([agent, said[0]?.at(-1)]).toEqual(["swe-agent", "text: I look."]);
 });
+
+test("SWE-agent: runs with the same task are sessions of their own, and no text of one is taken for another's", async () => {
+  const run = async (first: string, second: string, replay_config = "a") => {
+    const history = [
+      { role: "user", content: "ISSUE: it is red" },
+      { role: "assistant", content: first },
+      { role: "assistant", content: second },
+    ];
+    const all = { trajectory: [], history, info: {}, environment: "swe_main", replay_config };
+    return await read(fileOf("one.traj", JSON.stringify(all)));
+  };
+  const runs = [
+    await run("I look.", "It is paint."),
+    await run("I see.", "It is paint."),
+    await run("I look.", "It is paint.", "b"),
+  ];
+  expect(new Set(runs.map(({ sessions }) => sessions[0]?.id)).size).toBe(3);
+  const other = await run("I look.", "It is dye.");
+  expect(runs[0]?.ids).not.toContain(other.ids.at(-1));
+});

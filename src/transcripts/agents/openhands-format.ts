@@ -41,10 +41,10 @@ export const openhandsFormat: ImportFormat = {
       for await (const { value, line } of readListedObjects(file.read(), file, notes)) {
         const history = historyOf(value);
         const id = nameOf(value.instance_id) ?? (line === 1 ? name : `${name}:${line}`);
-        if (history) yield sessionOf(id, history, notes);
+        if (history) yield sessionOf(runOf(id, history), history, notes);
         else events.push(value);
       }
-      if (events.length > 0) yield sessionOf(name, events, notes);
+      if (events.length > 0) yield sessionOf(runOf(name, events), events, notes);
       return;
     }
     const folder = dirname(file.path);
@@ -108,19 +108,22 @@ function sessionOf(name: string, events: readonly Json[], notes: ImportNotes) {
   const first = events.find(isTypedEvent);
   const prompt =
     contentText(objectOf(first?.llm_message).content) || textOf(objectOf(first?.args).content);
-  // Without a folder of its own the first event is the only id.
-  const own = /^trajectory/.test(name) ? hashOf(events[0]) : name;
   return {
-    id: `openhands:${own}`,
+    id: `openhands:${name}`,
     agent: "openhands" as const,
-    nativeId: own,
+    nativeId: name,
     ...given({
       title: titleOf(prompt || contentText(first?.message)),
       startedAt: zonedTime(events[0]?.timestamp),
       updatedAt: zonedTime(events.at(-1)?.timestamp),
     }),
-    messages: messagesOf(own, events, notes),
+    messages: messagesOf(name, events, notes),
   };
+}
+
+/** Other runs have the same instance, or a file of the same name. Only their first events differ. */
+function runOf(name: string, [first]: readonly Json[]): string {
+  return /^trajectory/.test(name) ? hashOf(first) : `${name}-${hashOf(first)}`;
 }
 
 function hashOf(value: unknown): string {

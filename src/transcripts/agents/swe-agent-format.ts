@@ -41,7 +41,11 @@ export const sweAgentFormat: ImportFormat = {
       const demos = history.length - shown.length;
       if (demos > 0) notes.otherBranch(demos);
       const first = shown.find(({ role }) => role === "user");
-      const native = hash("sha1", jsonText([value.environment, first?.content])).slice(0, 20);
+      // Other runs have the same task.
+      const run = ["system", "user", "assistant"].map((one) =>
+        contentText(shown.find(({ role }) => role === one)?.content),
+      );
+      const native = hashOf([value.environment, value.replay_config, run]);
       yield {
         id: `swe-agent:${native}`,
         agent: "swe-agent",
@@ -52,6 +56,10 @@ export const sweAgentFormat: ImportFormat = {
     }
   },
 };
+
+function hashOf(value: unknown): string {
+  return hash("sha1", jsonText(value)).slice(0, 20);
+}
 
 const latin1 = new TextDecoder("latin1");
 
@@ -75,8 +83,8 @@ async function* messagesOf(
   let hasPrompt = false;
   let lastCall: string | undefined;
   for (const [index, message] of history.entries()) {
-    const id = `swe-agent:${session}:${index}`;
     const text = contentText(message.content);
+    const id = `swe-agent:${session}:${index}:${hashOf(text)}`;
     switch (message.role) {
       case "system":
         if (text !== "") yield instruction(id, text, {});
