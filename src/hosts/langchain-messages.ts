@@ -99,6 +99,28 @@ function plainAnswer(message: LangChainMessage): LangChainMessage | undefined {
   return plain;
 }
 
+/** The messages with a result for each call. A run that is stopped between its calls leaves some without, which providers refuse. */
+export function allAnswered(messages: readonly LangChainMessage[]): readonly LangChainMessage[] {
+  return messages.flatMap((message, at) => {
+    const open = new Map((message.tool_calls ?? []).map((call) => [call.id, call]));
+    for (let next = at + 1; open.size > 0 && messages[next]?.type === "tool"; next += 1) {
+      open.delete(messages[next]?.tool_call_id);
+    }
+    return [message, ...[...open.values()].map(stoppedResult)];
+  });
+}
+
+/** By their calls, so that a window knows them again. */
+const stoppedResults = new WeakMap<LangChainToolCall, LangChainMessage>();
+
+function stoppedResult(call: LangChainToolCall): LangChainMessage {
+  const content = "The run was stopped before this call had a result.";
+  const made = { type: "tool", content, tool_call_id: call.id ?? "", status: "error" };
+  const result = stoppedResults.get(call) ?? made;
+  stoppedResults.set(call, result);
+  return result;
+}
+
 /** The agent's own message. */
 export function wholeAnswer(message: LangChainMessage): LangChainMessage {
   return wholeAnswers.get(message) ?? message;

@@ -17,6 +17,7 @@ import {
 } from "./host-chats.ts";
 import { ANSWERS_TOKENS, alternating, definedTokens, requireMessages } from "./host-messages.ts";
 import {
+  allAnswered,
   LANG_CHAIN_ROLES,
   type LangChainMessage,
   langChainView,
@@ -106,7 +107,7 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
   ): Promise<ModelRequest> {
     const { messages: offered, state, runtime } = request;
     const provider = providerOf(request.model);
-    const history = offered.flatMap((message) => readableBy(provider, message) ?? []);
+    const history = allAnswered(offered).flatMap((message) => readableBy(provider, message) ?? []);
     const { signal } = runtime;
     const inputTokens = lastInputTokens(state.messages, asked.get(window));
     const question = state.messages.at(-1);

@@ -67,6 +67,10 @@ export function mastraProcessor(options: MastraProcessorOptions, memory?: HostMe
         outgrown: outgrown.delete(state),
         ...(lastInputTokens === undefined ? {} : { lastInputTokens }),
         ...(abortSignal ? { signal: abortSignal } : {}),
+      }).catch((error: unknown) => {
+        // Mastra calls no model then, and keeps the turn. Of one that a processor ends it keeps nothing.
+        if (abortSignal?.aborted) return prompt;
+        throw error;
       });
       return { prompt: sent as Prompt };
     },
