@@ -74,7 +74,7 @@ export class AgentMemory {
 
   /**
    * Imports new messages: `source` is an argument of `rkat import`. There is one import of it at a time. One
-   * that is asked for meanwhile comes after it. Returns what went wrong.
+   * that is asked for meanwhile comes after it, also if it failed. Returns what went wrong in the last.
    */
   async import(source: readonly string[], folder: string): Promise<string | undefined> {
     const key = JSON.stringify([source, folder]);
@@ -83,13 +83,13 @@ export class AgentMemory {
       return undefined;
     }
     const args = ["--dir", folder, "import", ...source, "--yes"];
+    let problem: string | undefined;
     try {
       do {
         this.#imports.set(key, false);
-        const problem = await this.#run(args, folder);
-        if (problem !== undefined) return problem;
+        problem = await this.#run(args, folder);
       } while (this.#imports.get(key));
-      return undefined;
+      return problem;
     } finally {
       this.#imports.delete(key);
     }

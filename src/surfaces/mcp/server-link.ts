@@ -181,6 +181,8 @@ function mendAnswers(transport: Transport): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
     if ("method" in message && "id" in message) waiting.add(message.id);
+    if ("method" in message && message.method === "notifications/cancelled")
+      waiting.delete(message.params?.requestId as RequestId);
     return send(message, options);
   };
   transport.onmessage = (message, extra) => {
