@@ -110,12 +110,9 @@ test("a server that asks without end, and reads no answers, takes no memory, and
 });
 
 test("a server whose child holds its pipes is known to have ended", async () => {
-  const child = "setTimeout(() => {}, 5_000)";
-  const program = await programOf(`
-    const { spawn } = await import("node:child_process");
-    spawn(process.execPath, ["-e", ${JSON.stringify(child)}], { stdio: "inherit" });
-    setImmediate(() => process.exit());
-    return text("last");`);
+  const server = await programOf('setImmediate(() => process.exit()); return text("last");');
+  const words = ["-c", 'sleep 5 & exec "$0" "$@"', server.command, ...server.args];
+  const program = { ...server, command: "sh", args: words };
   const { call } = await opened({ program });
   expect(await call("it")).toBe("last");
   expect(await call("echo")).toBe("echo");
