@@ -49,7 +49,7 @@ const WHOLE_PART = 1 / 10;
 const LASTING_PART = 2 / 5;
 
 /** Any other short sentences, up to this part. */
-const PASSING_PART = 2 / 5;
+const PASSING_PART = 1 / 3;
 
 /** The longest sentence of a longer text that is kept without the rest. */
 const SENTENCE_CHARACTERS = 160;

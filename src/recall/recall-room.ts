@@ -10,11 +10,8 @@ const ALL_RECALLED_PART = 1 / 3;
 /** Records make a request longer by at most this part of what is free. The rest is for the answer and the next prompts. */
 const FREE_PART = 1 / 2;
 
-/**
- * A summary and the room for records take at most this part of the threshold together. Measured with `npm run bench --
- * coherence`: with less, long talks that people's words fill have hardly any records.
- */
-const SUMMARY_AND_RECORDS_PART = 4 / 5;
+/** A summary and the room for records take at most this part of the threshold together. */
+const SUMMARY_AND_RECORDS_PART = 7 / 10;
 
 /** Tokens that records of memory may take before a prompt. */
 export interface RecallRoom {
