@@ -2,6 +2,7 @@ import { existsSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../core/fields.ts";
+import { parsedJson } from "../core/json-values.ts";
 import { makeFolders, systemHome } from "../files/make-folders.ts";
 import { lookAtFile } from "../files/plain-files.ts";
 
@@ -38,7 +39,7 @@ export function readHookInput(
   env: Environment,
   agent?: string,
 ): HookInput | undefined {
-  const given = parsed(text);
+  const given = objectIn(text);
   const [sessionId, cwd] = [textIn(given.session_id), textIn(given.cwd)];
   // The id becomes the name of a file.
   if (!/^[\w-]{1,128}$/.test(sessionId) || cwd === "") return undefined;
@@ -61,13 +62,10 @@ function importedAgent(agent: unknown): string {
 
 const IMPORTED = ["pi", "opencode", "codex", "gemini", "qwen"];
 
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
+/** The object of a JSON text; empty for any other text. */
+export function objectIn(text: string): Readonly<Record<string, unknown>> {
+  const value = parsedJson(text);
+  return isObject(value) ? value : {};
 }
 
 function textIn(value: unknown): string {

@@ -288,7 +288,7 @@ function requireUnchanged({ file: { root, path }, before }: FileChange): void {
   try {
     if (readSmallFile(root, path, FILE_BYTES_MAX) === before) return;
   } catch {
-    // What is in its place is told when it is written.
+    // The write says what stands in its place.
     return;
   }
   throw new SessionError("NOT_POSSIBLE", {

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { given, isObject } from "../core/fields.ts";
-import type { HookInput } from "./hook-input.ts";
+import { type HookInput, objectIn } from "./hook-input.ts";
 import { CHARACTERS_MAX } from "./window-record.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -10,10 +10,10 @@ const LEFT_FREE = 13_000;
 
 /** Tokens that Claude Code fills before it compacts, where its environment says so. */
 export function windowTokens(env: Environment): number | undefined {
-  const given = [env.CLAUDE_CODE_MAX_CONTEXT_TOKENS, env.CLAUDE_CODE_AUTO_COMPACT_WINDOW]
+  const named = [env.CLAUDE_CODE_MAX_CONTEXT_TOKENS, env.CLAUDE_CODE_AUTO_COMPACT_WINDOW]
     .map(Number)
     .filter((tokens) => tokens > LEFT_FREE);
-  return given.length === 0 ? undefined : Math.min(...given) - LEFT_FREE;
+  return named.length === 0 ? undefined : Math.min(...named) - LEFT_FREE;
 }
 
 /** A sixteenth of the window: a token has about four characters. */
@@ -22,9 +22,10 @@ const CHARACTERS_OF_TOKEN = 1 / 4;
 /** A window that is full again after fewer requests has no room. Claude Code ends a session where that happens three times in a row. */
 const SOON = 4;
 
+/** Bytes of a transcript that are looked at, from its end. */
 const TAIL_BYTES = 1_000_000;
 
-/** It holds the last request and the instructions, without which a session does not go on either. */
+/** Characters that no window is too small for: the last request and the instructions need them. */
 const LEAST = 800;
 
 /**
@@ -50,7 +51,7 @@ function compactionsIn(text: string): { requests: number[]; tokens?: number } {
   for (const line of text.split("\n")) {
     const isEnd = line.includes('"compact_boundary"');
     if (!isEnd && !line.includes('"type":"assistant"')) continue;
-    const { subtype, compactMetadata: about, message, isSidechain } = recordIn(line);
+    const { subtype, compactMetadata: about, message, isSidechain } = objectIn(line);
     if (subtype === "compact_boundary") {
       if (answers) requests.push(answers.size);
       answers = new Set();
@@ -59,15 +60,6 @@ function compactionsIn(text: string): { requests: number[]; tokens?: number } {
   }
   if (answers) requests.push(answers.size);
   return { requests, ...given({ tokens }) };
-}
-
-function recordIn(line: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }
 
 function tailOf(path: string): string {

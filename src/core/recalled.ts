@@ -90,7 +90,7 @@ export class Recalled {
     return Math.ceil(this.#weight / 4);
   }
 
-  /** Whether a record is shown, unless what is shown leaves, or must not be. */
+  /** Whether a record is refused, or shown, unless those that are shown leave. */
   has(id: string, leaving?: "shown leave"): boolean {
     if (this.refused.includes(id)) return true;
     return leaving === undefined && this.shown.some(({ ids }) => ids.includes(id));

@@ -40,6 +40,7 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
   const { tracer = NO_TRACES } = core.options;
   if (!memory || recallTokens === 0) return undefined;
   return async (prompt, room) => {
+    if (Math.max(room.beside, room.instead) <= 0) return undefined;
     const origins =
       (await core.outages.attempt(originsOf, () => originsOf(core, state, memory))) ?? [];
     const places = [
@@ -50,20 +51,22 @@ export function recallOf(core: ServiceCore, state: SessionState): Recall | undef
     ];
     const query = places.length === 0 ? "" : queryOf(state, prompt);
     const search = searchedOnce(memory, query);
-    return await recallWithin(room, recallTokens, async (tokensMax, leaving) => {
+    const choose = async (tokensMax: number, leaving?: "shown leave") => {
       const pinned = await pinnedOf(core, state, memory, { tokensMax, leaving });
       if (query === "") return pinned;
-      await catchUp(core, state);
-      return await tracer.span({ operation: "rkat.recall", sessionId: state.id }, async (span) => {
-        const left = tokensMax - (pinned?.tokens ?? 0);
-        const asked = { query, tokensMax: left, sessionId: state.id, leaving };
-        // A turn goes on without memory.
-        const sure = await core.outages.attempt(memory, () => recall(places, asked, search));
-        const records = withPinned(pinned, sure);
-        const fields = { "rkat.recall.records": records?.records.length ?? 0 };
-        span.set({ ...fields, "rkat.recall.tokens": records?.tokens ?? 0 });
-        return records;
-      });
+      const left = tokensMax - (pinned?.tokens ?? 0);
+      const asked = { query, tokensMax: left, sessionId: state.id, leaving };
+      // A turn goes on without memory.
+      const sure = await core.outages.attempt(memory, () => recall(places, asked, search));
+      return withPinned(pinned, sure);
+    };
+    if (query === "") return await recallWithin(room, recallTokens, choose);
+    await catchUp(core, state);
+    return await tracer.span({ operation: "rkat.recall", sessionId: state.id }, async (span) => {
+      const records = await recallWithin(room, recallTokens, choose);
+      const fields = { "rkat.recall.records": records?.records.length ?? 0 };
+      span.set({ ...fields, "rkat.recall.tokens": records?.tokens ?? 0 });
+      return records;
     });
   };
 }

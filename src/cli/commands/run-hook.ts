@@ -9,7 +9,11 @@ import {
 } from "../../coding-agents/hook-input.ts";
 import { failedFile, hooksFolder } from "../../coding-agents/hooks-folder.ts";
 import { readTold, writeTold } from "../../coding-agents/told-records.ts";
-import { recordForNextWindow, recordForSummary } from "../../coding-agents/window-record.ts";
+import {
+  CHARACTERS_MAX,
+  recordForNextWindow,
+  recordForSummary,
+} from "../../coding-agents/window-record.ts";
 import { roomInWindow } from "../../coding-agents/window-room.ts";
 import { isHome, requireHome } from "../../config/config-places.ts";
 import type { Environment } from "../../config/config-source.ts";
@@ -169,12 +173,14 @@ async function recordsFor(
   const { left = "" } = known;
   const isUserWide = isHome(workspace.folder, env) && workspace.folder !== cwd;
   const { recallForPrompt } = await import("../../app/recall-for-prompt.ts");
+  const room = roomInWindow(input, env);
   const found = await recallForPrompt(workspace, {
     prompt,
     sessionId: importedId,
     ...(isUserWide ? { project: cwd } : {}),
     bar: known.bar,
-    tokensMax: roomInWindow(input, env) / 4,
+    // A window with the usual room takes what the setting says. A token has about four characters.
+    tokensMax: room < CHARACTERS_MAX ? room / 4 : Number.POSITIVE_INFINITY,
     isFirst: !known.begun,
     left,
     isNew: ({ id, sessionId: of, time = "" }) =>

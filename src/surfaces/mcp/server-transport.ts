@@ -44,6 +44,7 @@ export async function programTransport(
   transport.start = async () => {
     await start();
     const child: Child = Reflect.get(transport, "_process");
+    // Each answer listens until the pipe has room for it.
     child.stdin.setMaxListeners(0);
     // The package's own reader copies all that it has of a message with each piece.
     child.stdout.removeAllListeners("data");
