@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { install } from "../../test/hosts/install.ts";
+import "../../test/hosts/install.ts";
 import { agentRuns, KINDS } from "./agent-run.ts";
 
 /**
@@ -20,8 +20,6 @@ const { values } = parseArgs({
 });
 const kind = KINDS.find((each) => each === values.kind);
 if (kind === undefined) throw new Error(`--kind is one of ${KINDS.join(", ")}.`);
-
-install("bench/hosts/claude");
 
 const { CONTENDERS } = await import("./contenders.ts");
 const { playAll } = await import("./play-all.ts");

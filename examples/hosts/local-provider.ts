@@ -71,7 +71,10 @@ export async function startLocalProvider(
 
 /** Whether a request is for a step: it offers tools. Requests for summaries may offer them too, and ask at their end. */
 export function isStep({ tools, messages, input }: Body): boolean {
-  const last = JSON.stringify([messages ?? input ?? []].flat().at(-1) ?? "");
+  // Claude Code may say something of its own after what it asks.
+  const all = [messages ?? input ?? []].flat() as readonly { readonly role?: unknown }[];
+  const asked = all.findLast(({ role }) => role !== "system");
+  const last = JSON.stringify(asked ?? "");
   return Array.isArray(tools) && tools.length > 0 && !SUMMARY.test(last);
 }
 

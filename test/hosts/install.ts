@@ -13,8 +13,7 @@ const MODULES = join(LAB, "node_modules");
 install(LAB);
 install(join(LAB, "opencode"));
 install("test/hosts/bundlers");
-// 364 MB.
-if (process.argv.includes("--claude")) install("bench/hosts/claude");
+install("bench/hosts/claude");
 for (const folder of ["test/hosts", "bench/hosts"]) {
   const link = join(folder, "node_modules");
   if (!existsSync(link)) symlinkSync(join("..", "..", MODULES), link, "junction");
@@ -26,7 +25,7 @@ const output = { ...config.output, dir: join(rkat, "dist") };
 await build({ ...config, output, logLevel: "silent" } as BuildOptions);
 
 /** Installs what a folder's lock file says, if that is not what it has. */
-export function install(folder: string): void {
+function install(folder: string): void {
   const lock = join(folder, "package-lock.json");
   const installed = join(folder, "node_modules", ".installed-lock.json");
   const isSame = existsSync(installed) && readFileSync(installed).equals(readFileSync(lock));

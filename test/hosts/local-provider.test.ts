@@ -5,6 +5,7 @@ import { generateText, isStepCount, streamText, tool } from "ai";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import {
+  isStep,
   type LocalProviderOptions,
   startLocalProvider,
 } from "../../examples/hosts/local-provider.ts";
@@ -82,6 +83,18 @@ test.each(NAMES)("%s: refuses what is longer than the window", async (name) => {
   const { server, models } = await open({ ...threeReads, contextWindow: 300 });
   await expect(generateText(request(models[name]))).rejects.toThrow(/context|too long/);
   expect(server.billed.at(-1)?.kind).toBe("refused");
+});
+
+test("a request for a summary is none for a step, whatever the program says after it", () => {
+  const tools = [{ name: "read" }];
+  const ask = "Your task is to create a detailed summary of the conversation so far";
+  const asked = { role: "user", content: [{ type: "text", text: ask }] };
+  const said = { role: "system", content: "A server has connected." };
+  expect(isStep({ tools, messages: [asked] })).toBe(false);
+  expect(isStep({ tools, messages: [asked, said] })).toBe(false);
+  expect(isStep({ tools, messages: [asked, { role: "user", content: "Go on." }, said] })).toBe(
+    true,
+  );
 });
 
 test("a request without tools gets lines of what it has", async () => {
