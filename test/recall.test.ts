@@ -239,7 +239,17 @@ test("nothing comes back that memory is not sure of, that the window shows, that
 });
 
 test("records of a later prompt take the place of earlier ones where there is no room beside them, but for those that it needs", async () => {
-  const { service, say, begin, recalled, left } = await openProject({ compaction: COMPACTION });
+  const counted: string[] = [];
+  const meters: ServiceOptions["meters"] = {
+    over: (traces) => ({
+      span(start, work) {
+        counted.push(start.operation);
+        return traces.span(start, work);
+      },
+    }),
+  };
+  const options = { compaction: COMPACTION, meters };
+  const { service, say, begin, recalled, left } = await openProject(options);
   const { id } = await service.addMemory({ content: "Mara signs each bill of lading." });
   await service.editMemory({ id, pinned: true });
   const session = await begin();
@@ -248,6 +258,7 @@ test("records of a later prompt take the place of earlier ones where there is no
   const about = (town: string, ware: string) =>
     `The harbour of ${town}: ${town} ships ${ware} ${"to every other coast by night and by day ".repeat(8)}`;
   await left(session, ...towns.flatMap((town) => wares.map((ware) => about(town, ware))));
+  counted.length = 0;
   for (const town of towns) {
     const first = recordsIn(await say(session, `What of the harbour of ${town}?`)).join();
     const ware = wares.find((one) => first.includes(`${town} ships ${one}`));
@@ -256,6 +267,8 @@ test("records of a later prompt take the place of earlier ones where there is no
     for (const records of [first, then]) expect(records).toContain("Mara signs");
   }
   expect((await recalled(session)).some(({ replaces }) => replaces)).toBe(true);
+  const recalls = counted.filter((operation) => operation === "rkat.recall");
+  expect(recalls).toHaveLength(2 * towns.length);
 });
 
 describe("with recallFrom: project", () => {
