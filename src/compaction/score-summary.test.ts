@@ -188,6 +188,29 @@ describe("a good summary is distinguished from a worthless one", () => {
     );
   });
 
+  test("sentences picked from all over are no echo, though the record says everything in the same few words", () => {
+    const ships = "Ada Bora Cato Dora Enzo Fina Gero Hela".split(" ");
+    const berths = "north south east west outer inner".split(" ");
+    const did = "left entered passed missed watched".split(" ");
+    let number = 7;
+    const oneOf = (items: readonly string[]) => {
+      number = (number * 1_103_515_245 + 12_345) % 2 ** 31;
+      return items[(number >> 16) % items.length];
+    };
+    const sentences = Array.from({ length: 400 }, () => {
+      return `The ${oneOf(ships)} ${oneOf(did)} the ${oneOf(berths)} berth of ${oneOf(ships)} then.`;
+    });
+    const discarded = Array.from({ length: 100 }, (_, at): Message => {
+      const content = sentences.slice(4 * at, 4 * at + 4).join(" ");
+      return { role: at % 2 === 0 ? "user" : "assistant", content };
+    });
+    const picked = sentences.filter((_, at) => at % 17 === 0);
+    const { problem } = scoreSummary(picked.join(" "), { discarded, retained: [] }, "");
+    expect(problem).toBeUndefined();
+    const copied = sentences.slice(100, 120).join(" ");
+    expect(scoreSummary(copied, { discarded, retained: [] }, "").problem).toBe("echo");
+  });
+
   test("a long quotation of one message is no echo", () => {
     const spec = TALK.flat().join(" ");
     const quoted = {

@@ -76,6 +76,9 @@ function isEcho(pieces: NumberRuns, words: Words): boolean {
 const COPIED_WORDS_MIN = 40;
 const COPIED_MESSAGES_MIN = 3;
 
+/** So many words in a row are copied, also where a record says everything in the same few words. */
+const COPIED_RUN_WORDS = 8;
+
 /** How a record names who speaks; a copy may have it or not. `[User]` is the mark of a summary without a model. */
 const SPEAKERS =
   /^[ \t>*_#-]{0,8}(?:\[(?:user|assistant|system|summary of what came before|assistant calls [^\]\n]{1,200}|(?:result|error) of [^\]\n]{1,200})\]|(?:[Uu]ser|[Hh]uman|[Aa]ssistant|AI|[Ss]ystem|[Tt]ool)\b[*_ ]{0,4}:)/gm;
@@ -88,47 +91,63 @@ export function isCopyOfRecord(text: string, record: readonly string[]): boolean
   const numbers = new WordNumbers();
   const all = new Words(text.replace(SPEAKERS, "\n"), numbers).all();
   if (all.length < COPIED_WORDS_MIN) return false;
-  const pieces = new NumberRuns(all, PIECE_WORDS);
-  // 1: the record has it, 2: where one message ends and another begins.
-  const known = new Uint8Array(all.length);
-  let end: number[] = [];
+  const runs = new SharedPieces(all, COPIED_RUN_WORDS);
+  /** Where one message ends and another begins. */
+  const seams = new SharedPieces(all, PIECE_WORDS);
+  let end: readonly number[] = [];
   for (const message of record) {
     const own = new Words(message, numbers).all();
-    const seam = [...end, ...own.subarray(0, PIECE_WORDS - 1)];
-    for (let at = 0; at + PIECE_WORDS <= seam.length; at += 1) {
-      const place = pieces.placeOf(seam, at);
-      if (place >= 0) known[place] = 3;
-    }
-    for (let at = 0; at + PIECE_WORDS <= own.length; at += 1) {
-      const place = pieces.placeOf(own, at);
-      if (place >= 0) known[place] = (known[place] ?? 0) | 1;
-    }
-    end = [...end, ...own.subarray(-PIECE_WORDS + 1)].slice(-PIECE_WORDS + 1);
+    runs.add(own);
+    runs.add([...end, ...own.subarray(0, COPIED_RUN_WORDS - 1)]);
+    seams.add([...end.slice(1 - PIECE_WORDS), ...own.subarray(0, PIECE_WORDS - 1)]);
+    end = [...end, ...own.subarray(1 - COPIED_RUN_WORDS)].slice(1 - COPIED_RUN_WORDS);
   }
-  return copiedWords(all, pieces, known) > ECHO_PART * all.length;
+  return copiedWords(all, runs, seams) > ECHO_PART * all.length;
 }
 
-/** The words in long runs of known pieces that cross enough seams. */
-function copiedWords(all: Uint32Array, pieces: NumberRuns, known: Uint8Array): number {
+/** The words in long runs of the record that cross enough seams. */
+function copiedWords(all: Uint32Array, runs: SharedPieces, seams: SharedPieces): number {
   let copied = 0;
-  let start = -1;
-  let seams = 0;
-  for (let at = 0; at <= all.length; at += 1) {
-    const place = at + PIECE_WORDS <= all.length ? pieces.placeOf(all, at) : -1;
-    const kind = place < 0 ? 0 : (known[place] as number);
-    if (kind > 0) {
-      if (start < 0) start = at;
-      // A seam is in two pieces; one that begins a message is enough.
-      const before = at > start ? pieces.placeOf(all, at - 1) : -1;
-      if ((kind & 2) !== 0 && ((known[before] ?? 0) & 2) === 0) seams += 1;
-    } else if (start >= 0) {
-      const words = at - start + PIECE_WORDS - 1;
-      if (words >= COPIED_WORDS_MIN && seams >= COPIED_MESSAGES_MIN - 1) copied += words;
-      start = -1;
-      seams = 0;
+  for (let start = 0; start < all.length; start += 1) {
+    let end = start;
+    while (runs.hasAt(end)) end += 1;
+    if (end === start) continue;
+    const words = end - start + COPIED_RUN_WORDS - 1;
+    let crossed = 0;
+    // A seam is in two pieces; one that begins a message is enough.
+    for (let at = start; at <= start + words - PIECE_WORDS; at += 1) {
+      if (seams.hasAt(at) && !(at > start && seams.hasAt(at - 1))) crossed += 1;
     }
+    if (words >= COPIED_WORDS_MIN && crossed >= COPIED_MESSAGES_MIN - 1) copied += words;
+    start = end;
   }
   return copied;
+}
+
+/** The pieces of a text that other texts have too. */
+class SharedPieces {
+  readonly #words: Uint32Array;
+  readonly #pieces: NumberRuns;
+  /** By the first place of a piece. */
+  readonly #shared: Uint8Array;
+
+  constructor(words: Uint32Array, size: number) {
+    this.#words = words;
+    this.#pieces = new NumberRuns(words, size);
+    this.#shared = new Uint8Array(words.length);
+  }
+
+  add(other: ArrayLike<number>): void {
+    for (let at = 0; at + this.#pieces.size <= other.length; at += 1) {
+      const place = this.#pieces.placeOf(other, at);
+      if (place >= 0) this.#shared[place] = 1;
+    }
+  }
+
+  /** Whether the piece at a place of the text is shared. */
+  hasAt(at: number): boolean {
+    return this.#shared[this.#pieces.placeOf(this.#words, at)] === 1;
+  }
 }
 
 /** The words of a text as numbers, read when they are asked for. In a script without spaces each character is a word. */
