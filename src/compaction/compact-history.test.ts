@@ -50,8 +50,29 @@ async function compact(
   return { result, requests };
 }
 
+test("a request says whether the newest message leaves too", async () => {
+  const messages = [...turns(4), user("Read all of it."), ...round("c1", "x ".repeat(900))];
+  const told: boolean[] = [];
+  for (const targetTokens of [300, 400, 600, 900, 1_200]) {
+    const { result, requests } = await compact("u0, a0, u1.", { messages, targetTokens });
+    const places = result.discarded.map(({ index }) => index);
+    for (const { newestLeaves = false } of requests) {
+      expect(newestLeaves).toBe(places.includes(messages.length - 1));
+      told.push(newestLeaves);
+    }
+  }
+  expect(new Set(told)).toEqual(new Set([true, false]));
+});
+
 describe("a summary that is asked for at the end of the last request", () => {
   const continues = { messages: source, toolTokens: 0 };
+
+  test("has nothing of the newest results, which stay and which no request has had", async () => {
+    const messages = [...source, user("Go on."), ...round("c1", "one"), ...round("c2", "two")];
+    const wide = { messages, continues: { messages, toolTokens: 0 }, contextWindow: 20_000 };
+    const { requests } = await compact("The story so far: u0, a0, u1 and a1.", wide);
+    expect(requests[0]?.messages.slice(0, -1)).toEqual(messages.slice(0, -2));
+  });
 
   test("has that request at its beginning, and the prompt at its end", async () => {
     const wide = { continues, contextWindow: 20_000 };

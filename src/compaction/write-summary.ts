@@ -4,6 +4,7 @@ import { isObject } from "../core/fields.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import type { ProviderItem } from "../core/provider-item.ts";
+import { startsTurn } from "../core/turn.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { SummaryFailure } from "./compact-history-result.ts";
@@ -25,6 +26,8 @@ export interface SentNow {
   readonly tokens: number;
   /** Tokens that the context window has beside it, if the window is known. */
   readonly room?: number;
+  /** The same without the newest calls and their results, where these stay: no request has had them yet. */
+  readonly withoutNewest?: SentNow;
 }
 
 export interface SummaryRequest {
@@ -36,6 +39,8 @@ export interface SummaryRequest {
   readonly closing: string;
   /** It begins as the last request did. Sent with the same tools, its beginning is in the provider's cache. */
   readonly continues?: true;
+  /** The newest message is among those that leave. */
+  readonly newestLeaves?: true;
   /**
    * In a window: the messages that a provider may make an item of. None when something in them is kept out of summaries: a
    * credential, or a text that was forgotten.
@@ -111,7 +116,7 @@ export async function writeSummary(
   const worth = (text: string) => scoreSummary(text, { ...options, discarded }, asked);
   const { summarize, instructions = "" } = options;
   const request = requestFor(discarded, summaryBytesMax, options);
-  const continued = continuedFor(summaryBytesMax, options);
+  const continued = continuedFor(summaryBytesMax, options, request.newestLeaves);
   if (!summarize || (request.messages.length === 0 && !continued)) return fallback();
 
   const rejected: RejectedSummary[] = [];
@@ -158,19 +163,37 @@ function requestFor(
 ): Asking {
   const { maxTokens, ...limits } = limitsOf(summaryBytesMax, options);
   const closing = closingRequest(limits);
-  return { messages: summaryRequest({ discarded, ...limits }), maxTokens, closing };
+  const messages = summaryRequest({ discarded, ...limits });
+  const isLeaving = discarded.at(-1) === options.record.at(-1);
+  return { messages, maxTokens, closing, ...(isLeaving ? { newestLeaves: true } : {}) };
 }
 
 /** The request as the end of the last one, if there is room for it and nothing in it is to be kept out of summaries. */
-function continuedFor(summaryBytesMax: number, options: SummaryOptions): Asking | undefined {
+function continuedFor(
+  summaryBytesMax: number,
+  options: SummaryOptions,
+  newestLeaves = false,
+): Asking | undefined {
   const { continues } = options;
   if (!continues || continues.messages.some(hasSecret)) return undefined;
   const { maxTokens, tokensMax, ...limits } = limitsOf(summaryBytesMax, options);
   const room = tokensMax - continues.toolTokens;
   const limitsBeside = { ...limits, tokensMax: room };
-  const messages = continuedRequest({ ...limitsBeside, messages: continues.messages });
+  const asked = newestLeaves ? continues.messages : withoutNewestStep(continues.messages);
+  const messages = continuedRequest({ ...limitsBeside, messages: asked });
   if (messages.length === 0) return undefined;
   return { messages, maxTokens, closing: closingRequest(limitsBeside), continues: true };
+}
+
+/** A request without the newest calls and their results, which no request has had yet, and without their prompt. */
+function withoutNewestStep(messages: readonly Message[]): readonly Message[] {
+  if (messages.at(-1)?.role !== "tool_results") return messages;
+  const had = messages.slice(
+    0,
+    messages.findLastIndex(({ role }) => role !== "tool_results"),
+  );
+  const last = had.at(-1);
+  return last && startsTurn(last) ? had.slice(0, -1) : had;
 }
 
 export function hasSecret(message: Message): boolean {

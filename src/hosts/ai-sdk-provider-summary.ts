@@ -134,9 +134,9 @@ function continuedPrompt(
   const after = sent.slice(messages.length);
   const end = after.findLastIndex(({ role }) => role !== "user") + 1;
   const added = after.slice(0, end).map(asSent);
-  return isBegun && added.every((message) => message !== undefined)
-    ? [...params.prompt, ...added]
-    : undefined;
+  if (!isBegun || !added.every((message) => message !== undefined)) return undefined;
+  const whole = [...params.prompt, ...added];
+  return whole.slice(0, whole.findLastIndex(({ role }) => role !== "user") + 1);
 }
 
 /** A host may offer another object, with or without fields that have no value. */

@@ -18,7 +18,10 @@ export interface AskedProvider {
   readonly model: string;
   /** The count of the last request to this model in the chat. */
   readonly counted: Counted | undefined;
-  /** The request that it gets, if that is not the last one again: the next one, alone or with `closing` at its end. */
+  /**
+   * The request that it gets, if that is not the last one again: the next one alone, or the next one without its newest
+   * results and with `closing` at its end.
+   */
   readonly sends?: "now" | "closing";
   /**
    * Resolves to a text, or to an item that only this model reads; to `undefined` when the answer had none. Returns nothing
@@ -48,7 +51,8 @@ export function summaryByProvider(
   let isFirst = true;
   return async (request) => {
     const mayAsk = isFirst && !without.has(model) && isWarm(provider);
-    const now = mayAsk ? request.sent?.() : undefined;
+    const sent = mayAsk ? request.sent?.() : undefined;
+    const now = provider.sends === "closing" ? (sent?.withoutNewest ?? sent) : sent;
     isFirst = false;
     const asking =
       now && isCheaper(provider, request, now) ? provider.ask(request, now) : undefined;

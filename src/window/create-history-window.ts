@@ -259,7 +259,8 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
       ...(outgrown ? { outgrown } : {}),
       ...(typeof summarize === "function"
         ? {
-            summarize: (request) => summarize({ ...request, sent: () => this.#now(history, call) }),
+            summarize: (request) =>
+              summarize({ ...request, sent: () => this.#now(history, call, request.newestLeaves) }),
           }
         : {}),
       ...(signal ? { signal } : {}),
@@ -270,13 +271,23 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   }
 
   /** What would be sent now, if nothing in it is kept out of summaries. */
-  #now(history: readonly HostMessage[], call: WindowCall): SentNow | undefined {
-    const { visible, mayHaveItems } = this.#history;
+  #now(
+    history: readonly HostMessage[],
+    call: WindowCall,
+    newestLeaves = false,
+  ): SentNow | undefined {
+    const { visible, mayHaveItems, sent } = this.#history;
     if (!mayHaveItems || visible.some(({ message }) => hasSecret(message))) return undefined;
-    const tokens = this.#expected(call);
+    const { messages } = this.#sent(history);
     const { contextWindow } = call;
-    const room = contextWindow === undefined ? undefined : contextWindow - tokens;
-    return { messages: this.#sent(history).messages, tokens, ...given({ room }) };
+    const part = (length: number, without = 0): SentNow => {
+      const tokens = this.#expected(call, without);
+      const room = contextWindow === undefined ? undefined : contextWindow - tokens;
+      return { messages: messages.slice(0, length), tokens, ...given({ room }) };
+    };
+    const step = newestLeaves ? undefined : sent.newestStep;
+    const withoutNewest = step && part(messages.length - step.length, step.tokens);
+    return { ...part(messages.length), ...given({ withoutNewest }) };
   }
 
   /** Puts a compaction into force, after it is in the log. */
@@ -380,8 +391,8 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   }
 
   /** The expected count of the provider. Where the estimate alone fills the window, no lower count is believed. */
-  #expected({ otherTokens, contextWindow = Infinity }: WindowCall): number {
-    const estimated = this.#tokens + otherTokens;
+  #expected({ otherTokens, contextWindow = Infinity }: WindowCall, without = 0): number {
+    const estimated = this.#tokens - without + otherTokens;
     const expected = this.#counts.expected(estimated);
     return estimated < contextWindow ? expected : Math.max(estimated, expected);
   }

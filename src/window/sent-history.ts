@@ -90,6 +90,16 @@ export class SentHistory<HostMessage extends object> {
     return Math.floor(counted.reduce((sum, { weight }) => sum + weight, 1) / 4);
   }
 
+  /** The number of messages, and tokens, of the newest answer's calls and their results; none when more came after these. */
+  get newestStep(): { readonly length: number; readonly tokens: number } | undefined {
+    const at = this.#units.findLastIndex(({ pieces }) => pieces.some(isAnswer));
+    const step = this.#units.slice(Math.max(0, at));
+    const results = step.slice(1).map(({ pieces: [first] }) => first?.role === "tool_results");
+    if (at < 0 || results.length === 0 || results.includes(false)) return undefined;
+    const length = this.#messages.length - (step[0]?.from ?? 0);
+    return { length, tokens: Math.floor(step.reduce((sum, { weight }) => sum + weight, 0) / 4) };
+  }
+
   between(from: number, to?: number): readonly Sent<HostMessage>[] {
     return this.#sent.slice(from, to);
   }

@@ -152,6 +152,31 @@ describe.each(Object.entries(LOOPS))("%s: a summary", (_, open) => {
     expect(sentIn(next as BilledRequest).join()).toContain(SUMMARY);
   });
 
+  test("is asked for without the newest results, which stay and which no request has had", async () => {
+    const server = await serve({
+      answer: (index) =>
+        index % 4 < 3
+          ? {
+              text: `Step ${index}: ${WORDS.repeat(2)}`,
+              toolCalls: [{ id: `call_${index}`, name: "read", args: { path: `${index}.md` } }],
+            }
+          : `Done, number ${index}.`,
+    });
+    await talk(open(server.urls), 6);
+    const { billed } = server;
+    const within = summariesOf(server).flatMap((asked) => {
+      const [before, , next] = billed.slice(billed.indexOf(asked) - 1) as BilledRequest[];
+      const newest = sentIn(next as BilledRequest).at(-1) ?? "";
+      return before && newest.includes("call_") ? [{ asked, before, newest }] : [];
+    });
+    expect(within.length).toBeGreaterThan(0);
+    for (const { asked, before, newest } of within) {
+      expect(isRecord(asked)).toBe(false);
+      expect(sentIn(asked)).not.toContain(newest);
+      expect(sentIn(before).join()).toContain(sentIn(asked).at(-2));
+    }
+  });
+
   test("is asked for in a request of its own when the model calls a tool instead, and from then on", async () => {
     const server = await serve({
       summary: (body) =>
