@@ -1,4 +1,3 @@
-import * as crypto from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { brotliCompressSync } from "node:zlib";
@@ -34,7 +33,7 @@ const programs = globSync("src/{stores,embedders}/**/*-worker.ts");
 const SEARCH = ["src/cli.ts", "src/cli/main.ts", "src/sqlite.ts"];
 
 /** What a coding agent waits for. It loads a small part of each chunk. */
-const HOOK = ["src/cli.ts", "src/cli/commands/run-hook.ts"];
+const HOOK = ["src/cli.ts", "src/cli/commands/run-hook.ts", "src/coding-agents/rules-of.ts"];
 
 /** The lowest first: what it takes along is not taken by the next. */
 const LAYERS = ["core", "store", "command"] as const;
@@ -110,7 +109,7 @@ const builtins: Plugin = {
       (_, names: string, from: string) => {
         const given = /\{.+\}/.exec(names)?.[0].replaceAll(" as ", ": ");
         const whole = /^(?:\* as )?(\w[\w$]*)/.exec(names)?.[1];
-        if (from === "node:crypto" && given !== undefined) return calledLater(given);
+        if (LATER.includes(from) && given !== undefined) return calledLater(from, given);
         return [given, whole]
           .filter((target) => target !== undefined)
           .map((target) => `const ${target} = process.getBuiltinModule("${from}");`)
@@ -121,14 +120,18 @@ const builtins: Plugin = {
   },
 };
 
-/** Functions of `node:crypto`, which takes 5 ms to load: with the first call. */
-function calledLater(given: string): string {
+/** The modules of Node that take milliseconds to load. */
+const LATER: readonly string[] = ["node:crypto", "node:fs/promises"];
+
+/** Functions of a module of Node, which is loaded with the first call. */
+function calledLater(from: string, given: string): string {
+  const module = process.getBuiltinModule(from) ?? {};
   return given
     .replaceAll(/(\w+)(?:: ([\w$]+))?,?/g, (_, name: string, as = name) => {
-      if (typeof Reflect.get(crypto, name) !== "function") {
-        throw new Error(`${name} of node:crypto is no function, so it cannot be called later.`);
+      if (typeof Reflect.get(module, name) !== "function") {
+        throw new Error(`${name} of ${from} is no function, so it cannot be called later.`);
       }
-      return `const ${as} = (...given) => process.getBuiltinModule("node:crypto").${name}(...given);`;
+      return `const ${as} = (...given) => process.getBuiltinModule("${from}").${name}(...given);`;
     })
     .slice(1, -1);
 }

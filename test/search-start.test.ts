@@ -14,6 +14,7 @@ import { isMemoryBehind, MEMORY_INDEX } from "../src/projections/log-projection.
 import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-store.ts";
 import { RKAT } from "./support/built-package.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
+import { temporaryFolder } from "./support/obey.ts";
 import { execFileSync } from "./support/start-process.ts";
 
 let folder: string;
@@ -44,8 +45,29 @@ test("the start of a session of Claude Code loads no schemas, no agent and no mo
   const loaded = loadedBy(["hook", "SessionStart"], input);
   expect(loaded).toContain("knowledge/knowledge-addendum.ts");
   expect(loaded).not.toMatch(
-    /node_modules\/(?:zod|hono|@ai-sdk|@modelcontextprotocol)|agent\/run-turn|projection-runner|compaction\//,
+    /node_modules\/(?:zod|hono|@ai-sdk|@modelcontextprotocol)|agent\/run-turn|projection-runner|compaction\/|knowledge-distiller|learned-entries/,
   );
+});
+
+test("the built start of a session that has rules to tell loads no more of the core than any hook", async () => {
+  const home = await temporaryFolder();
+  execFileSync(process.execPath, [RKAT, "knowledge", "add", "Always run the linter."], {
+    cwd: home,
+    env: { HOME: home },
+    stdio: "pipe",
+  });
+  const print = `
+    import { registerHooks } from "node:module";
+    import { writeSync } from "node:fs";
+    registerHooks({ load: (url, context, next) => (writeSync(1, url + "\\n"), next(url, context)) });`;
+  const watch = ["--import", `data:text/javascript,${encodeURIComponent(print)}`];
+  const told = execFileSync(process.execPath, [...watch, RKAT, "hook", "SessionStart"], {
+    input: JSON.stringify({ session_id: "s", cwd: home, source: "startup" }),
+    env: { HOME: home },
+  });
+  expect(String(told)).toContain("Always run the linter.");
+  expect(String(told)).toMatch(/\/core-first-[^/]+\.js$/m);
+  expect(String(told)).not.toMatch(/\/core-(?!first-)[^/]+\.js$/m);
 });
 
 test("the hooks of a compaction read what an import has kept: they weigh no text and load nothing that does", () => {

@@ -1,6 +1,6 @@
 /**
  * How long each hook of rkat takes, from the start of the process to its end, beside a Node that does nothing. They
- * alternate. The transcript grows by one turn before each import, as it does before a Stop hook.
+ * alternate. The transcript grows by one turn before each import, as it does before a Stop hook, and the project has rules.
  *
  *     npm run build && node bench/studies/hook-times.ts [megabytes of the transcript] [runs]
  */
@@ -11,13 +11,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ClaudeLines } from "../../test/support/claude-lines.ts";
-import { spawn } from "../../test/support/start-process.ts";
+import { execFileSync, spawn } from "../../test/support/start-process.ts";
 import { median } from "../measuring.ts";
 import { RKAT } from "../programs.ts";
 
 const [megabytes = "1", runs = "30"] = process.argv.slice(2);
 const RUNS = Number(runs);
 const ID = "0f3c2b1a-1111-4222-8333-444455556666";
+
+/** A session begins with them. */
+const RULES = [
+  "Always run the linter before you commit.",
+  "Never touch src/legacy/billing-rates.ts.",
+  "Use pnpm, not npm.",
+];
 
 const home = mkdtempSync(join(tmpdir(), "rkat-hooks-"));
 const folder = join(home, "project");
@@ -62,6 +69,10 @@ try {
     write();
   };
   while (size < Number(megabytes) * 1e6) grow();
+  for (const rule of RULES) {
+    const add = [...RKAT, "knowledge", "add", rule];
+    execFileSync(process.execPath, add, { cwd: folder, env, stdio: "ignore" });
+  }
   const input = { session_id: ID, transcript_path, cwd: folder };
   const measured = [
     { name: "node -e 0", args: ["-e", "0"], more: {}, ms: [] as number[] },
@@ -105,7 +116,7 @@ try {
   for (const { name, ms } of measured) {
     const own = median(ms);
     console.log(
-      `${name.padEnd(34)} ${own.toFixed(0).padStart(5)} ms   + ${(own - base).toFixed(0)} ms`,
+      `${name.padEnd(34)} ${own.toFixed(0).padStart(5)} ms   + ${(own - base).toFixed(0)} ms, ${(own / base).toFixed(1)} x`,
     );
   }
 } finally {

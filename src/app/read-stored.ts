@@ -30,12 +30,12 @@ export interface StoredRules {
 }
 
 /**
- * The rules of a project as they are stored, and the sessions that were held in `folder`.
- * Undefined when the log has something that could change the rules: then the service makes them.
+ * The rules of a project as they are stored. With `folder` they come with what they rest on, and with the sessions that were
+ * held there. Undefined when the log has something that could change the rules: then the service makes them.
  */
 export async function readRules(
   workspace: Workspace,
-  folder: string,
+  folder: string | undefined,
 ): Promise<StoredRules | undefined> {
   const stores = await openPlainStores(workspace);
   try {
@@ -46,7 +46,7 @@ export async function readRules(
     const { current, distilled } = await knowledge.revision();
     if (current !== distilled) return undefined;
     const rules = await knowledge.list({ kind: "rule", limit: RULES_MAX });
-    if (rules.length === 0) return { rules, sessions: [] };
+    if (rules.length === 0 || folder === undefined) return { rules, sessions: [] };
     const { withGrounds } = await import("../knowledge/knowledge-addendum.ts");
     return {
       rules: await withGrounds(rules, knowledge),

@@ -2,8 +2,8 @@ import type { Ground, KnowledgeEntry } from "../core/knowledge.ts";
 import type { KnowledgeStore } from "../core/knowledge-store.ts";
 import { FORGOTTEN } from "../core/message.ts";
 import { utf8Bytes } from "../core/tokens.ts";
-import { bySupport } from "./knowledge-distiller.ts";
 import { oneLine } from "./one-line.ts";
+import { rankRules } from "./rank-rules.ts";
 
 export const ADDENDUM_HEADING = "## Learned Behavioral Rules";
 
@@ -52,17 +52,6 @@ export function withoutRules(
     return id !== undefined && gone.has(id) ? `${number}. ${FORGOTTEN}` : line;
   });
   return prompt.slice(0, at) + told;
-}
-
-/** Pinned rules first, then those written or edited by hand, then those heard most often. */
-export function rankRules(rules: readonly KnowledgeEntry[]): readonly KnowledgeEntry[] {
-  const written = ({ origin, edited }: KnowledgeEntry) => Number(origin === "added" || edited);
-  return [...rules].sort(
-    (one, other) =>
-      Number(other.pinned) - Number(one.pinned) ||
-      written(other) - written(one) ||
-      bySupport({ ...one, time: one.lastTime }, { ...other, time: other.lastTime }),
-  );
 }
 
 /** The entries, each rule with its grounds: the author and time of the words that it rests on. */

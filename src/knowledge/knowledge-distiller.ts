@@ -6,6 +6,7 @@ import { contradicts, statementOf } from "./contradicts.ts";
 import { hashOf } from "./hash-of.ts";
 import { statementKey } from "./learned-entries.ts";
 import { oneLine } from "./one-line.ts";
+import { bySupport } from "./rank-rules.ts";
 
 /** The entries that rules are made from, newest first. */
 export interface Evidence {
@@ -74,18 +75,6 @@ export class KnowledgeDistiller {
     const room = Math.max(0, this.#maxRules - byHand);
     return { rules: made.sort(bySupport).slice(0, room), contradictions };
   }
-}
-
-/** Best first: pinned ones, then those heard most often, then the latest. */
-export function bySupport(
-  one: Pick<NewKnowledge, "pinned" | "count" | "time" | "id">,
-  other: Pick<NewKnowledge, "pinned" | "count" | "time" | "id">,
-): number {
-  return (
-    Number(other.pinned ?? false) - Number(one.pinned ?? false) ||
-    (other.count ?? 1) - (one.count ?? 1) ||
-    (other.time < one.time ? -1 : other.time > one.time ? 1 : one.id < other.id ? -1 : 1)
-  );
 }
 
 /** The order of what was heard last, latest first. Within a millisecond ids say what was added later. */

@@ -15,14 +15,10 @@ import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { asItWas } from "./as-it-was.ts";
 import { type AskModel, distillWithModel } from "./distill-with-model.ts";
 import { hashOf } from "./hash-of.ts";
-import {
-  type KnowledgeAddendum,
-  knowledgeAddendum,
-  rankRules,
-  withGrounds,
-} from "./knowledge-addendum.ts";
+import { type KnowledgeAddendum, knowledgeAddendum, withGrounds } from "./knowledge-addendum.ts";
 import { type Evidence, KnowledgeDistiller, latestFirst } from "./knowledge-distiller.ts";
 import { statementKey } from "./learned-entries.ts";
+import { rankRules } from "./rank-rules.ts";
 
 export interface KnowledgeSettings {
   /** Limit of facts. Default 10 000. */

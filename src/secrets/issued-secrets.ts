@@ -10,11 +10,14 @@ export function findIssuedSecrets(
   text: string,
   see: (kind: string, start: number, end: number) => void,
 ): void {
+  const first = longRun(text, 0);
+  // The tables of the forms take longer to make than most short texts to be read.
+  if (first === text.length) return;
   const isMarked = MARKS.some((mark) => text.includes(mark.text));
   const beginnings = isMarked ? everyForm() : formsWithoutMark();
   let dot = -1;
   // A form begins where no word goes on.
-  for (let at = 0, runEnd = 0; ; ) {
+  for (let at = first, runEnd = 0; ; ) {
     // The rest of a run may be too short.
     if (at + RUN_MIN > runEnd) {
       at = longRun(text, Math.max(at, runEnd));
@@ -117,8 +120,16 @@ interface Try {
 interface Beginnings {
   /** The first characters of forms, each with a 1. */
   readonly firsts: Uint8Array;
-  /** Entries by the codes of two ASCII characters, at `first * 128 + second`. */
-  readonly byPair: readonly (Beginning | undefined)[];
+  readonly byFirst: ReadonlyMap<number, readonly Begun[]>;
+  /** Entries by the codes of two ASCII characters, at `first * 128 + second`. Each is made when it is first needed. */
+  readonly byPair: (Beginning | undefined)[];
+}
+
+/** A form, and what its second and third characters may be. */
+interface Begun {
+  readonly form: SecretForm;
+  readonly second: string;
+  readonly third: string;
 }
 
 const NO_TRIES: readonly Try[] = [];
@@ -128,8 +139,9 @@ function triesAt(beginnings: Beginnings, first: number, text: string, at: number
   const second = text.charCodeAt(at + 1);
   const third = text.charCodeAt(at + 2);
   if (second >= 128 || third >= 128) return NO_TRIES;
-  const beginning = beginnings.byPair[first * 128 + second];
-  if (beginning?.thirds[third] !== 1) return NO_TRIES;
+  const beginning =
+    beginnings.byPair[first * 128 + second] ?? beginningAt(beginnings, first, second);
+  if (beginning.thirds[third] !== 1) return NO_TRIES;
   beginning.tries ??= triesOf(beginning.forms);
   return beginning.tries;
 }
@@ -170,38 +182,38 @@ function anyOf(forms: readonly SecretForm[]): RegExp {
 }
 
 const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
-const SETS = new Map<string, Uint8Array>();
+const CODES = new Map<string, readonly number[]>();
 const IN_WORD = asciiSet(/\w/);
 /** A literal or a class, and how often it is repeated at least. */
 const ATOM = /^(\[[^\]]{1,99}\]|\\?[^(])(?:\{(\d{1,4})(?:,\d{1,4})?\})?/;
 
 function formsByBeginning(forms: readonly SecretForm[]): Beginnings {
-  const byPair: (Beginning | undefined)[] = new Array(128 * 128).fill(undefined);
-  const begins = new Uint8Array(0x10000);
+  const byFirst = new Map<number, Begun[]>();
+  const firsts = new Uint8Array(0x10000);
   for (const form of forms) {
-    for (const [firsts, seconds, third] of beginningsOf(form.form)) {
-      for (const first of codesIn(firsts)) {
-        begins[first] = 1;
-        for (const second of codesIn(seconds)) {
-          const place = first * 128 + second;
-          const known = byPair[place];
-          byPair[place] = {
-            forms: known ? [...new Set([...known.forms, form])] : [form],
-            thirds: known ? known.thirds.map((is, code) => is | (third[code] ?? 0)) : third,
-          };
-        }
+    for (const [first, second, third] of beginningsOf(form.form)) {
+      for (const code of codesOf(first)) {
+        firsts[code] = 1;
+        const begun = byFirst.get(code) ?? [];
+        begun.push({ form, second, third });
+        byFirst.set(code, begun);
       }
     }
   }
-  return { firsts: begins, byPair };
+  return { firsts, byFirst, byPair: new Array(128 * 128).fill(undefined) };
 }
 
-function codesIn(set: Uint8Array): readonly number[] {
-  return [...set.keys()].filter((code) => set[code] === 1);
+function beginningAt({ byFirst, byPair }: Beginnings, first: number, second: number): Beginning {
+  const begun = (byFirst.get(first) ?? []).filter((one) => codesOf(one.second).includes(second));
+  const thirds = new Uint8Array(128);
+  for (const { third } of begun) for (const code of codesOf(third)) thirds[code] = 1;
+  const beginning = { forms: [...new Set(begun.map(({ form }) => form))], thirds };
+  byPair[first * 128 + second] = beginning;
+  return beginning;
 }
 
 /** The possible first three characters of each alternative of a form: literals and classes. */
-function beginningsOf(form: string): readonly (readonly [Uint8Array, Uint8Array, Uint8Array])[] {
+function beginningsOf(form: string): readonly (readonly [string, string, string])[] {
   const alternatives = /^\(\?:([^()]+)\)/.exec(form)?.[1]?.split("|") ?? [form];
   return alternatives.map((alternative) => {
     const atoms: string[] = [];
@@ -211,17 +223,18 @@ function beginningsOf(form: string): readonly (readonly [Uint8Array, Uint8Array,
       rest = rest.slice(taken.length);
     }
     const [first = "", second = "", third = ""] = atoms;
-    return [setOf(first), setOf(second), setOf(third)];
+    return [first, second, third];
   });
 }
 
-/** The ASCII characters that a literal or a class stands for, each with a 1. */
-function setOf(atom: string): Uint8Array {
+/** The codes of the ASCII characters that a literal or a class stands for. */
+function codesOf(atom: string): readonly number[] {
+  const known = CODES.get(atom);
+  if (known) return known;
   const pattern = new RegExp(atom);
-  const set =
-    SETS.get(atom) ?? Uint8Array.from(ASCII, (character) => Number(pattern.test(character)));
-  SETS.set(atom, set);
-  return set;
+  const codes = [...ASCII.keys()].filter((code) => pattern.test(ASCII[code] ?? ""));
+  CODES.set(atom, codes);
+  return codes;
 }
 
 const MARKS = SECRET_FORMS.flatMap(({ mark }) => mark ?? []);

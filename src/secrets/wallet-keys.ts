@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { madeOnce } from "../text/made-once.ts";
 import { eachMatch, type FoundSecret } from "./secret-values.ts";
 
 /**
@@ -70,7 +71,7 @@ function addFromRow(text: string, places: readonly number[], found: FoundSecret[
   let row: PlacedWord[] = [];
   for (const start of places) {
     const word = /^[a-z]{3,8}/.exec(text.slice(start, start + 8))?.[0] ?? "";
-    if (BEGINNINGS.has(word.slice(0, 4))) {
+    if (beginnings().has(word.slice(0, 4))) {
       row.push({ text: word, start, end: start + word.length, isFirst: text[start - 1] === "\n" });
     } else {
       addFromWords(row, found);
@@ -111,7 +112,7 @@ function addPhrase(row: readonly PlacedWord[], found: FoundSecret[]): void {
 function isPhrase(words: readonly string[]): boolean {
   const bytes = new Uint8Array(34);
   for (const [place, word] of words.entries()) {
-    const index = BEGINNINGS.get(word.slice(0, 4));
+    const index = beginnings().get(word.slice(0, 4));
     if (index === undefined) return false;
     for (let bit = 0; bit < 11; bit += 1) {
       const at = place * 11 + bit;
@@ -144,8 +145,10 @@ const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
  * The first four letters of the 2048 words of the standard, in their order. They tell the words apart, so wallets take them
  * too, and they are 8 KB, where all letters were 13.
  */
-const BEGINNINGS: ReadonlyMap<string, number> = new Map(
-  `
+const beginnings = madeOnce(
+  (): ReadonlyMap<string, number> =>
+    new Map(
+      `
 AbanAbilAbleAbouAbovAbseAbsoAbstAbsuAbusAcceAcciAccoAccuAchiAcidAcouAcquAcroActActiActoActrActuAdapAddAddiAddr
 AdjuAdmiAdulAdvaAdviAeroAffaAffoAfraAgaiAgeAgenAgreAheaAimAirAirpAislAlarAlbuAlcoAlerAlieAllAlleAlloAlmoAlonAlph
 AlreAlsoAlteAlwaAmatAmazAmonAmouAmusAnalAnchAnciAngeAnglAngrAnimAnklAnnoAnnuAnotAnswAnteAntiAnxiAnyAparApolAppe
@@ -220,7 +223,8 @@ VolcVoluVoteVoyaWageWagoWaitWalkWallWalnWantWarfWarmWarrWashWaspWastWateWaveWayW
 WeirWelcWestWetWhalWhatWheaWheeWhenWherWhipWhisWideWidtWifeWildWillWinWindWineWingWinkWinnWintWireWisdWiseWish
 WitnWolfWomaWondWoodWoolWordWorkWorlWorrWortWrapWrecWresWrisWritWronYardYearYellYouYounYoutZebrZeroZoneZoo
 `
-    .replaceAll("\n", "")
-    .split(/(?=[A-Z])/)
-    .map((word, index) => [word.toLowerCase(), index]),
+        .replaceAll("\n", "")
+        .split(/(?=[A-Z])/)
+        .map((word, index) => [word.toLowerCase(), index]),
+    ),
 );

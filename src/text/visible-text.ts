@@ -1,4 +1,11 @@
-import { CharacterKinds, codesOf, isAscii, textOf } from "./character-kinds.ts";
+import {
+  CharacterKinds,
+  codesOf,
+  isAscii,
+  NOTHING,
+  textOf,
+  unicodePattern,
+} from "./character-kinds.ts";
 
 /**
  * The text with every hidden character shown: `rm -rf <U+202E>`. Otherwise a text could read
@@ -76,19 +83,24 @@ const STYLED = 64;
 const BEFORE_JOINER = 128;
 const PICTURE = STYLED | BEFORE_JOINER;
 
-const JOINED_SCRIPTS =
-  /[\p{scx=Arab}\p{scx=Beng}\p{scx=Deva}\p{scx=Gujr}\p{scx=Guru}\p{scx=Knda}\p{scx=Mlym}\p{scx=Orya}\p{scx=Sinh}\p{scx=Taml}\p{scx=Telu}]/u;
-const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}\u2800\uFFF9-\uFFFB]/u;
+const JOINED_SCRIPTS = unicodePattern(NOTHING, {
+  source: String.raw`[\p{scx=Arab}\p{scx=Beng}\p{scx=Deva}\p{scx=Gujr}\p{scx=Guru}\p{scx=Knda}\p{scx=Mlym}\p{scx=Orya}\p{scx=Sinh}\p{scx=Taml}\p{scx=Telu}]`,
+  flags: "u",
+});
+const UNSEEN = unicodePattern(NOTHING, {
+  source: String.raw`[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}\u2800\uFFF9-\uFFFB]`,
+  flags: "u",
+});
 
 const KINDS = new CharacterKinds((character) => {
   const is = (pattern: RegExp, kind: number) => (pattern.test(character) ? kind : 0);
   return (
     KNOWN |
-    is(UNSEEN, HIDDEN) |
+    is(UNSEEN(character), HIDDEN) |
     is(/[\uFE0E\uFE0F]/, STYLE) |
     is(/\u200D/, JOINER) |
     is(/\u200C/, NON_JOINER) |
-    is(JOINED_SCRIPTS, JOINED_LETTER) |
+    is(JOINED_SCRIPTS(character), JOINED_LETTER) |
     is(/[\p{Extended_Pictographic}0-9#*]/u, STYLED) |
     is(/\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F/u, BEFORE_JOINER)
   );

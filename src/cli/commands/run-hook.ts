@@ -135,8 +135,9 @@ async function rulesFor(workspace: Workspace, { cwd }: HookInput) {
   const { config, folder } = workspace;
   if (!config.get("knowledge.enabled") || !config.get("capabilities.memory_store"))
     return undefined;
+  const isUserWide = isHome(folder, process.env) && folder !== cwd;
   const stored =
-    (await readRules(workspace, cwd)) ??
+    (await readRules(workspace, isUserWide ? cwd : undefined)) ??
     (await (
       await importing()
     ).withServiceOf(workspace, "existing", async (service) => {
@@ -148,7 +149,6 @@ async function rulesFor(workspace: Workspace, { cwd }: HookInput) {
   // Most of what it loads finds credentials.
   if (stored.rules.length === 0) return undefined;
   const { rulesOf } = await import("../../coding-agents/rules-of.ts");
-  const isUserWide = isHome(folder, process.env) && folder !== cwd;
   const sessions = isUserWide ? new Set(stored.sessions) : undefined;
   return rulesOf(stored.rules, config.get("knowledge.max_rules"), sessions);
 }
