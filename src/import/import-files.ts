@@ -307,7 +307,7 @@ class ImportWork {
       };
       this.#group.saveFile(file.path, {
         agent: format.agent,
-        stamp: file.stamp,
+        stamp: next?.again ? "" : file.stamp,
         sessions,
         messages,
         ...(readOn ? { readOn } : {}),

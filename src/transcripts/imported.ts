@@ -129,6 +129,8 @@ export interface ReadOn {
   readonly line: number;
   /** The reader's state after the lines before, as JSON. */
   readonly state?: unknown;
+  /** The file is to be read again also if it stays as it is: its end was left out, because it may still be written. */
+  readonly again?: true;
 }
 
 /** The beginning of a file, by which it is recognised. */

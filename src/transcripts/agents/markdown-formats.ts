@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { basename, join } from "node:path";
-import { given } from "../../core/fields.ts";
-import { readLines } from "../../text/read-lines.ts";
+import { given, isObject } from "../../core/fields.ts";
+import { decoded, readByteLines } from "../../text/read-lines.ts";
 import type { FoundFile } from "../found-file.ts";
 import type {
   AgentName,
@@ -9,6 +9,7 @@ import type {
   ImportedSession,
   ImportFormat,
   ImportNotes,
+  ReadOn,
 } from "../imported.ts";
 import { timeOf, titleOf } from "../json-fields.ts";
 import { answer, prompt } from "./parts.ts";
@@ -34,19 +35,24 @@ interface Start {
 
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 
-/** The lines of a file, with those that are blank. A code fence is open where a line before began one. */
+/** A file that was changed so lately may still be written. */
+const YOUNG_MS = 60_000;
+
+function isYoung({ mtimeMs }: FoundFile): boolean {
+  return Math.abs(Date.now() - mtimeMs) < YOUNG_MS;
+}
+
+/** The lines of a file, with those that are blank, and without one that is still being written. */
 async function* textLines(
   file: FoundFile,
   notes?: ImportNotes,
 ): AsyncGenerator<{ text: string; number: number }> {
-  let last = 0;
-  for await (const line of readLines(file.read(), LINE_BYTES_MAX)) {
+  for await (const line of readByteLines(file.read(), LINE_BYTES_MAX)) {
     const { number } = line;
-    // Blank lines are left out by the reader.
-    for (last += 1; last < number; last += 1) yield { text: "", number: last };
-    last = number;
-    if (line.problem) notes?.skip(file, number, "it is too long or not UTF-8");
-    else yield { text: line.text.replace(/^\uFEFF/, "").replace(/\r$/, ""), number };
+    if (!line.problem && !line.ended && isYoung(file)) return notes?.unfinished(file);
+    const read = line.problem ? line : decoded(line);
+    if (read?.problem) notes?.skip(file, number, "it is too long or not UTF-8");
+    else yield { text: (read?.text ?? "").replace(/^\uFEFF/, "").replace(/\r$/, ""), number };
   }
 }
 
@@ -77,28 +83,96 @@ async function* blocksOf(
   yield* done();
 }
 
-/** The messages of blocks. Equal texts get numbers, so that a file that grows keeps its ids. */
-async function* said(
-  session: string,
-  blocks: AsyncIterable<Block>,
-  notes: ImportNotes,
-): AsyncGenerator<ImportedMessage> {
-  let chain = "";
-  let side = 0;
-  for await (const { who, text, line, time, isSide, group } of blocks) {
-    if (isSide) side += 1;
-    if (who === "none" || isSide) continue;
-    chain = hash("sha1", chain + who + text).slice(0, 20);
-    const id = `${session}:${chain}`;
-    const of = { time, line, group };
-    yield who === "user" ? prompt(id, text, of) : answer(id, text, of);
-  }
-  notes.otherBranch(side);
+/**
+ * How far the last message of a file was read. More may be added to it: then its rest is a message, with the id of the
+ * whole, so that nothing of it is there twice, also where this is not known.
+ */
+interface LastSaid {
+  /** The session, and a hash of what was said before. */
+  readonly behind: string;
+  readonly size: number;
+  readonly hash: string;
 }
 
-async function firstPrompt(blocks: AsyncIterable<Block>): Promise<Block | undefined> {
-  for await (const block of blocks) if (block.who === "user") return block;
-  return undefined;
+/** A reading of a file that may be growing. */
+class Growing {
+  readonly #file: FoundFile;
+  readonly #notes: ImportNotes;
+  readonly #before: LastSaid | undefined;
+  #last: LastSaid | undefined;
+  #again = false;
+
+  constructor(file: FoundFile, notes: ImportNotes, from: ReadOn | undefined) {
+    this.#file = file;
+    const unfinished = (of: FoundFile) => {
+      this.#again = true;
+      notes.unfinished(of);
+    };
+    this.#notes = { ...notes, unfinished };
+    const { behind, size, hash } = isObject(from?.state) ? from.state : {};
+    if (typeof behind === "string" && typeof size === "number" && typeof hash === "string")
+      this.#before = { behind, size, hash };
+  }
+
+  /** What they say is left out is looked at again, also if the file stays as it is. */
+  get notes(): ImportNotes {
+    return this.#notes;
+  }
+
+  /** Whether the name that a session has of its first prompt is certain: more may be added to the last block of a file. */
+  isNamed(blocks: number): boolean {
+    if (blocks > 1 || !isYoung(this.#file)) return true;
+    this.#notes.unfinished(this.#file);
+    return false;
+  }
+
+  /** The messages of blocks. Equal texts get numbers, so that a file that grows keeps its ids. */
+  async *said(session: string, blocks: AsyncIterable<Block>): AsyncGenerator<ImportedMessage> {
+    let chain = "";
+    let side = 0;
+    for await (const { who, text, line, time, isSide, group } of blocks) {
+      if (isSide) side += 1;
+      if (who === "none" || isSide) continue;
+      const behind = `${session}:${chain}`;
+      chain = hashed(chain + who + text);
+      const rest = this.#restOf(text, behind);
+      this.#last = { behind, size: text.length, hash: hashed(text) };
+      const id = `${session}:${chain}`;
+      const of = { time, line, group };
+      yield who === "user" ? prompt(id, rest, of) : answer(id, rest, of);
+    }
+    this.#notes.otherBranch(side);
+  }
+
+  #restOf(text: string, behind: string): string {
+    const { size, hash, behind: before } = this.#before ?? {};
+    const isMore = before === behind && size !== undefined && size < text.length;
+    return isMore && hashed(text.slice(0, size)) === hash ? text.slice(size).trim() : text;
+  }
+
+  /** Notes it for the next import. */
+  end(): void {
+    const again = this.#again || undefined;
+    this.#notes.readOn(this.#file, { offset: 0, line: 0, state: this.#last, ...given({ again }) });
+  }
+}
+
+function hashed(text: string): string {
+  return hash("sha1", text).slice(0, 20);
+}
+
+/** The first prompt, and the number of blocks, which may be lower than that of all from 2 on. */
+async function firstPrompt(
+  blocks: AsyncIterable<Block>,
+): Promise<{ readonly first: Block | undefined; readonly count: number }> {
+  let first: Block | undefined;
+  let count = 0;
+  for await (const block of blocks) {
+    if (block.who === "user") first ??= block;
+    count += 1;
+    if (first && count > 1) break;
+  }
+  return { first, count };
 }
 
 async function headLines(file: FoundFile, count: number): Promise<readonly string[]> {
@@ -121,18 +195,18 @@ export const cursorExportFormat: ImportFormat = {
     /^\uFEFF?#[^\n]*\n+_Exported on [^\n]* from Cursor[^\n]*_/.test(
       decoder.decode(head).replaceAll("\r\n", "\n"),
     ),
-  async *read(file, notes) {
+  async *read(file, notes, from) {
+    const growing = new Growing(file, notes, from);
     const [heading = ""] = await headLines(file, 1);
     const blocks = (to?: ImportNotes) => blocksOf(file, cursorStart, to);
-    const first = await firstPrompt(blocks());
+    const { first, count } = await firstPrompt(blocks());
     if (!first) return notes.skip(file, undefined, "it has no prompt");
-    const id = hash("sha1", heading + first.text).slice(0, 20);
-    yield session(
-      "cursor",
-      id,
-      heading.replace(/^#\s*/, "") || first.text,
-      said(`cursor:${id}`, blocks(notes), notes),
-    );
+    if (growing.isNamed(count)) {
+      const id = hashed(heading + first.text);
+      const messages = growing.said(`cursor:${id}`, blocks(growing.notes));
+      yield session("cursor", id, heading.replace(/^#\s*/, "") || first.text, messages);
+    }
+    growing.end();
   },
 };
 
@@ -148,22 +222,26 @@ export const specstoryFormat: ImportFormat = {
   places: () => [],
   mayBe: (path) => /(?:^|\/)\.specstory\/history\/[^/]+\.md$|^[^/]+\.md$/.test(path),
   recognises: ({ head }) => /^\uFEFF?\s*<!-- Generated by SpecStory/.test(decoder.decode(head)),
-  async *read(file, notes) {
+  async *read(file, notes, from) {
+    const growing = new Growing(file, notes, from);
     const lines = await headLines(file, 40);
     const about = lines
       .map((line) => /<!-- .{1,60}? Session ([\w-]{6,80}) \(([^)]{1,60})\) -->/.exec(line))
       .find((found) => found !== null);
-    const blocks = (to?: ImportNotes) => spokenBlocks(blocksOf(file, specstoryStart, to));
-    const first = await firstPrompt(blocks());
+    const blocks = (to?: ImportNotes) =>
+      spokenBlocks(blocksOf(file, specstoryStart, to), isYoung(file));
+    const { first, count } = await firstPrompt(blocks());
     if (!first) return notes.skip(file, undefined, "it has no prompt");
-    const id = about?.[1] ?? hash("sha1", first.text).slice(0, 20);
+    const id = about?.[1] ?? hashed(first.text);
     // The agent's own transcript of that session has more, and exact times.
     if ([...file.others()].some(({ path }) => path !== file.path && basename(path).includes(id)))
       return;
-    const messages = said(`specstory:${id}`, blocks(notes), notes);
+    if (!about && !growing.isNamed(count)) return growing.end();
+    const messages = growing.said(`specstory:${id}`, blocks(growing.notes));
     const [, project] = /^(.*?)[/\\]\.specstory[/\\]history[/\\]/.exec(file.path) ?? [];
     const startedAt = first.time ?? timeOf(about?.[2]);
     yield { ...session("specstory", id, first.text, messages, startedAt), ...given({ project }) };
+    growing.end();
   },
 };
 
@@ -185,22 +263,32 @@ function specstoryStart(text: string): Start | undefined {
  * SpecStory puts a line `---` between the parts of an answer, to which it adds more while the agent works. Calls were
  * `Tool use: **name**` in 2025.
  */
-async function* spokenBlocks(blocks: AsyncIterable<Block>): AsyncGenerator<Block> {
+async function* spokenBlocks(
+  blocks: AsyncIterable<Block>,
+  isGrowing: boolean,
+): AsyncGenerator<Block> {
+  let before: Block | undefined;
   for await (const block of blocks) {
-    if (block.who !== "model" || block.isSide) yield block;
-    else {
-      const spoken = withoutElements(block.text, ["tool-use", "think", "details"]);
-      for (const part of spoken.split(/^---[ \t]*$/m)) {
-        const text = part.trim();
-        if (text !== "" && !text.startsWith("Tool use: **"))
-          yield { ...block, text, group: `${block.line}` };
-      }
+    if (before) yield* spokenIn(before, false);
+    before = block;
+  }
+  if (before) yield* spokenIn(before, isGrowing);
+}
+
+function* spokenIn(block: Block, isGrowing: boolean): Generator<Block> {
+  if (block.who !== "model" || block.isSide) yield block;
+  else {
+    const spoken = withoutElements(block.text, ["tool-use", "think", "details"], isGrowing);
+    for (const part of spoken.split(/^---[ \t]*$/m)) {
+      const text = part.trim();
+      if (text !== "" && !text.startsWith("Tool use: **"))
+        yield { ...block, text, group: `${block.line}` };
     }
   }
 }
 
-/** The text without these elements and what is in them. */
-function withoutElements(text: string, tags: readonly string[]): string {
+/** The text without these elements and what is in them. Where it is growing, an element without its end is still being written. */
+function withoutElements(text: string, tags: readonly string[], isGrowing: boolean): string {
   let rest = text;
   for (const tag of tags) {
     let kept = "";
@@ -208,6 +296,7 @@ function withoutElements(text: string, tags: readonly string[]): string {
     for (;;) {
       const start = rest.indexOf(`<${tag}`, at);
       const end = start < 0 ? -1 : rest.indexOf(`</${tag}>`, start);
+      if (start >= 0 && end < 0 && isGrowing) rest = rest.slice(0, start);
       if (end < 0) break;
       kept += rest.slice(at, start);
       at = end + tag.length + 3;
@@ -250,10 +339,11 @@ export const aiderFormat: ImportFormat = {
         .replace(/^\uFEFF?\s*/, "")
         .split("\n", 1)[0] ?? "",
     ),
-  async *read(file, notes) {
+  async *read(file, notes, from) {
+    const growing = new Growing(file, notes, from);
     const runs: { readonly start: string; readonly blocks: Block[]; readonly times: number }[] = [];
     const starts = new Map<string, number>();
-    for await (const found of aiderBlocks(file, notes)) {
+    for await (const found of aiderBlocks(file, growing.notes)) {
       if ("start" in found) {
         const times = (starts.get(found.start) ?? 0) + 1;
         starts.set(found.start, times);
@@ -261,23 +351,22 @@ export const aiderFormat: ImportFormat = {
       } else runs.at(-1)?.blocks.push(found);
     }
     const folder = basename(join(file.path, ".."));
-    for (const { start, blocks, times } of runs) {
+    for (const run of runs) {
+      const { start, blocks, times } = run;
       const first = blocks.find(({ who }) => who === "user");
       if (!first) continue;
-      const id = hash("sha1", `${start}#${times}#${first.text}`).slice(0, 20);
+      if (run === runs.at(-1) && !growing.isNamed(blocks.length)) continue;
+      const id = hashed(`${start}#${times}#${first.text}`);
       const startedAt = timeOf(start.replace(" ", "T"));
-      const messages = said(
-        `aider:${id}`,
-        (async function* () {
-          yield* blocks;
-        })(),
-        notes,
-      );
+      const all = (async function* () {
+        yield* blocks;
+      })();
       yield {
-        ...session("aider", id, first.text, messages, startedAt),
+        ...session("aider", id, first.text, growing.said(`aider:${id}`, all), startedAt),
         ...given({ project: projectOf(file, folder) }),
       };
     }
+    growing.end();
   },
 };
 
