@@ -73,7 +73,11 @@ export function piExtensionWith(memory: PiMemory): (pi: PiApi) => void {
         return { cancel: true };
       }
       attempt = { tokens, failed: false };
-      return await compaction(event, context, await demandsOf(context));
+      return await compaction(event, context, await demandsOf(context)).catch((error: unknown) => {
+        // What the user stops is no error.
+        if (event.signal.aborted) return { cancel: true };
+        throw error;
+      });
     });
     pi.on("session_compact_failed", ({ aborted }: CompactFailed) => {
       if (!aborted) attempt = { ...attempt, failed: true };

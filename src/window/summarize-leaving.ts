@@ -62,7 +62,7 @@ export async function summarizeLeaving(options: Leaving): Promise<LeavingSummary
   // The request stands where it stood, so that all that leaves is summarised.
   const request: readonly Message[] =
     quoted.request === undefined ? [] : [{ role: "user", content: quoted.request }];
-  const left = leaving.map(withoutQuotes);
+  const left = leaving.flatMap((message) => withEarlierRequest(message, quoted.request));
   const said =
     request.length > 0 ? left.findLastIndex((message) => isRequestOf(message, typed)) : -1;
   const messages = [...(said < 0 ? left : left.toSpliced(said, 1)), ...request, ...staying];
@@ -164,6 +164,16 @@ export function withoutQuotes(message: Message): Message {
   }
   const [summary = ""] = message.content.split(QUOTES);
   return { ...message, content: summary };
+}
+
+/** An earlier summary without its quotes, and the request that it quoted where another is being worked on now. */
+function withEarlierRequest(message: Message, now: string | undefined): readonly Message[] {
+  const text = message.role === "user" && isSummary(message) ? contentText(message.content) : "";
+  const [, request = now] = text.split(`\n\n${REQUEST}\n`);
+  const own = withoutQuotes(message);
+  return request === undefined || request === now
+    ? [own]
+    : [own, { role: "user", content: request }];
 }
 
 const QUOTES = new RegExp(`\\n\\n(?:${INSTRUCTIONS}|${REQUEST})\\n`);

@@ -1,5 +1,15 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
+import {
+  createAgentSession,
+  DefaultResourceLoader,
+  defineTool,
+  ModelRuntime,
+  SessionManager,
+  SettingsManager,
+} from "@earendil-works/pi-coding-agent";
 import { tool as langChainTool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
@@ -23,6 +33,7 @@ import { rkatMiddleware, rkatPrepareStep } from "rkat/ai-sdk";
 import { rkatMiddleware as rkatLangChain } from "rkat/langchain";
 import { rkatProcessor } from "rkat/mastra";
 import { rkatSession } from "rkat/openai-agents";
+import { rkatExtension } from "rkat/pi";
 import { sqliteStores } from "rkat/sqlite";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -34,6 +45,7 @@ import {
 import type { ProviderReply } from "../support/provider-server/reply.ts";
 import { trials } from "../support/trials.ts";
 import { sentMessages } from "./sent-messages.ts";
+import { testFolder } from "./test-folder.ts";
 
 // Conversations whose turns are stopped at any moment, whose parallel calls end in any order or never, and whose provider
 // changes, in the loops of the frameworks' own packages.
@@ -142,19 +154,30 @@ function mastra({ urls, contextWindow, read }: Lab): Talk {
   const stores = sqliteStores({ path: ":memory:" });
   const rkat = rkatProcessor({ contextWindow, stores });
   const execute = async ({ path: of }: { path: string }) => await read(of);
-  const agent = new MastraAgent({
-    ...{ id: "one", name: "One", instructions: INSTRUCTIONS, maxRetries: 0 },
-    model: { providerId: "local", modelId: "gpt", url: urls.openai, apiKey: "none" },
-    tools: { read: createTool({ id: "read", ...READ, inputSchema: path, execute }), ...rkat.tools },
-    memory: new MockMemory(),
-    inputProcessors: [rkat],
-    errorProcessors: [rkat],
-  } as never);
+  const models = [
+    { providerId: "local", modelId: "gpt", url: urls.openai, apiKey: "none" },
+    createAnthropic({ apiKey: "local", baseURL: urls.anthropic })("claude-sonnet-4-5"),
+  ];
+  const kept = new MockMemory();
+  const agents = models.map(
+    (model) =>
+      new MastraAgent({
+        ...{ id: "one", name: "One", instructions: INSTRUCTIONS, maxRetries: 0, model },
+        tools: {
+          read: createTool({ id: "read", ...READ, inputSchema: path, execute }),
+          ...rkat.tools,
+        },
+        memory: kept,
+        inputProcessors: [rkat],
+        errorProcessors: [rkat],
+      } as never),
+  );
   const memory = { thread: "one", resource: "ada", options: { lastMessages: 1_000 } };
   return {
-    async ask(prompt, abortSignal) {
-      const { steps } = await agent.generate(prompt, { maxSteps: 50, memory, abortSignal });
-      return steps.at(-1)?.text ?? "";
+    async ask(prompt, abortSignal, provider) {
+      const options = { maxSteps: 50, memory, abortSignal };
+      const answer = await agents[provider]?.generate(prompt, options);
+      return answer?.steps.at(-1)?.text ?? "";
     },
     async close() {
       await rkat.close();
@@ -194,8 +217,81 @@ function openAiAgents({ urls, contextWindow, read }: Lab): Talk {
   };
 }
 
+/** pi, whose memory outside of it is a program that does nothing. */
+async function pi({ urls, contextWindow, read }: Lab): Promise<Talk> {
+  const home = testFolder();
+  const [cwd, agentDir] = ["project", "agent"].map((name) => join(home, name)) as [string, string];
+  for (const folder of [cwd, agentDir]) mkdirSync(folder);
+  const models = [{ id: "sailor", contextWindow, maxTokens: 500 }];
+  const shared = { apiKey: "none", models };
+  const providers = {
+    completions: { ...shared, api: "openai-completions", baseUrl: urls.openai },
+    responses: { ...shared, api: "openai-responses", baseUrl: urls.openai },
+  };
+  writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers }));
+  const settingsManager = SettingsManager.inMemory({
+    compaction: {
+      enabled: true,
+      reserveTokens: 0.2 * contextWindow,
+      keepRecentTokens: 0.1 * contextWindow,
+    },
+    retry: { enabled: false },
+  });
+  const resourceLoader = new DefaultResourceLoader({
+    ...{ cwd, agentDir, settingsManager, systemPrompt: INSTRUCTIONS },
+    ...{ noContextFiles: true, noSkills: true },
+    extensionFactories: [rkatExtension({ command: [process.execPath, "-e", ""] }) as never],
+  });
+  await resourceLoader.reload();
+  const modelRuntime = await ModelRuntime.create({
+    authPath: join(agentDir, "auth.json"),
+    modelsPath: join(agentDir, "models.json"),
+    modelsStorePath: join(agentDir, "models"),
+  });
+  const known = Object.keys(providers).flatMap((name) => {
+    return modelRuntime.getModel(name, "sailor") ?? [];
+  });
+  const tool = defineTool({
+    ...{ ...READ, label: "read", parameters: z.toJSONSchema(path) as never },
+    execute: async (_: string, { path: of }: { path: string }) => ({
+      content: [{ type: "text", text: await read(of) }],
+      details: undefined,
+    }),
+  } as never);
+  const { session } = await createAgentSession({
+    ...{ cwd, agentDir, model: known[0], modelRuntime, resourceLoader, settingsManager },
+    ...{ sessionManager: SessionManager.inMemory(cwd), noTools: "builtin", customTools: [tool] },
+  } as never);
+  const problems: string[] = [];
+  await session.bindExtensions({ onError: ({ error }) => problems.push(error) });
+  return {
+    async ask(prompt, signal, provider) {
+      const model = known[provider];
+      if (!model) throw new Error(modelRuntime.getError() ?? "pi does not have the model.");
+      await session.setModel(model);
+      let stopping: Promise<void> | undefined;
+      const stop = () => {
+        session.abortCompaction();
+        stopping = session.abort();
+      };
+      signal.addEventListener("abort", stop, { once: true });
+      await session.prompt(prompt).finally(() => signal.removeEventListener("abort", stop));
+      await stopping;
+      if (problems.length > 0) throw new Error(problems.join(" "));
+      const said = session.state.messages.findLast(({ role }) => role === "assistant");
+      if (said?.role !== "assistant") throw new Error("pi has no answer.");
+      if (said.stopReason !== "stop") throw new Error(said.errorMessage ?? said.stopReason);
+      return said.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+    },
+    async close() {
+      session.dispose();
+      rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
 interface Host {
-  open(lab: Lab): Talk;
+  open(lab: Lab): Talk | Promise<Talk>;
   /** Whether it keeps nothing of a turn that was stopped, so that the prompt can be given again. */
   readonly drops?: boolean;
 }
@@ -206,6 +302,7 @@ const HOSTS: Readonly<Record<string, Host>> = {
   LangChain: { open: langChain },
   Mastra: { open: mastra },
   "OpenAI Agents": { open: openAiAgents, drops: true },
+  pi: { open: pi },
 };
 
 /** Where a turn is stopped. A summary and a call may not be asked for in it: then it is not. */
@@ -270,7 +367,7 @@ async function converse({ open, drops = false }: Host, turns: readonly Turn[]): 
       return "Tasks at the harbour were done: cargo, crane and ledger.";
     },
   });
-  const talk = open({
+  const talk = await open({
     urls: server.urls,
     contextWindow: 4_000,
     read: async (of) => (await results.get(of)?.()) ?? "There is no such file.",
