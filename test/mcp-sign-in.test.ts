@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { mcpSignIn } from "../src/config/mcp-sign-ins.ts";
 import type { McpServer } from "../src/core/mcp-server.ts";
 import { openServerTools } from "../src/surfaces/mcp/server-tools.ts";
@@ -93,6 +93,51 @@ test("tokens that are no longer taken are removed, and a call says to sign in ag
   const { problems, close } = await openServerTools([server]);
   await close();
   expect(problems.join()).toMatch(/Sign in again: `rkat mcp login wiki`/);
+  expect(server.address?.signIn?.read()).toBeUndefined();
+});
+
+/** Time passes once a path is asked for, which is not answered. */
+async function timePasses(wiki: SignedServer, path: string, work: () => Promise<unknown>) {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const silent = wiki.silent(path);
+    const done = work();
+    done.catch(() => {});
+    await silent;
+    await vi.advanceTimersByTimeAsync(8_000);
+    return await done;
+  } finally {
+    vi.useRealTimers();
+    wiki.speak();
+  }
+}
+
+test.each(["/token", "/.well-known/oauth-authorization-server"])(
+  "a renewal that is not answered at %s ends with a sentence, and the next call renews",
+  async (path) => {
+    const wiki = await signedMcpServer();
+    const { at } = await home();
+    const server = at(wiki.url);
+    await signedIn(server, wiki);
+    const { tools, close } = await openServerTools([server]);
+    const look = async () => await tools()[0]?.execute({ page: "Deal" }, context());
+    wiki.expire(wiki.given.access[0] ?? "");
+    const host = new URL(wiki.url).host;
+    await expect(timePasses(wiki, path, look)).rejects.toThrow(
+      `The MCP server wiki did not answer: the sign-in was not renewed: ${host} did not answer within 8 s.`,
+    );
+    expect(await look()).toEqual({ content: "the page Deal", is_error: false });
+    await close();
+  },
+);
+
+test("a sign-in whose token does not come ends with a sentence", async () => {
+  const wiki = await signedMcpServer();
+  const { at } = await home();
+  const server = at(wiki.url);
+  await expect(timePasses(wiki, "/token", () => signedIn(server, wiki))).rejects.toThrow(
+    /^There is no sign-in to wiki: 127\.0\.0\.1:\d+ did not answer within 8 s\.$/,
+  );
   expect(server.address?.signIn?.read()).toBeUndefined();
 });
 

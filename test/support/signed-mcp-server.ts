@@ -18,6 +18,10 @@ export interface SignedServer {
   readonly given: { readonly access: string[]; readonly refresh: string[] };
   /** Refuses a token from now on. */
   expire(token: string): void;
+  /** From now on it takes what is asked at a path, and does not answer. Resolves when something is. */
+  silent(path: string): Promise<void>;
+  /** Answers again. */
+  speak(): void;
   /** Paths that were asked for. */
   readonly asked: string[];
   /** What a person does at the address where they sign in: returns what their browser was told in the end. */
@@ -33,6 +37,7 @@ export async function signedMcpServer({ denies = false } = {}): Promise<SignedSe
   const [valid, refreshable, asked] = [new Set<string>(), new Set<string>(), [] as string[]];
   const codes = new Map<string, { challenge: string; redirect: string }>();
   let origin = "";
+  let silence: { readonly path: string; asked(): void } | undefined;
   const tools = createMcpHandler(() => {
     const server = new McpServer({ name: "wiki", version: "1" });
     server.registerTool("look", { inputSchema: z.object({ page: z.string() }) }, ({ page }) => ({
@@ -72,6 +77,10 @@ export async function signedMcpServer({ denies = false } = {}): Promise<SignedSe
   const answer = async (request: Request): Promise<Response> => {
     const { pathname, searchParams: query } = new URL(request.url);
     asked.push(pathname);
+    if (silence?.path === pathname) {
+      silence.asked();
+      await new Promise(() => {});
+    }
     const metadata = {
       issuer: origin,
       authorization_endpoint: `${origin}/authorize`,
@@ -133,6 +142,14 @@ export async function signedMcpServer({ denies = false } = {}): Promise<SignedSe
     url: `${origin}/mcp`,
     given,
     asked,
+    async silent(path) {
+      await new Promise<void>((resolve) => {
+        silence = { path, asked: resolve };
+      });
+    },
+    speak() {
+      silence = undefined;
+    },
     expire: (token) => void valid.delete(token),
     async signInAt(address) {
       const response = await fetch(address);

@@ -6,8 +6,10 @@ import type {
   StoredOAuthClientInformation,
 } from "@modelcontextprotocol/client";
 import { z } from "zod";
+import { errorText } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import type { McpSignIn } from "../../core/mcp-server.ts";
+import { timelyFetch } from "./server-transport.ts";
 
 // The content of the file. Fields that are not named here stay as they are.
 const tokens = z.looseObject({
@@ -59,7 +61,9 @@ export function signedIn(server: string, signIn: McpSignIn): AuthProvider | unde
       if (found === undefined || refreshToken === undefined) throw new SignedOut();
       signIn.write({ ...found, tokens: await renewed(found, refreshToken) });
     } catch (error) {
-      if (!(error instanceof SignedOut)) throw error;
+      if (!(error instanceof SignedOut)) {
+        throw new Error(`the sign-in was not renewed: ${errorText(error)}`, { cause: error });
+      }
       // Unless another process was faster, and used the token up.
       if (read()?.tokens.refresh_token !== refreshToken) return;
       signIn.remove();
@@ -90,7 +94,8 @@ async function renewed(
 ) {
   const { discoverAuthorizationServerMetadata, OAuthError, OAuthErrorCode, refreshAuthorization } =
     await import("@modelcontextprotocol/client");
-  const fetchFn: FetchLike = (url, init) => fetch(url, { ...init, redirect: "error" });
+  const timely = timelyFetch();
+  const fetchFn: FetchLike = (url, init) => timely(url, { ...init, redirect: "error" });
   const metadata = await discoverAuthorizationServerMetadata(giver, { fetchFn });
   const refused: readonly string[] = [
     OAuthErrorCode.InvalidGrant,

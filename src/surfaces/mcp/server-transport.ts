@@ -122,6 +122,23 @@ const boundedFetch: FetchLike = async (url, init) => {
   return new Response(response.body.pipeThrough(bounded), response);
 };
 
+/** The time for the answers of a server that signs people in. It is less than the start of an MCP server may take. */
+const SIGN_IN_MS = 8_000;
+
+/** A way to ask such a server: all that is asked in it has an answer in time, or an error. */
+export function timelyFetch(): FetchLike {
+  const late = new AbortController();
+  let asked = "";
+  setTimeout(() => {
+    late.abort(new Error(`${asked} did not answer within ${SIGN_IN_MS / 1000} s`));
+  }, SIGN_IN_MS).unref();
+  return async (url, init) => {
+    asked = new URL(url).host;
+    const signal = init?.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal;
+    return await boundedFetch(url, { ...init, signal });
+  };
+}
+
 export type HttpTransport = Transport & {
   finishAuth(answer: URLSearchParams): Promise<void>;
 };
@@ -129,6 +146,7 @@ export type HttpTransport = Transport & {
 export async function httpTransport(
   { url, headers, isSse }: NonNullable<McpServer["address"]>,
   authProvider: AuthProvider | OAuthClientProvider | undefined,
+  fetchFn = boundedFetch,
 ): Promise<HttpTransport> {
   if (!URL.canParse(url)) throw new Error(`${shownAddress(url)} is no address`);
   bypassProxy(url);
@@ -137,7 +155,7 @@ export async function httpTransport(
   );
   // A redirection would take the headers, and the key in them, to another server.
   const requestInit = { headers, redirect: "error" } as const;
-  const options = { requestInit, fetch: boundedFetch, ...(authProvider ? { authProvider } : {}) };
+  const options = { requestInit, fetch: fetchFn, ...(authProvider ? { authProvider } : {}) };
   return isSse
     ? new SSEClientTransport(new URL(url), options)
     : new StreamableHTTPClientTransport(new URL(url), options);

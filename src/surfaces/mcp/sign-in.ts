@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { errorText, SessionError } from "../../core/errors.ts";
 import type { McpServer } from "../../core/mcp-server.ts";
 import { askingPerson } from "./oauth-provider.ts";
-import { httpTransport } from "./server-transport.ts";
+import { httpTransport, timelyFetch } from "./server-transport.ts";
 
 const ASKED_MS = 5 * 60_000;
 
@@ -51,7 +51,9 @@ export async function signInTo(
         await show(page);
       },
     });
-    const transport = await httpTransport(address, asking.provider);
+    const transport = await httpTransport(address, asking.provider, (url, init) =>
+      timelyFetch()(url, init),
+    );
     const isOpen = await isOpenWithout(transport).catch((error: unknown) => {
       if (isShown) return false;
       throw error;
