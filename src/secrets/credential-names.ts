@@ -1,4 +1,4 @@
-import { matchAt } from "../text/character-kinds.ts";
+import { codesOf, matchAt } from "../text/character-kinds.ts";
 
 /** The name of a credential in a text: `DB_PASSWORD`, `apiKey`, `mot de passe`. */
 export interface CredentialName {
@@ -349,7 +349,7 @@ export function identifyingWords(text: string): WordsFound {
 
 interface Word {
   readonly text: string;
-  readonly codes: readonly number[];
+  readonly codes: Uint16Array;
   readonly kind: number;
 }
 
@@ -357,7 +357,7 @@ interface Word {
 const WORDS_BY_START: (Word[] | undefined)[] = new Array(0x8000).fill(undefined);
 const KINDS_BY_START = new Uint16Array(0x8000);
 for (const [text, kind] of Object.entries(WORDS)) {
-  const codes = Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+  const codes = codesOf(text);
   const word = { text: text.toLowerCase(), codes, kind };
   for (const start of startsOf(codes)) {
     KINDS_BY_START[start] = (KINDS_BY_START[start] ?? 0) | kind;
@@ -366,7 +366,7 @@ for (const [text, kind] of Object.entries(WORDS)) {
 }
 
 /** A word of two characters may go on with anything. */
-function startsOf([first = 0, second = 0, third]: readonly number[]): readonly number[] {
+function startsOf([first = 0, second = 0, third]: Uint16Array): readonly number[] {
   const start = ((first & 31) << 10) | ((second & 31) << 5);
   if (third !== undefined) return [start | (third & 31)];
   return Array.from({ length: 32 }, (_, bits) => start | bits);

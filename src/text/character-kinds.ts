@@ -107,10 +107,14 @@ export function textOf(codes: Uint16Array, length: number): string {
 /** For more units, bytes are faster than arguments of a call. */
 const AT_ONCE = 64;
 
-/** Which UTF-16 units are ASCII characters that a pattern matches, each with a 1. */
+/** Which UTF-16 units are ASCII characters that a pattern of one character matches, each with a 1. */
 export function asciiSet(pattern: RegExp): Uint8Array {
-  return asciiTable((character) => Number(pattern.test(character)));
+  // One look at all of them: a program makes many sets at its start.
+  const others = new Set(ASCII_CHARACTERS.replaceAll(new RegExp(pattern, `${pattern.flags}g`), ""));
+  return asciiTable((character) => Number(!others.has(character)));
 }
+
+const ASCII_CHARACTERS = String.fromCharCode(...Array(128).keys());
 
 /** A number for each ASCII character, and 0 for the other UTF-16 units. */
 export function asciiTable(numberOf: (character: string) => number): Uint8Array {

@@ -112,9 +112,8 @@ type UnitTable = Uint16Array;
 /** Makes `breaks` line feeds, and each control character except tabs and line feeds `\u{FFFD}`. */
 export function controlTable(breaks: string): UnitTable {
   const table = new Uint16Array(0x10000);
-  for (let unit = 0; unit < 0xa0; unit += 1) {
-    if (/(?![\t\n])\p{Cc}/u.test(String.fromCharCode(unit))) table[unit] = REPLACEMENT;
-  }
+  table.fill(REPLACEMENT, 0, 0x20).fill(REPLACEMENT, 0x7f, 0xa0);
+  for (const sign of "\t\n") table[sign.charCodeAt(0)] = 0;
   for (const sign of breaks) table[sign.charCodeAt(0)] = LINE_FEED;
   return table;
 }

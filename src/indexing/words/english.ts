@@ -1,5 +1,6 @@
 import { stem as stemEnglish } from "porter2";
 import { textOf } from "../../text/character-kinds.ts";
+import { madeOnce } from "../../text/made-once.ts";
 import { ROW, STEM, Vocabulary } from "./vocabulary.ts";
 import { KIND, LOWER } from "./word-breaks.ts";
 
@@ -29,11 +30,14 @@ write wrote written
  * The base forms of irregular English words, so that "go" finds "went". Forms that the stemmer
  * handles are not listed.
  */
-export const BASE_FORMS: ReadonlyMap<string, string> = new Map(
-  FORMS.split(",").flatMap((line) => {
-    const [base = "", ...forms] = line.trim().split(/\s+/);
-    return forms.map((form): [string, string] => [form, base]);
-  }),
+export const baseForms = madeOnce(
+  (): ReadonlyMap<string, string> =>
+    new Map(
+      FORMS.split(",").flatMap((line) => {
+        const [base = "", ...forms] = line.trim().split(/\s+/);
+        return forms.map((form): [string, string] => [form, base]);
+      }),
+    ),
 );
 
 /**
@@ -62,14 +66,14 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
 
 export function newVocabulary(): Vocabulary {
   const vocabulary = new Vocabulary();
-  for (const form of BASE_FORMS.keys()) vocabulary.numberOf(form);
+  for (const form of baseForms().keys()) vocabulary.numberOf(form);
   return vocabulary;
 }
 
 /** The base form of a word. Irregular forms have the first numbers. */
 export function baseIn(vocabulary: Vocabulary, word: number): number {
-  if (word >= BASE_FORMS.size) return word;
-  return vocabulary.numberOf(BASE_FORMS.get(vocabulary.textOf(word)) as string);
+  if (word >= baseForms().size) return word;
+  return vocabulary.numberOf(baseForms().get(vocabulary.textOf(word)) as string);
 }
 
 /** The stem of a word: an English one without its ending, so that "painted" finds "painting". Others are their own. */

@@ -1,4 +1,10 @@
-import { CharacterKinds, isAscii, sizeIn } from "../../text/character-kinds.ts";
+import {
+  CharacterKinds,
+  isAscii,
+  NOTHING,
+  sizeIn,
+  unicodePattern,
+} from "../../text/character-kinds.ts";
 
 /** The kinds of UTF-16 units. Those that are not ASCII are `FOREIGN`. */
 export const OTHER = 0;
@@ -54,12 +60,14 @@ const SPACE = 1;
 export const SPACED = 2;
 /** A character of a script without spaces. */
 export const UNSPACED = 3;
-const UNSPACED_SCRIPT =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const UNSPACED_SCRIPT = unicodePattern(NOTHING, {
+  source: String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]`,
+  flags: "u",
+});
 export const SCRIPTS = new CharacterKinds((character) => {
   if (character === " ") return SPACE;
   if (isAscii(character)) return SPACED;
-  return UNSPACED_SCRIPT.test(character) ? UNSPACED : SPACED;
+  return UNSPACED_SCRIPT(character).test(character) ? UNSPACED : SPACED;
 });
 
 /** Whether the character at a place is of a script without spaces. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { stem } from "porter2";
 import { expect, test } from "vitest";
 import { trials } from "../../../test/support/trials.ts";
-import { BASE_FORMS } from "./english.ts";
+import { baseForms } from "./english.ts";
 import { foldText, foldUnit } from "./fold-text.ts";
 import { askedWords, stemmedWords, words } from "./words.ts";
 
@@ -108,5 +108,5 @@ function partsPlainly(part: string, keepsLast: boolean, cut: (word: string) => s
       return " ";
     });
   const plain = spaced.split(" ").filter((word) => word !== "");
-  return [...found, ...plain.map((word) => BASE_FORMS.get(cut(word)) ?? cut(word))];
+  return [...found, ...plain.map((word) => baseForms().get(cut(word)) ?? cut(word))];
 }
