@@ -6,8 +6,11 @@ import { importTranscripts } from "../src/app/import-transcripts.ts";
 import type { Message } from "../src/core/message.ts";
 import type { Stores } from "../src/core/stores.ts";
 import { sqliteStores } from "../src/sqlite.ts";
+import { ClaudeLines } from "./support/claude-lines.ts";
 import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
 import { sampled } from "./support/trials.ts";
+
+const LEADS = "0f3c2b1a-1111-4222-8333-444455556666";
 
 const AIDER = `
 # aider chat started at 2026-02-03 10:00:00
@@ -191,6 +194,46 @@ for (const [number, sample] of TRANSCRIPT_SAMPLES.entries()) {
     // The long form takes a few minutes for the largest.
   }, 300_000);
 }
+
+/** The transcript of who leads a team: what teammates say comes between prompts, calls and answers, and lines of theirs beside them. */
+function teamLines(): ClaudeLines {
+  const said = (who: string, text: string) =>
+    `<teammate-message teammate_id="${who}" color="blue">\n${text}\n</teammate-message>`;
+  const team = { teamName: "crew" };
+  const lines = new ClaudeLines(LEADS).user("Make a team, and paint.").call("m1", "t1", "Agent");
+  lines.result("t1", "Spawned.").text("m2", "The painter works.");
+  const beside = { ...lines.lines[3], ...team, agentName: "painter", parentUuid: lines.last };
+  lines.user(said("painter", "The shed is blue."), { ...team, agentName: "team-lead" });
+  lines.text("m3", "Good, it is blue.").user("And the door?").call("m4", "t2");
+  const first = lines.last;
+  lines.call("m4", "t3", "Bash", { command: "pwd" });
+  const second = lines.last;
+  lines.goTo(first).result("t2", "a.ts").goTo(second).result("t3", "/home/ada");
+  const prompt = said("joiner", "The door is done.");
+  lines.add("attachment", { attachment: { type: "queued_command", prompt }, ...team });
+  lines.text("m5", "It is done, too.").user(`Thanks. ${said("joiner", "Idle.")}`);
+  lines.text("m6", "You are welcome.");
+  lines.lines.splice(4, 0, { ...beside, uuid: "beside" });
+  lines.lines.push({ ...beside, uuid: "below", parentUuid: "beside" });
+  return lines;
+}
+
+test("a transcript with messages of teammates has its prompts, calls and answers in their order, taken in pieces too", async () => {
+  const bytes = Buffer.from(String(teamLines()));
+  const name = `${LEADS}.jsonl`;
+  const atOnce = await importedUpTo(name, bytes, [bytes.length]);
+  const texts = atOnce.slice(1).map((line) => /"(?:text|content|name)":"([^"]+)/.exec(line)?.[1]);
+  expect(texts).toEqual([
+    ...["Make a team, and paint.", "Agent", "Spawned.", "The painter works.", "Good, it is blue."],
+    ...["And the door?", "Bash", "Bash", "a.ts", "/home/ada", "It is done, too.", "Thanks."],
+    "You are welcome.",
+  ]);
+  const ends = Array.from(bytes, (byte, at) => (byte === 10 ? [at + 1] : [])).flat();
+  expect(await importedUpTo(name, bytes, ends)).toEqual(atOnce);
+  for (const end of ends) {
+    expect(await importedUpTo(name, bytes, [end, bytes.length]), `cut at ${end}`).toEqual(atOnce);
+  }
+});
 
 /** The texts of each session and author, without white space: what was added to a message later is a message. */
 function textsOf(said: readonly string[]): readonly string[] {
