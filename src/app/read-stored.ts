@@ -48,10 +48,13 @@ export async function readRules(
     const rules = await knowledge.list({ kind: "rule", limit: RULES_MAX });
     if (rules.length === 0 || folder === undefined) return { rules, sessions: [] };
     const { withGrounds } = await import("../knowledge/knowledge-addendum.ts");
-    return {
-      rules: await withGrounds(rules, knowledge),
-      sessions: await sessions.withSource({ project: folder, own: false }, true),
-    };
+    const grounded = await withGrounds(rules, knowledge);
+    // What was added by hand was said in no session.
+    const isSaid = grounded.some(({ restsOn = [] }) =>
+      restsOn.some(({ sessionId }) => sessionId !== undefined),
+    );
+    const held = isSaid ? await sessions.withSource({ project: folder, own: false }, true) : [];
+    return { rules: grounded, sessions: held };
   } finally {
     await stores.close();
   }
