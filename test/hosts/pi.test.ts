@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -31,6 +31,7 @@ const RKAT = resolve("examples/hosts/node_modules/rkat/bin/rkat.js");
 const PI = resolve(
   "examples/hosts/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js",
 );
+const EXAMPLE = resolve(PI, "../../../examples/extensions/subagent");
 const COMMAND = [process.execPath, RKAT];
 const LONG = "The crane lifts the cargo over the quay, and the pilot waits for the tide. ".repeat(
   12,
@@ -268,39 +269,61 @@ test("a sub-agent begins with what is pinned and what memory has for its task, a
   expect(errors).toEqual([]);
 });
 
-test("a sub-agent that pi's own program starts without a session begins with the person's standing instructions", async () => {
-  const home = testFolder();
-  const [project, agentDir] = ["project", "agent"].map((name) => join(home, name)) as [
-    string,
-    string,
-  ];
-  const words = (task: string) => [PI, "--print", "--provider", "local", "--model", "sailor", task];
-  const child = [process.execPath, ...words("Task: count the ships."), "--no-session"];
-  const command = child.map((word) => `'${word}'`).join(" ");
-  const calls = [{ toolCalls: [{ name: "bash", args: { command } }] }, "Three.", "Three ships."];
-  const server = await startLocalProvider({ answer: (index) => calls[index] ?? "Done." });
-  onTestFinished(() => server.close());
-  for (const folder of [project, agentDir]) mkdirSync(folder);
-  const { path, text } = piExtension({ command: COMMAND, folder: agentDir });
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-  const local = {
-    ...{ baseUrl: server.urls.openai, api: "openai-completions", apiKey: "none" },
-    models: [{ id: "sailor", contextWindow: 24_000, maxTokens: 4_000 }],
-  };
-  writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local } }));
-  const env = { HOME: home, PI_OFFLINE: "1", PI_CODING_AGENT_DIR: agentDir };
-  const pi = promisify(execFile)(process.execPath, words("Never use the network. Go on."), {
-    ...{ env, cwd: project },
-  });
-  pi.child.stdin?.end();
-  expect((await pi).stdout).toContain("Three ships.");
-  const [, asked, , ...others] = server.requests.map(({ body }) => JSON.stringify(body.messages));
-  expect(others).toEqual([]);
-  expect(asked).toContain("Task: count the ships.");
-  expect(asked).not.toContain("Go on.");
-  expect(asked).toContain("- Never use the network.");
-});
+const TASK = "count the ships.";
+const words = (task: string) => [PI, "--print", "--provider", "local", "--model", "sailor", task];
+
+/** How a model has pi's program start a sub-agent without a session. */
+const SUB_AGENTS = {
+  "a command": {
+    name: "bash",
+    args: {
+      command: [process.execPath, ...words(`Task: ${TASK}`), "--no-session"]
+        .map((word) => `'${word}'`)
+        .join(" "),
+    },
+  },
+  "the extension that pi has as an example": {
+    name: "subagent",
+    args: { agent: "clerk", task: TASK },
+  },
+};
+
+test.each(Object.entries(SUB_AGENTS))(
+  "a sub-agent that pi's own program starts by %s begins with the person's standing instructions",
+  async (_, call) => {
+    const home = testFolder();
+    const [project, agentDir] = ["project", "agent"].map((name) => join(home, name)) as [
+      string,
+      string,
+    ];
+    const answers = [{ toolCalls: [call] }, "Three.", "Three ships."];
+    const server = await startLocalProvider({ answer: (index) => answers[index] ?? "Done." });
+    onTestFinished(() => server.close());
+    const { path, text } = piExtension({ command: COMMAND, folder: agentDir });
+    for (const folder of [project, dirname(path), join(agentDir, "agents")])
+      mkdirSync(folder, { recursive: true });
+    writeFileSync(path, text);
+    cpSync(EXAMPLE, join(agentDir, "extensions", "subagent"), { recursive: true });
+    const clerk = "---\nname: clerk\ndescription: Counts.\ntools: read\n---\nYou count.";
+    writeFileSync(join(agentDir, "agents", "clerk.md"), clerk);
+    const local = {
+      ...{ baseUrl: server.urls.openai, api: "openai-completions", apiKey: "none" },
+      models: [{ id: "sailor", contextWindow: 24_000, maxTokens: 4_000 }],
+    };
+    writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local } }));
+    const env = { HOME: home, PI_OFFLINE: "1", PI_CODING_AGENT_DIR: agentDir };
+    const pi = promisify(execFile)(process.execPath, words("Never use the network. Go on."), {
+      ...{ env, cwd: project },
+    });
+    pi.child.stdin?.end();
+    expect((await pi).stdout).toContain("Three ships.");
+    const [, asked, , ...others] = server.requests.map(({ body }) => JSON.stringify(body.messages));
+    expect(others).toEqual([]);
+    expect(asked).toContain(`Task: ${TASK}`);
+    expect(asked).not.toContain("Go on.");
+    expect(asked).toContain("- Never use the network.");
+  },
+);
 
 /** What pi's model reads before a summary. */
 const PI_SUMMARY = "The conversation history before this point was compacted";
