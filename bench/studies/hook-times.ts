@@ -101,6 +101,12 @@ try {
       ms: [] as number[],
     },
     { name: "PreCompact", args: [...RKAT, "hook", "PreCompact"], more: {}, ms: [] as number[] },
+    {
+      name: "UserPromptSubmit",
+      args: [...RKAT, "hook", "UserPromptSubmit"],
+      more: { prompt: "Which port must not be touched for part 20?" },
+      ms: [] as number[],
+    },
   ];
   // Fills the store, and the caches of the system and of Node.
   for (const { args, more } of [...measured, ...measured])

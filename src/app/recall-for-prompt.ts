@@ -1,8 +1,8 @@
 import { hasCapability, type Workspace } from "../config/workspace.ts";
 import { bestMatchOf, type MemoryEntry } from "../core/memory-store.ts";
 import { recalledText } from "../core/recalled.ts";
-import { chooseRecords, inOrder, pinnedRecords, RECALL_SEARCH } from "../recall/choose-records.ts";
-import { outputRecords } from "../recall/output-records.ts";
+import { chooseRecords, inOrder, pinnedRecords } from "../recall/choose-records.ts";
+import { mayBeInOutputs, outputRecords } from "../recall/output-records.ts";
 import { pinnedNotes } from "../recall/pinned-notes.ts";
 import { BAR_LEAST } from "../recall/recall-bar.ts";
 import { recallQuery } from "../recall/recall-query.ts";
@@ -57,14 +57,12 @@ export async function recallForPrompt(
     const notes = isFirst ? await pinnedNotes(memory) : [];
     const isAsked = query !== "";
     const hits = isAsked
-      ? await operations.searchMemory({
-          ...RECALL_SEARCH,
-          query,
-          ...(project === undefined ? {} : { project }),
-        })
+      ? await operations.searchForRecall({ query, bar: known ?? BAR_LEAST, project })
       : [];
     const said =
-      isAsked && left !== "" ? await outputsBefore(left, { query, sessionId }, stores.events) : [];
+      left !== "" && mayBeInOutputs(query)
+        ? await outputsBefore(left, { query, sessionId }, stores.events)
+        : [];
     const mayBeSure = bestMatchOf(hits) >= BAR_LEAST;
     if (!mayBeSure && said.length === 0 && notes.length === 0)
       return { bar: known, text: "", ids: [] };

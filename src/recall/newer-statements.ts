@@ -111,6 +111,7 @@ function groupsOf(newer: Newer): readonly (readonly number[])[] {
   const group = new Map<number, Set<number>>();
   for (const [older, all] of newer) {
     for (const { at } of all) {
+      if (group.get(older)?.has(at)) continue;
       const both = new Set([older, at].flatMap((one) => [one, ...(group.get(one) ?? [])]));
       for (const one of both) group.set(one, both);
     }

@@ -11,6 +11,12 @@ export const OUTPUTS_SEARCHED = 40;
 
 /** A prompt with fewer words of its own is in too many outputs by chance. */
 const WORDS_MIN = 3;
+
+/** Whether the outputs of a session may have records of a prompt. Others need no search of its log. */
+export function mayBeInOutputs(query: string): boolean {
+  return new Set(contentWords(query)).size >= WORDS_MIN;
+}
+
 /** From so many words on, one may be missing. */
 const WORDS_MANY = 5;
 const RECORDS_MAX = 3;

@@ -27,8 +27,9 @@ import { NO_TRACES } from "../core/traces.ts";
 import type { Outages } from "../core/warn.ts";
 import { isMemoryBehind, memoryLag } from "../projections/log-projection.ts";
 import type { ProjectionRunner } from "../projections/projection-runner.ts";
+import { recallSearch } from "../recall/choose-records.ts";
 import { newestFirst } from "../recall/newer-statements.ts";
-import { nowHere } from "../text/time/calendar.ts";
+import { nowByOffset, nowHere } from "../text/time/calendar.ts";
 import { timeSpan } from "../text/time/instant.ts";
 import { saidOnce, withoutInherited } from "./inherited-copies.ts";
 import type { MemoryAudit } from "./memory-audit.ts";
@@ -351,8 +352,20 @@ function wordsIn({ content, kind }: MemoryHit): string {
 
 const ARTICLES: ReadonlySet<string> = new Set(["", "a", "an", "the"]);
 
+interface AskedForRecall {
+  readonly query: string;
+  /** The match that the best one needs. */
+  readonly bar: number;
+  /** Only sessions of this folder. */
+  readonly project: string | undefined;
+}
+
 /** Memory without a service. Close it before its stores: it may still fill memory. */
-export type MemoryAlone = OpenMemory & { close(): Promise<void> };
+export type MemoryAlone = OpenMemory & {
+  /** What memory has for a prompt, in its own order: as in rkat's own sessions, only records that are chosen are put in order. */
+  searchForRecall(asked: AskedForRecall): Promise<readonly MemoryHit[]>;
+  close(): Promise<void>;
+};
 
 /**
  * The same operations without a service, for a command that only works with memory. It loads
@@ -372,6 +385,12 @@ export function openMemoryOperations(options: MemoryOptions): MemoryAlone {
   const wait = new MemoryWait({ projected, lag, outages });
   return {
     ...memoryOperations(options, { projected, wait, outages }),
+    async searchForRecall({ query, bar, project }) {
+      const memory = requireSearchableMemory(options);
+      await wait.isDone();
+      const among = await ofSource(given({ project }), stores?.sessions, options);
+      return await memory.search({ ...recallSearch(bar), ...among, query, at: nowByOffset() });
+    },
     close: async () => await (await runner?.catch(() => undefined))?.stop(),
   };
 }

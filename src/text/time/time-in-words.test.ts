@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { trials } from "../../../test/support/trials.ts";
-import { type Clock, readClock } from "./calendar.ts";
+import { type Clock, nowByOffset, readClock } from "./calendar.ts";
 import { timeInWords } from "./time-in-words.ts";
 
 /** A Thursday in Berlin. */
@@ -200,6 +200,42 @@ describe("the zone of who asks", () => {
       expect(readClock(at)).toBeUndefined();
     },
   );
+});
+
+describe("a clock with an offset", () => {
+  const NAMED = "2026-11-26T10:00:00+05:30[Asia/Kolkata]";
+  const OFFSET = "2026-11-26T10:00:00+05:30";
+
+  test.each(["yesterday", "last week", "in May", "on the 14th", "since Monday", "two hours ago"])(
+    "tells the same times as one with a name: %s",
+    (text) => {
+      const spans = timeInWords(text, clockAt(NAMED))?.spans;
+      expect(spans).toBeDefined();
+      expect(timeInWords(text, clockAt(OFFSET))?.spans).toEqual(spans);
+    },
+  );
+
+  test("needs no formats of zones, which take a process 12 ms", () => {
+    using formats = vi.spyOn(Intl, "DateTimeFormat");
+    expect(timeInWords("since yesterday", clockAt(OFFSET))).toBeDefined();
+    expect(timeInWords("since yesterday", clockAt(nowByOffset()))).toBeDefined();
+    expect(formats).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    [0, "+00:00"],
+    [-330, "+05:30"],
+    [210, "-03:30"],
+    [480, "-08:00"],
+  ])("of now is that of the process: %d minutes", (minutes, zone) => {
+    const now = new Date("2026-11-26T10:00:00Z");
+    now.getTimezoneOffset = () => minutes;
+    expect(readClock(nowByOffset(now))).toEqual({ ms: now.getTime(), zone });
+  });
+
+  test("has to be one", () => {
+    expect(readClock("2026-11-26T10:00Z[+24:00]")).toBeUndefined();
+  });
 });
 
 test("the words that say the time are a part of the text", () => {
