@@ -3,6 +3,8 @@ import type { PiMessage } from "./pi-messages.ts";
 export type PiEvent =
   | "before_agent_start"
   | "context"
+  | "context_with_system"
+  | "before_provider_request"
   | "session_before_compact"
   | "session_compact"
   | "session_compact_failed"
@@ -18,6 +20,14 @@ export interface PiApi {
 }
 
 export interface PiModel {
+  readonly provider: string;
+  readonly id: string;
+  /** US dollars for a million tokens; 0 when pi knows no price. */
+  readonly cost: {
+    readonly input: number;
+    readonly cacheRead: number;
+    readonly cacheWrite: number;
+  };
   readonly contextWindow: number;
 }
 

@@ -6,10 +6,10 @@ import { contentText, listOf, objectOf, textOf } from "../transcripts/json-field
 import { isQuotedWhole, summarizeLeaving } from "../window/summarize-leaving.ts";
 import type { AgentPrompt } from "./agent-prompt.ts";
 import { outputOf } from "./host-chats.ts";
-import { ANSWER } from "./host-messages.ts";
-import type { PiAnswer, PiApi, PiContext, PiEntry, PiModel, PiUsage } from "./pi-api.ts";
-import { answerText, fromPiMessages, type PiMessage, typedIn } from "./pi-messages.ts";
+import type { PiApi, PiContext, PiEntry, PiModel, PiUsage } from "./pi-api.ts";
+import { fromPiMessages, type PiMessage, typedIn } from "./pi-messages.ts";
 import { demandsInFile, demandsText, parentOf } from "./pi-parent.ts";
+import { answerMessage, continuedSummaries, textOfAnswer, userMessage } from "./pi-summary.ts";
 
 /** The work of the extension outside pi. */
 export interface PiMemory {
@@ -65,6 +65,7 @@ export function piExtensionWith(memory: PiMemory): (pi: PiApi) => void {
     };
     /** The size of the history at the last attempt, and whether that attempt failed. */
     let attempt = { tokens: 0, failed: false };
+    const continued = continuedSummaries(pi);
     pi.on("session_before_compact", async (event: BeforeCompact, context: PiContext) => {
       const { tokensBefore: tokens } = event.preparation;
       const grown = tokens - attempt.tokens;
@@ -73,7 +74,8 @@ export function piExtensionWith(memory: PiMemory): (pi: PiApi) => void {
         return { cancel: true };
       }
       attempt = { tokens, failed: false };
-      return await compaction(event, context, await demandsOf(context)).catch((error: unknown) => {
+      const demands = await demandsOf(context);
+      return await compaction(event, context, demands, continued).catch((error: unknown) => {
         // What the user stops is no error.
         if (event.signal.aborted) return { cancel: true };
         throw error;
@@ -114,6 +116,7 @@ async function compaction(
   { preparation, branchEntries, customInstructions, signal }: BeforeCompact,
   { model, modelRegistry }: PiContext,
   demands: readonly string[],
+  continued: ReturnType<typeof continuedSummaries>,
 ) {
   if (!model) return undefined;
   const { messagesToSummarize, turnPrefixMessages, previousSummary } = preparation;
@@ -123,15 +126,18 @@ async function compaction(
   const firstKeptEntryId = branchEntries[kept]?.id ?? preparation.firstKeptEntryId;
   const leaving = [...messagesToSummarize, ...turnPrefixMessages, ...quoted];
   const usages: PiUsage[] = [];
-  const summarize: Summarize = async (request) => {
-    const answer = await modelRegistry.complete(model, asked(request.messages), {
-      maxTokens: request.maxTokens,
-      signal: request.signal,
-      cacheRetention: "none",
-    });
+  const ask = async (messages: readonly PiMessage[], options: object) => {
+    const answer = await modelRegistry.complete(model, { messages }, options);
     usages.push(answer.usage);
-    return textOfAnswer(answer);
+    return answer;
   };
+  const own: Summarize = async ({ messages, maxTokens, signal }) =>
+    textOfAnswer(
+      await ask([userMessage(requestText(messages), Date.now())], {
+        ...{ maxTokens, signal, cacheRetention: "none" },
+      }),
+    );
+  const summarize = continued(own, { entries: branchEntries, kept, model, ask });
   const written = await summarizeLeaving({
     leaving: [...summaryOf(previousSummary), ...fromPiMessages(leaving)],
     staying: fromPiMessages(messagesIn(branchEntries.slice(kept))),
@@ -198,16 +204,6 @@ function messagesIn(entries: readonly PiEntry[]): readonly PiMessage[] {
     if (type === "message" && message) return [message];
     return type === "custom_message" ? [{ role: "custom", content }] : [];
   });
-}
-
-function asked(messages: readonly Message[]) {
-  const content = [{ type: "text", text: requestText(messages) }];
-  return { messages: [{ role: "user", content, timestamp: Date.now() }] };
-}
-
-function textOfAnswer({ content, stopReason, errorMessage }: PiAnswer): string {
-  if (stopReason !== "stop") throw new Error(errorMessage ?? `The summary ended by ${stopReason}.`);
-  return answerText(content);
 }
 
 function sum(one: PiUsage, other: PiUsage): PiUsage {
@@ -313,17 +309,5 @@ function recordsIn(entries: readonly PiEntry[]): ReadonlyMap<number, string> {
 
 /** Records, and an answer between them and the prompt: many local servers refuse two messages of the user in a row. */
 function recordMessages(text: string, { timestamp }: PiMessage): readonly PiMessage[] {
-  const answer = {
-    ...{ role: "assistant", content: [{ type: "text", text: ANSWER }], stopReason: "stop" },
-    ...{ api: "rkat", provider: "rkat", model: "rkat", usage: NO_USAGE },
-  };
-  return [
-    { role: "user", content: [{ type: "text", text }], timestamp },
-    { ...answer, timestamp },
-  ];
+  return [userMessage(text, timestamp), answerMessage(timestamp)];
 }
-
-const NO_USAGE: PiUsage = {
-  ...{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 },
-  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-};

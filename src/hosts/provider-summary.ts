@@ -18,6 +18,8 @@ export interface AskedProvider {
   readonly model: string;
   /** The count of the last request to this model in the chat. */
   readonly counted: Counted | undefined;
+  /** The share of a token's price that it takes for one in its cache, and whether it caches by itself, where the host knows. */
+  readonly cache?: { readonly read: number; readonly byItself: boolean };
   /**
    * The request that it gets, if that is not the last one again: the next one alone, or the next one without its newest
    * results and with `closing` at its end.
@@ -41,11 +43,11 @@ export type WithoutAnswer = Set<string>;
  * else comes back, or comes of it, `own` is asked as if nothing had happened. A second answer is `own`'s. Without a provider,
  * and where `own` needs no model, `own` is all there is: nothing is cheaper.
  */
-export function summaryByProvider(
+export function summaryByProvider<Own extends Summarize | "fallback">(
   provider: AskedProvider | undefined,
-  own: Summarize | "fallback",
+  own: Own,
   without: WithoutAnswer,
-): Summarize | "fallback" {
+): Own | Summarize {
   if (!provider || own === "fallback") return own;
   const { model } = provider;
   let isFirst = true;
@@ -75,17 +77,21 @@ function isWarm({ model, counted }: AskedProvider): boolean {
 
 /** In input tokens that are not cached. The answers cost the same. */
 function isCheaper(
-  { model, counted, sends }: AskedProvider,
+  { model, counted, sends, cache }: AskedProvider,
   request: SummaryRequest,
   now: SentNow,
 ): boolean {
   if (!counted || (sends === "closing" && answerTokens(request, now) === 0)) return false;
   const { tokens } = counted;
   // A provider that found the beginning of a request in its cache has the rest there too now.
-  const cached = cachesByItself(model) && counted.cached > 0 ? tokens : counted.cached;
+  const { read, byItself } = cache ?? {
+    read: cacheReadPart(model),
+    byItself: cachesByItself(model),
+  };
+  const cached = byItself && counted.cached > 0 ? tokens : counted.cached;
   const closing = sends === "closing" ? closingTokens(request) : 0;
   const asked = (sends ? Math.max(tokens, now.tokens) : tokens) + closing;
-  return asked - cached + cacheReadPart(model) * cached < estimateTokens(request.messages);
+  return asked - cached + read * cached < estimateTokens(request.messages);
 }
 
 /** An answer has to have this part of the room that it was meant to have. */

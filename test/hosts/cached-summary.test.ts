@@ -1,5 +1,15 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
+import {
+  createAgentSession,
+  DefaultResourceLoader,
+  defineTool,
+  ModelRuntime,
+  SessionManager,
+  SettingsManager,
+} from "@earendil-works/pi-coding-agent";
 import { tool as langChainTool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
@@ -14,6 +24,7 @@ import {
 import { createAgent } from "langchain";
 import { rkatMiddleware as modelMiddleware, type PrepareStep, rkatPrepareStep } from "rkat/ai-sdk";
 import { rkatMiddleware } from "rkat/langchain";
+import { rkatExtension } from "rkat/pi";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import {
@@ -22,6 +33,7 @@ import {
   type LocalProviderOptions,
   startLocalProvider,
 } from "../../examples/hosts/local-provider.ts";
+import { testFolder } from "./test-folder.ts";
 
 const CONTEXT_WINDOW = 8_000;
 
@@ -57,6 +69,57 @@ function wrapped(baseURL: string, options: { readonly prepareStep?: PrepareStep 
     messages.push(...responseMessages);
   };
 }
+
+/** pi, whose memory outside of it is a program that does nothing. */
+function pi(api: string, baseUrl: string, cost: object): Say {
+  const starting = startPi(api, baseUrl, cost);
+  return async (prompt) => {
+    const { session, problems } = await starting;
+    await session.prompt(prompt);
+    expect(problems).toEqual([]);
+    expect(session.state.messages.at(-1)).toMatchObject({ stopReason: "stop" });
+  };
+}
+
+async function startPi(api: string, baseUrl: string, cost: object) {
+  const home = testFolder();
+  const [cwd, agentDir] = ["project", "agent"].map((name) => join(home, name)) as [string, string];
+  for (const folder of [cwd, agentDir]) mkdirSync(folder);
+  const model = { id: "sailor", contextWindow: CONTEXT_WINDOW, maxTokens: 1_000, cost };
+  const local = { baseUrl, api, apiKey: "none", models: [model] };
+  writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local } }));
+  const compaction = { enabled: true, reserveTokens: 1_600, keepRecentTokens: 800 };
+  const settingsManager = SettingsManager.inMemory({ compaction, retry: { enabled: false } });
+  const resourceLoader = new DefaultResourceLoader({
+    ...{ cwd, agentDir, settingsManager, systemPrompt: "Be brief." },
+    ...{ noContextFiles: true, noSkills: true },
+    extensionFactories: [rkatExtension({ command: [process.execPath, "-e", ""] }) as never],
+  });
+  await resourceLoader.reload();
+  const modelRuntime = await ModelRuntime.create({
+    authPath: join(agentDir, "auth.json"),
+    modelsPath: join(agentDir, "models.json"),
+    modelsStorePath: join(agentDir, "models"),
+  });
+  const read = defineTool({
+    ...{ name: "read", label: "read", description },
+    parameters: z.toJSONSchema(schema) as never,
+    execute: async () => ({ content: [{ type: "text", text: WORDS }], details: undefined }),
+  });
+  const { session } = await createAgentSession({
+    ...{ cwd, agentDir, modelRuntime, resourceLoader, settingsManager },
+    model: modelRuntime.getModel("local", "sailor"),
+    ...{ sessionManager: SessionManager.inMemory(cwd), noTools: "builtin", customTools: [read] },
+  } as never);
+  onTestFinished(() => session.dispose());
+  const problems: string[] = [];
+  await session.bindExtensions({ onError: ({ error }) => problems.push(error) });
+  return { session, problems };
+}
+
+const OPENAI_COST = { input: 1, output: 8, cacheRead: 0.1, cacheWrite: 0 };
+const NO_COST = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+const ANTHROPIC_COST = { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 };
 
 const LOOPS: Readonly<Record<string, (urls: LocalProvider["urls"]) => Say>> = {
   "AI SDK, prepareStep, OpenAI": ({ openai }) => {
@@ -105,6 +168,10 @@ const LOOPS: Readonly<Record<string, (urls: LocalProvider["urls"]) => Say>> = {
     const config = { configurable: { thread_id: "chat" } };
     return (content) => agent.invoke({ messages: [{ role: "user", content }] }, config);
   },
+  "pi, chat completions": ({ openai }) => pi("openai-completions", openai, OPENAI_COST),
+  "pi, responses": ({ openai }) => pi("openai-responses", openai, OPENAI_COST),
+  "pi, Anthropic": ({ anthropic }) =>
+    pi("anthropic-messages", anthropic.replace(/\/v1$/, ""), ANTHROPIC_COST),
 };
 
 /** A server whose model reads one file in each turn, and what it was asked for summaries. */
@@ -173,7 +240,9 @@ describe.each(Object.entries(LOOPS))("%s: a summary", (_, open) => {
     for (const { asked, before, newest } of within) {
       expect(isRecord(asked)).toBe(false);
       expect(sentIn(asked)).not.toContain(newest);
-      expect(sentIn(before).join()).toContain(sentIn(asked).at(-2));
+      // pi sends an answer before the prompt for the summary.
+      const sent = sentIn(asked).slice(0, -1);
+      expect(sentIn(before).join()).toContain(sent.findLast((text) => !text.includes("Noted.")));
     }
   });
 
@@ -188,5 +257,47 @@ describe.each(Object.entries(LOOPS))("%s: a summary", (_, open) => {
     const asked = summariesOf(server).map(isRecord);
     expect(asked.length).toBeGreaterThan(2);
     expect(asked).toEqual(asked.map((_, index) => index > 0));
+  });
+});
+
+describe("pi: a summary is a request of its own", () => {
+  test("where the conversation has a credential", async () => {
+    const server = await serve();
+    const say = pi("openai-completions", server.urls.openai, OPENAI_COST);
+    await say("The password is hunter2-Emden-48x, use that.");
+    await talk(say);
+    const [first] = summariesOf(server);
+    expect(first && isRecord(first)).toBe(true);
+    expect(JSON.stringify(summariesOf(server).map(({ body }) => body))).not.toContain("hunter2");
+  });
+
+  test("where pi knows no price of the model", async () => {
+    const server = await serve();
+    await talk(pi("openai-completions", server.urls.openai, NO_COST));
+    const asked = summariesOf(server).map(isRecord);
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked).toEqual(asked.map(() => true));
+  });
+
+  test("where another model answers now, which has nothing of it in its cache", async () => {
+    const server = await serve();
+    const { session } = await startPi("openai-completions", server.urls.openai, OPENAI_COST);
+    for (let turn = 0; turn < 3; turn += 1) await session.prompt(`Task ${turn}: ${WORDS}`);
+    expect(summariesOf(server)).toEqual([]);
+    const model = session.model;
+    if (!model) throw new Error("pi has no model.");
+    await session.setModel({ ...model, id: "pilot" });
+    await session.compact();
+    expect(summariesOf(server).map(isRecord)).toEqual([true]);
+  });
+
+  test("where the provider refuses it at the end of the last one, and nothing is lost", async () => {
+    const refuses = (body: BilledRequest["body"]) =>
+      JSON.stringify(body).includes("<record>") ? SUMMARY : { status: 400, message: "no" };
+    const server = await serve({ summary: refuses });
+    await talk(pi("openai-completions", server.urls.openai, OPENAI_COST));
+    const asked = summariesOf(server).map(isRecord);
+    expect(asked.slice(0, 2)).toEqual([false, true]);
+    expect(JSON.stringify(server.billed.at(-1)?.body)).toContain(SUMMARY);
   });
 });

@@ -222,7 +222,8 @@ async function pi({ urls, contextWindow, read }: Lab): Promise<Talk> {
   const home = testFolder();
   const [cwd, agentDir] = ["project", "agent"].map((name) => join(home, name)) as [string, string];
   for (const folder of [cwd, agentDir]) mkdirSync(folder);
-  const models = [{ id: "sailor", contextWindow, maxTokens: 500 }];
+  const cost = { input: 1, output: 8, cacheRead: 0.1, cacheWrite: 0 };
+  const models = [{ id: "sailor", contextWindow, maxTokens: 500, cost }];
   const shared = { apiKey: "none", models };
   const providers = {
     completions: { ...shared, api: "openai-completions", baseUrl: urls.openai },

@@ -37,6 +37,10 @@ const LONG = "The crane lifts the cargo over the quay, and the pilot waits for t
   12,
 );
 
+const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+/** With it, a summary is asked for at the end of the last request. */
+const CACHED = { input: 1, output: 8, cacheRead: 0.1, cacheWrite: 0 };
+
 /** pi with thirty files to read. */
 async function openPi(provider: LocalProviderOptions, isKept = false) {
   const server = await startLocalProvider(provider);
@@ -51,7 +55,7 @@ async function openPi(provider: LocalProviderOptions, isKept = false) {
 async function piAt(
   server: LocalProvider,
   files: ReadonlyMap<string, string>,
-  { isKept = false, reserveTokens = 19_500 } = {},
+  { isKept = false, reserveTokens = 19_500, cost = FREE } = {},
 ) {
   onTestFinished(() => server.close());
   const home = mkdtempSync(join(tmpdir(), "rkat-pi-"));
@@ -68,7 +72,7 @@ async function piAt(
     baseUrl: server.urls["openai-compatible"],
     api: "openai-completions",
     apiKey: "none",
-    models: [{ id: "sailor", contextWindow: 24_000, maxTokens: 4_000 }],
+    models: [{ id: "sailor", contextWindow: 24_000, maxTokens: 4_000, cost }],
   };
   writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local } }));
   const compaction = { enabled: true, reserveTokens, keepRecentTokens: 1_500 };
@@ -342,14 +346,14 @@ function withQuotes(message: Message): readonly Message[] {
 }
 
 /** pi's own loop, in which the extension writes the summaries. Its reserve moves the places of its cuts, and leaves room for some turns after each. */
-const loop = (reserveTokens: number): AdaptedLoop => ({
+const loop = (reserveTokens: number, cost: typeof FREE): AdaptedLoop => ({
   async run(script) {
     const { server, read, record } = await startScriptedServer(script);
     const paths = script.turns.flatMap(({ steps }) =>
       steps.flatMap(({ calls }) => calls.map(({ path }) => path)),
     );
     const files = new Map(paths.map((path) => [path, read(path)]));
-    const { session, errors } = await piAt(server, files, { reserveTokens });
+    const { session, errors } = await piAt(server, files, { reserveTokens, cost });
     const answers: string[] = [];
     for (const { prompt } of script.turns) {
       await session.prompt(prompt);
@@ -373,8 +377,8 @@ const CANNOT = {
 
 obey(
   adapterLaws,
-  sampled([18_500, 19_200], { of: 2, at: 0 }, "cases").map((reserveTokens) => {
-    const shared = remembered(loop(reserveTokens));
+  sampled([18_500, 19_200], { of: 2, at: 0 }, "cases").map((reserveTokens, index) => {
+    const shared = remembered(loop(reserveTokens, index === 0 ? CACHED : FREE));
     const name = `in pi's loop, with ${reserveTokens} tokens in reserve`;
     return { name, durable: false, cannot: CANNOT, open: async () => shared };
   }),

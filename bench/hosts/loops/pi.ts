@@ -21,6 +21,9 @@ const HOST = "pi 0.87";
 const MODULES = "../../../examples/hosts/node_modules";
 const RKAT = fileURLToPath(new URL(`${MODULES}/rkat/bin/rkat.js`, import.meta.url));
 
+/** As OpenAI's: a token from the cache costs a tenth. */
+const COST = { input: 1, output: 8, cacheRead: 0.1, cacheWrite: 0 };
+
 interface PiLoop extends HostLoop {
   /** The project's folder. */
   readonly project: string;
@@ -37,7 +40,7 @@ async function loopWith(lab: Lab, extensions: readonly ExtensionFactory[] = []):
     baseUrl: lab.url,
     api: "openai-completions",
     apiKey: "none",
-    models: [{ id: "gpt", contextWindow: lab.contextWindow, maxTokens: 1_000 }],
+    models: [{ id: "gpt", contextWindow: lab.contextWindow, maxTokens: 1_000, cost: COST }],
   };
   writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local } }));
   const settingsManager = SettingsManager.inMemory({
