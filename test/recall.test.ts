@@ -47,9 +47,9 @@ async function openProject(options: Partial<ServiceOptions> = {}, at?: string) {
   };
   /** Says something that a compaction then takes out of the window. */
   const left = async (sessionId: string, ...texts: readonly string[]) => {
-    for (const prompt of [...texts, ...Array.from({ length: 6 }, () => FILLER)]) {
-      await service.startTurn({ sessionId, prompt });
-    }
+    // The last turn stays. There is always one before it that can leave.
+    const fillers = [...Array.from({ length: 6 }, () => FILLER), "Good night."];
+    for (const prompt of [...texts, ...fillers]) await service.startTurn({ sessionId, prompt });
     expect((await service.compact({ sessionId })).compacted).toBe(true);
   };
   return { service, stores, model, say, begin, recalled, left };

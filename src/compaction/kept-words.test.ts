@@ -100,6 +100,10 @@ describe("the words of people below a summary", () => {
       "Check with me before you send anything to a customer.",
       "I can't do mornings, so nothing before eleven.",
       "Von Leo darf in den Briefen nichts stehen.",
+      // One weak cue.
+      "Prices go in euros, without cents.",
+      // Several in one message.
+      "It has to run offline, there is no network on the boat. Leave the folder called vendor the way it is. Never send a letter without my signature. Check with me before you book anything. My budget is 900 euros, do not exceed it. Always name both authors of a paper in full.",
     );
     const work = "Rename Winch4 to Hoist7 and move it to src/engine, as Anna wrote in issue 12.";
     fc.assert(
@@ -114,7 +118,8 @@ describe("the words of people below a summary", () => {
           const { text } = wordsSection(wordsIn([summaryMessage(summary), ...leaving]), 8_000);
           summary = `The story so far.${text}`;
         }
-        if (turn < 300) expect(summary).toContain(said);
+        const each = said.split(/(?<=\.) /);
+        if (turn < 300) for (const sentence of each) expect(summary).toContain(sentence);
       }),
       { numRuns: trials(20, 300) },
     );

@@ -9,7 +9,7 @@ import {
 } from "../core/message.ts";
 import { refusalIn } from "../core/refusal.ts";
 import { cutMiddle, cutToSize, textSize } from "./cut-text.ts";
-import { LASTING_CUES, lastingCues, SURE_CUES } from "./lasting-cues.ts";
+import { LASTING_CUES, lastingCues, SURE_CUES, WEAK_CUES } from "./lasting-cues.ts";
 import { summaryText, userText } from "./render-transcript.ts";
 
 /** A message of a person that left the history, as the summary carries it on. */
@@ -48,14 +48,18 @@ const WHOLE_PART = 1 / 10;
 /** Sentences of other longer texts that may hold for longer stay up to this part. */
 const LASTING_PART = 2 / 5;
 
+/** Those with a weak cue that they may, up to this part. */
+const HINTED_PART = 7 / 20;
+
 /** Any other short sentences, up to this part. */
-const PASSING_PART = 1 / 3;
+const PASSING_PART = 1 / 4;
 
 /** The longest sentence of a longer text that is kept without the rest. */
 const SENTENCE_CHARACTERS = 160;
 
-/** Bytes of the sentences of one text: two or three. */
+/** Bytes of the sentences of one text: two or three, and more of those that may hold for longer. */
 const EXCERPT_BYTES = 260;
+const LASTING_EXCERPT_BYTES = 390;
 
 /**
  * A summary without the words that an earlier compaction put below it, and those words.
@@ -152,7 +156,7 @@ interface Line {
  *     ├── what surely holds ──┤
  *     ├── short texts ───────────────────────────────────────────┤ bytesMax
  *     ├── whole longer texts ──┤
- *     ├── other sentences ──┼── what may hold ──┤
+ *     ├── other sentences ──┼── with a weak cue ──┼── what may hold ──┤
  *
  * Words without room are counted.
  */
@@ -185,6 +189,7 @@ export function wordsSection(
   add(1, short, lineOf);
   add(WHOLE_PART, long, lineOf);
   add(LASTING_PART, long, (word) => excerptOf(word, LASTING_CUES));
+  add(HINTED_PART, long, (word) => excerptOf(word, WEAK_CUES));
   add(PASSING_PART, long, (word) => excerptOf(word, -Infinity));
   const gone = left + words.length - chosen.size;
   const kept = words.flatMap((word) => chosen.get(word) ?? []);
@@ -227,7 +232,7 @@ function excerpts(): (word: Word, least: number) => Line | undefined {
   return (word, least) => {
     const all = read.get(word) ?? sentencesOf(word);
     read.set(word, all);
-    let room = EXCERPT_BYTES;
+    let room = least < LASTING_CUES ? EXCERPT_BYTES : LASTING_EXCERPT_BYTES;
     const chosen = new Set(
       all
         .filter(({ cues }) => cues >= least)

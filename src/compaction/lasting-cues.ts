@@ -15,6 +15,9 @@ export function lastingCues(sentence: string): number {
 /** From so many cues on, a sentence is taken for one that holds. */
 export const LASTING_CUES = 2;
 
+/** With so many it may be one. */
+export const WEAK_CUES = 1;
+
 /** From so many on, it nearly always is one. */
 export const SURE_CUES = 3;
 

@@ -141,7 +141,14 @@ const JSON_SCHEMAS = new WeakMap<z.ZodType, JsonSchema>();
 export function jsonSchemaOf(input: z.ZodType): JsonSchema {
   const known = JSON_SCHEMAS.get(input);
   if (known) return known;
-  const { $schema: _, ...made } = z.toJSONSchema(input, { io: "input" });
+  const { $schema: _, ...made } = z.toJSONSchema(input, {
+    io: "input",
+    override: ({ jsonSchema }) => {
+      // zod writes them for every integer. The schema is sent with each request.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  });
   JSON_SCHEMAS.set(input, made);
   return made;
 }

@@ -8,12 +8,12 @@ test("records take at most half of what a compaction freed, so that the request 
   expect(recallRoom({ ...asked, freed: 5_000 })).toEqual(recallRoom(asked));
 });
 
-test("records make a request longer by at most half of what is free before a prompt", () => {
-  expect(recallRoom({ threshold: 2_000, expected: 1_800, recalled: 0 })).toEqual({
-    beside: 100,
-    instead: 100,
+test("records make a request longer by at most two thirds of what is free before a prompt", () => {
+  expect(recallRoom({ threshold: 2_000, expected: 1_700, recalled: 0 })).toEqual({
+    beside: 200,
+    instead: 200,
   });
-  expect(recallRoom({ threshold: 2_000, expected: 1_800, recalled: 400 })).toEqual({
+  expect(recallRoom({ threshold: 2_000, expected: 1_850, recalled: 400 })).toEqual({
     beside: 100,
     instead: 500,
   });

@@ -8,7 +8,7 @@ const RECALLED_PART = 1 / 4;
 const ALL_RECALLED_PART = 1 / 3;
 
 /** Records make a request longer by at most this part of what is free. The rest is for the answer and the next prompts. */
-const FREE_PART = 1 / 2;
+const FREE_PART = 2 / 3;
 
 /** A summary and the room for records take at most this part of the threshold together. */
 const SUMMARY_AND_RECORDS_PART = 7 / 10;

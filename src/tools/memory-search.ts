@@ -3,7 +3,8 @@ import type { HistoryHit } from "../core/event-store.ts";
 import { type MemoryHit, type MemoryScope, saidBy } from "../core/memory-store.ts";
 import type { SearchHistory } from "../core/operations/memory.ts";
 import { withinTokens } from "../core/tokens.ts";
-import { defineTool, type Tool } from "../core/tool.ts";
+import type { Tool } from "../core/tool.ts";
+import { ownTool } from "./own-tool.ts";
 
 const LIMIT_DEFAULT = 5;
 const LIMIT_MAX = 20;
@@ -19,20 +20,14 @@ const MEMORY_INPUT = z.object({
   query: z
     .union([z.string(), z.array(z.string()).min(1).max(PHRASINGS_MAX)])
     .describe(
-      'What you want to recall. Better than one question are 2 to 5 phrasings of it in an array, each with other words that may have been used: ["which port does staging use", "staging server address", "test environment listens on"].',
+      'Better than one question are 2 to 5 phrasings of it, each with other words that may have been used: ["which port does staging use", "staging server address"].',
     ),
-  limit: z
-    .int()
-    .min(0)
-    .nullish()
-    .describe("Maximum number of results to return. Default 5, at most 20."),
+  limit: z.int().min(0).nullish().describe("Default 5, at most 20."),
   max_tokens: z
     .int()
     .positive()
     .nullish()
-    .describe(
-      "Tokens that the texts of all results may take together; the best come first. Default 4000, at most 16000.",
-    ),
+    .describe("Of all results together. Default 4000, at most 16000."),
 });
 
 /** Searches for text that the session's window does not show. */
@@ -43,9 +38,9 @@ export type SearchForModel = (
 
 /** The specification's `memory_search`. It takes several phrasings of a question, because most memories compare words. */
 export function memorySearchTool(search: SearchForModel, scope: MemoryScope = "all"): Tool {
-  return defineTool({
+  return ownTool({
     name: "memory_search",
-    description: `Search semantic memory for past conversation content. Memory contains text from earlier conversation turns that were compacted away to save context space. ${scope === "all" ? "It also has what was said in other sessions. " : ""}It compares words; it compares meaning only if the project has an embedder.`,
+    description: `Search semantic memory for past conversation content. Memory contains text from earlier conversation turns that were compacted away to save context space. ${scope === "all" ? "It also has what was said in other sessions. " : ""}It compares words, and meaning only if the project has an embedder.`,
     input: MEMORY_INPUT,
     async execute({ query, limit, max_tokens }, { sessionId }) {
       const most = Math.min(limit ?? LIMIT_DEFAULT, LIMIT_MAX);
@@ -73,23 +68,23 @@ function specifiedResult(hit: MemoryHit) {
 }
 
 const HISTORY_INPUT = z.object({
-  query: z.string().min(1).describe("Words to look for; results contain some or all of them."),
-  limit: z.int().min(0).nullish().describe("Results at the most. Default 5, at most 20."),
+  query: z.string().min(1).describe("Results have some or all of these words."),
+  limit: z.int().min(0).nullish().describe("Default 5, at most 20."),
   session_id: z.string().nullish().describe("Only this session."),
-  from_turn: z.int().min(0).nullish().describe("Only this turn and later ones; the first is 0."),
-  to_turn: z.int().min(0).nullish().describe("Only this turn and earlier ones."),
-  since: z.string().nullish().describe("Only from this day or time on, ISO 8601."),
-  until: z.string().nullish().describe("Only up to this time, ISO 8601. A day includes all of it."),
+  from_turn: z.int().min(0).nullish().describe("The first is 0."),
+  to_turn: z.int().min(0).nullish(),
+  since: z.string().nullish().describe("A day or time, ISO 8601."),
+  until: z.string().nullish().describe("A day includes all of it."),
 });
 
 /** Searches the complete logs of this project's sessions, including tool output and pruned text. */
 export function searchProjectHistoryTool(
   search: (request: SearchHistory) => Promise<readonly HistoryHit[]>,
 ): Tool {
-  return defineTool({
+  return ownTool({
     name: "search_project_history",
     description:
-      "Search the complete logs of this project's sessions by words: prompts, answers, tool calls and tool results, whether they are still in your context or not. Use it for exact words, file contents and command output; it also has tool output that was pruned.",
+      "Search the complete logs of this project's sessions by words: prompts, answers, calls and their results. Use it for exact words, file contents and command output; it also has output that was pruned.",
     input: HISTORY_INPUT,
     async execute({ query, limit, session_id, from_turn, to_turn, since, until }) {
       const hits = await search({

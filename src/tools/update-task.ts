@@ -25,7 +25,7 @@ export function updateTaskTool(
   return defineTool({
     name: "update_task",
     description:
-      "Keep the task record of this session: goal, sub-tasks, notes. It stays word for word when older messages are replaced by a summary. Use it for work of several steps, and note what must not be lost: decisions, names, numbers. Without arguments it shows the record.",
+      "Keep the task record of this session: goal, sub-tasks, notes. It stays word for word when older messages leave. Use it for work of several steps, and note what must not be lost: decisions, names, numbers. Without arguments it shows the record.",
     input: INPUT,
     async execute({ new_task: newTask, ...rest }, { sessionId }) {
       try {

@@ -2,9 +2,10 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
-import { defineTool, type Tool, ToolError } from "../../core/tool.ts";
+import { type Tool, ToolError } from "../../core/tool.ts";
 import { lookAt, readSmallFile } from "../../files/plain-files.ts";
 import { TextFinder } from "../../text/find-text.ts";
+import { ownTool } from "../own-tool.ts";
 import { hasCredentials, mayHoldCredentials } from "./credential-files.ts";
 import { globMatcher, PathGlobs } from "./glob.ts";
 import { isClosed, type ProjectFolder, plainly } from "./project-folder.ts";
@@ -25,7 +26,7 @@ export function findTools(folder: ProjectFolder): readonly Tool[] {
     .nullish()
     .describe('Only these files: "src/**/*.ts", "*.{md,txt}". Default: all.');
   return [
-    defineTool({
+    ownTool({
       name: "list_files",
       description:
         "List the files of the project, without links, what .gitignore names, and node_modules.",
@@ -42,7 +43,7 @@ export function findTools(folder: ProjectFolder): readonly Tool[] {
         return found.join("\n");
       },
     }),
-    defineTool({
+    ownTool({
       name: "search_files",
       description:
         "Find lines of the project's text files that contain one of some texts (not patterns). Prints path:line: text.",

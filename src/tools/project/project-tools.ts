@@ -2,9 +2,10 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { headWithin, utf8Bytes } from "../../core/tokens.ts";
-import { defineTool, type Tool, ToolError } from "../../core/tool.ts";
+import { type Tool, ToolError } from "../../core/tool.ts";
 import { systemHome } from "../../files/make-folders.ts";
 import { TextFinder } from "../../text/find-text.ts";
+import { ownTool } from "../own-tool.ts";
 import { commandEnvironment } from "./command-environment.ts";
 import { hasCredentials, mayHoldCredentials } from "./credential-files.ts";
 import { findTools } from "./find-files.ts";
@@ -50,7 +51,7 @@ function editTools(folder: ProjectFolder): readonly Tool[] {
     always: (args: unknown) => (isSecretPath(args, folder) ? undefined : { tool }),
   });
   return [
-    defineTool({
+    ownTool({
       name: "edit_file",
       description:
         "Replace a text in a file of the project. old_text must be in the file exactly once, with its indentation.",
@@ -85,7 +86,7 @@ function editTools(folder: ProjectFolder): readonly Tool[] {
         return `Changed ${path} in ${places === 1 ? "one place" : `${places} places`}.`;
       },
     }),
-    defineTool({
+    ownTool({
       name: "write_file",
       description: "Make a file in the project, or replace all of its text. Prefer edit_file.",
       input: z.object({ path, content: z.string().max(TEXT_MAX) }),
@@ -121,7 +122,7 @@ function readFileTool(folder: ProjectFolder): Tool {
     judged.set(args, needs);
     return needs;
   };
-  return defineTool({
+  return ownTool({
     name: "read_file",
     description: "Read a text file of the project.",
     input: READ_FILE,

@@ -1,9 +1,10 @@
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { defineTool, type Tool } from "../../core/tool.ts";
+import type { Tool } from "../../core/tool.ts";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
 import { visibleCall } from "../../text/visible-text.ts";
+import { ownTool } from "../own-tool.ts";
 import type { ProjectFolder } from "./project-folder.ts";
 import { newCgroup, StartedProcesses } from "./started-processes.ts";
 
@@ -22,7 +23,7 @@ const ROUNDS_AT_EXIT = 10;
  * `npm install anything`.
  */
 export function runCommandTool(folder: ProjectFolder, env: Readonly<Record<string, string>>): Tool {
-  return defineTool({
+  return ownTool({
     name: "run_command",
     description:
       "Run a shell command in the project's folder. It has no input and no terminal, and is killed with all that it started when it ends or takes too long.",
