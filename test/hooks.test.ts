@@ -92,6 +92,16 @@ test("a session that goes on after a compaction waits for the import of what was
   expect((await told).stdout).toContain("Never touch src/legacy/billing.ts.");
 });
 
+test("a session that goes on after a compaction is told the prompt that its last import had not seen", async () => {
+  const lines = talk();
+  const { hook, transcript } = await claude(lines);
+  await hook("import");
+  lines.call("msg_3", "toolu_3").user("Rename the gauge of the exporter.");
+  writeFileSync(transcript, String(lines));
+  const { stdout } = await hook("SessionStart", { source: "compact" });
+  expect(stdout).toContain("asked last:\n- Rename the gauge of the exporter.");
+});
+
 test("what an import keeps for the hooks of a compaction is what they would make of the log", async () => {
   for (const lines of [talk(), wanderingSession(ID)]) {
     const { project, hook } = await claude(lines);

@@ -1,4 +1,15 @@
-import { existsSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../core/fields.ts";
@@ -137,12 +148,41 @@ export function wantImport(folder: string, { sessionId: name, transcript }: Hook
   writeFileSync(join(folder, `${name}.wanted`), "", { mode: 0o600 });
 }
 
-/** Ends when no import of the session is wanted or at work, or after five seconds. */
-export async function importEnded(folder: string, { sessionId: name }: HookInput): Promise<void> {
+/** Waits until no import of the session is wanted or at work. Returns false after `waitMs`: five seconds, if none is given. */
+export async function importEnded(
+  folder: string,
+  { sessionId: name }: HookInput,
+  waitMs = ENDED_WAIT_MAX_MS,
+): Promise<boolean> {
   const [wanted, lock] = [join(folder, `${name}.wanted`), join(folder, `${name}.pid`)];
-  for (let ms = 0; ms < ENDED_WAIT_MAX_MS; ms += ENDED_WAIT_MS) {
-    if (!existsSync(wanted) && !isHeld(lock)) return;
+  for (let ms = 0; ms < waitMs; ms += ENDED_WAIT_MS) {
+    if (!existsSync(wanted) && !isHeld(lock)) return true;
     await sleep(ENDED_WAIT_MS);
+  }
+  return false;
+}
+
+/** Whether the part of a transcript that is not imported may have a prompt. An agent may write one after the import that it asked for. */
+export function lacksPrompt(folder: string, { sessionId, transcript }: HookInput): boolean {
+  if (!transcript) return false;
+  const isPrompt = (line: string) =>
+    line.includes('"type":"user"') && !/"tool_result"|"is(?:CompactSummary|Meta)":true/.test(line);
+  return tailOf(transcript.path, importedBytes(folder, sessionId)).split("\n").some(isPrompt);
+}
+
+/** Bytes of a transcript that are looked at, from its end. */
+const TAIL_BYTES = 1_000_000;
+
+/** The end of a file; no more of it than what is behind `from`. */
+export function tailOf(path: string, from = 0): string {
+  const file = openSync(path, "r");
+  try {
+    const { size } = fstatSync(file);
+    const start = Math.max(from, size - TAIL_BYTES);
+    const bytes = Buffer.alloc(Math.max(0, size - start));
+    return bytes.toString("utf8", 0, readSync(file, bytes, 0, bytes.length, start));
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -1,6 +1,5 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { given, isObject } from "../core/fields.ts";
-import { type HookInput, objectIn } from "./hook-input.ts";
+import { type HookInput, objectIn, tailOf } from "./hook-input.ts";
 import { CHARACTERS_MAX } from "./window-record.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -21,9 +20,6 @@ const CHARACTERS_OF_TOKEN = 1 / 4;
 
 /** A window that is full again after fewer requests has no room. Claude Code ends a session where that happens three times in a row. */
 const SOON = 4;
-
-/** Bytes of a transcript that are looked at, from its end. */
-const TAIL_BYTES = 1_000_000;
 
 /** Characters that no window is too small for: the last request and the instructions need them. */
 const LEAST = 800;
@@ -60,15 +56,4 @@ function compactionsIn(text: string): { requests: number[]; tokens?: number } {
   }
   if (answers) requests.push(answers.size);
   return { requests, ...given({ tokens }) };
-}
-
-function tailOf(path: string): string {
-  const file = openSync(path, "r");
-  try {
-    const { size } = fstatSync(file);
-    const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
-    return bytes.toString("utf8", 0, readSync(file, bytes, 0, bytes.length, size - bytes.length));
-  } finally {
-    closeSync(file);
-  }
 }

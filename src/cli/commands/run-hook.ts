@@ -4,6 +4,7 @@ import { readNextWindow, readRules } from "../../app/read-stored.ts";
 import {
   type HookInput,
   importEnded,
+  lacksPrompt,
   readHookInput,
   wantImport,
 } from "../../coding-agents/hook-input.ts";
@@ -97,6 +98,9 @@ function hookAnswer(agent: string, event: string, additionalContext: string): st
   return `${JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext } })}\n`;
 }
 
+/** The agent ends a hook after ten seconds, and one has been half of that. */
+const SHORT_WAIT_MS = 2_000;
+
 const ANSWERED = new Set(["SessionStart", "UserPromptSubmit", "PreCompact"]);
 
 /** The text for the model, if the event has one. */
@@ -109,10 +113,15 @@ async function answerTo(
   const hooks = hooksFolder(env);
   const isCompacted = event === "SessionStart" && input.source === "compact";
   if (hooks && event === "PreCompact") wantImport(hooks, input);
-  if (hooks && isCompacted) await importEnded(hooks, input);
+  const isImported = hooks && isCompacted && (await importEnded(hooks, input));
   const workspace = await workspaceFor(env, input);
   // Loading the service would only cost time.
   if (!hasStore(workspace)) return undefined;
+  if (isImported && lacksPrompt(hooks, input)) {
+    await (await importing()).importTranscript(workspace, input, env);
+    // Another process may be at it.
+    await importEnded(hooks, input, SHORT_WAIT_MS);
+  }
   if (event === "UserPromptSubmit") return await recordsFor(workspace, input, env);
   if (isCompacted) windowLeft(input, env);
   if (event === "SessionStart" && !isCompacted) {
