@@ -13,7 +13,7 @@ import {
 import { aiSdkView } from "./ai-sdk-view.ts";
 import { askingAgain, type ChatName, HostChats, type HostMemory, isTooLong } from "./host-chats.ts";
 import { definedTokens, requireMessages } from "./host-messages.ts";
-import { summaryByProvider, type WithoutAnswer } from "./provider-summary.ts";
+import { summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
 
 export interface MiddlewareOptions extends WindowOptions {
   /**
@@ -38,8 +38,8 @@ export function middlewareWith(
   // A chat without an id is known by its first user message, which is not enough to store it.
   const chats = new HostChats({ ...compaction, view: aiSdkView }, stored, { storesUnnamed: false });
   const given = new WeakMap<object, Given>();
-  const without: WithoutAnswer = new Set();
-  const withoutCache: WithoutAnswer = new Set();
+  const without = new WithoutAnswer();
+  const withoutCache = new WithoutAnswer();
   /** Chats in which a provider refused its item. */
   const refused = new WeakSet<HistoryWindow<AiSdkMessage>>();
   const requests = new SentRequests();

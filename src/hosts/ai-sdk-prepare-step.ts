@@ -7,7 +7,7 @@ import { isLoopModel, notedModel, SentRequests } from "./ai-sdk-sent-requests.ts
 import { aiSdkView } from "./ai-sdk-view.ts";
 import { HostChats, type HostMemory } from "./host-chats.ts";
 import { requireMessages } from "./host-messages.ts";
-import { summaryByProvider, type WithoutAnswer } from "./provider-summary.ts";
+import { summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
 
 /** The used part of the argument of `prepareStep`, in AI SDK 5, 6 and 7. */
 export interface AiSdkStep {
@@ -44,7 +44,7 @@ export function prepareStepWith(options: PrepareStepOptions, memory?: HostMemory
   const { chatId, next, contextWindow, summarize, ...compaction } = options;
   const chats = new HostChats({ ...compaction, view: aiSdkView }, memory);
   const requests = new SentRequests();
-  const without: WithoutAnswer = new Set();
+  const without = new WithoutAnswer();
   const prepare = async <Step extends AiSdkStep>(step: Step) => {
     const { messages, steps, model, instructions, initialMessages = messages } = step;
     requireMessages("The AI SDK's step.messages", messages);

@@ -33,7 +33,7 @@ import {
   summaryOf,
 } from "./langchain-summary.ts";
 import { isOtherReader } from "./other-providers.ts";
-import { type Counted, summaryByProvider, type WithoutAnswer } from "./provider-summary.ts";
+import { type Counted, summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
 import { RecentlyUsed } from "./recently-used.ts";
 
 export interface LangChainMiddlewareOptions
@@ -67,7 +67,7 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
     HistoryWindow<LangChainMessage>,
     { readonly model: string; readonly counted: Counted }
   >();
-  const without: WithoutAnswer = new Set();
+  const without = new WithoutAnswer();
 
   /** The last history of each thread. An agent that a tool runs begins with what was demanded there. */
   const threads = new RecentlyUsed<readonly LangChainMessage[]>(CHATS_MAX);

@@ -4,7 +4,13 @@ import { isObject } from "../core/fields.ts";
 import { ANSWER } from "./host-messages.ts";
 import type { PiAnswer, PiApi, PiContext, PiEntry, PiModel, PiUsage } from "./pi-api.ts";
 import { answerText, fromPiMessages, type PiMessage } from "./pi-messages.ts";
-import { type AskedProvider, type Counted, isMet, summaryByProvider } from "./provider-summary.ts";
+import {
+  type AskedProvider,
+  type Counted,
+  isMet,
+  summaryByProvider,
+  WithoutAnswer,
+} from "./provider-summary.ts";
 
 /** A request to the model, as pi sent it. */
 interface LastRequest {
@@ -34,7 +40,7 @@ interface Cut {
 export function continuedSummaries(pi: PiApi): (own: Summarize, cut: Cut) => Summarize {
   let sending: Omit<LastRequest, "payload"> | undefined;
   let last: LastRequest | undefined;
-  const without = new Set<string>();
+  const without = new WithoutAnswer();
   pi.on(
     "context_with_system",
     (
@@ -87,7 +93,7 @@ function askedAfter(
   { model: id, payload }: LastRequest,
   counted: Counted,
   { model, ask }: Cut,
-  without: Set<string>,
+  without: WithoutAnswer,
 ): AskedProvider {
   const { input, cacheRead, cacheWrite } = model.cost;
   return {

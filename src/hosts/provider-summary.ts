@@ -35,8 +35,24 @@ export interface AskedProvider {
   ): Promise<string | ProviderItem | undefined> | undefined;
 }
 
-/** The models of which an answer had neither. They are not asked again. */
-export type WithoutAnswer = Set<string>;
+/** The models that are not asked: those of which an answer had neither, and once those that refused the last time. */
+export class WithoutAnswer {
+  readonly #models = new Set<string>();
+  readonly #refused = new Set<string>();
+
+  add(model: string): void {
+    this.#models.add(model);
+  }
+
+  /** The model is left out the next time: a provider that refuses everything is not asked twice at each compaction. */
+  refused(model: string): void {
+    this.#refused.add(model);
+  }
+
+  mayAsk(model: string): boolean {
+    return !this.#refused.delete(model) && !this.#models.has(model);
+  }
+}
 
 /**
  * Asks a provider for its own summary of a request, where that costs less: it has most of the request in its cache. Whatever
@@ -52,7 +68,7 @@ export function summaryByProvider<Own extends Summarize | "fallback">(
   const { model } = provider;
   let isFirst = true;
   return async (request) => {
-    const mayAsk = isFirst && !without.has(model) && isWarm(provider);
+    const mayAsk = isFirst && isWarm(provider) && without.mayAsk(model);
     const sent = mayAsk ? request.sent?.() : undefined;
     const now = provider.sends === "closing" ? (sent?.withoutNewest ?? sent) : sent;
     isFirst = false;
@@ -65,6 +81,7 @@ export function summaryByProvider<Own extends Summarize | "fallback">(
       without.add(model);
     } catch {
       request.signal.throwIfAborted();
+      without.refused(model);
     }
     return await own(request);
   };
