@@ -49,7 +49,7 @@ export async function readRules(
     if (rules.length === 0 || folder === undefined) return { rules, sessions: [] };
     const { withGrounds } = await import("../knowledge/knowledge-addendum.ts");
     const grounded = await withGrounds(rules, knowledge);
-    // What was added by hand was said in no session.
+    // A rule that was added by hand rests on no session.
     const isSaid = grounded.some(({ restsOn = [] }) =>
       restsOn.some(({ sessionId }) => sessionId !== undefined),
     );

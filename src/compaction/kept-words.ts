@@ -48,7 +48,7 @@ const WHOLE_PART = 1 / 10;
 /** Sentences of other longer texts that may hold for longer stay up to this part. */
 const LASTING_PART = 2 / 5;
 
-/** Those with a weak cue that they may, up to this part. */
+/** Sentences with one weak cue that they may, up to this part: "Prices go in euros, without cents." */
 const HINTED_PART = 7 / 20;
 
 /** Any other short sentences, up to this part. */

@@ -1,4 +1,8 @@
-import type { PiMessage } from "./pi-messages.ts";
+/** The fields of pi's messages that are read here. */
+export interface PiMessage {
+  readonly role: string;
+  readonly [field: string]: unknown;
+}
 
 export type PiEvent =
   | "before_agent_start"

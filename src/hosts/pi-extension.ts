@@ -6,10 +6,16 @@ import { contentText, listOf, objectOf, textOf } from "../transcripts/json-field
 import { isQuotedWhole, summarizeLeaving } from "../window/summarize-leaving.ts";
 import type { AgentPrompt } from "./agent-prompt.ts";
 import { outputOf } from "./host-chats.ts";
-import type { PiApi, PiContext, PiEntry, PiModel, PiUsage } from "./pi-api.ts";
-import { fromPiMessages, type PiMessage, typedIn } from "./pi-messages.ts";
+import type { PiApi, PiContext, PiEntry, PiMessage, PiModel, PiUsage } from "./pi-api.ts";
+import {
+  answerMessage,
+  fromPiMessages,
+  textOfAnswer,
+  typedIn,
+  userMessage,
+} from "./pi-messages.ts";
 import { demandsInFile, demandsText, parentOf } from "./pi-parent.ts";
-import { answerMessage, continuedSummaries, textOfAnswer, userMessage } from "./pi-summary.ts";
+import { continuedSummaries } from "./pi-summary.ts";
 
 /** The work of the extension outside pi. */
 export interface PiMemory {
@@ -76,7 +82,7 @@ export function piExtensionWith(memory: PiMemory): (pi: PiApi) => void {
       attempt = { tokens, failed: false };
       const demands = await demandsOf(context);
       return await compaction(event, context, demands, continued).catch((error: unknown) => {
-        // What the user stops is no error.
+        // A stop by the user is no error.
         if (event.signal.aborted) return { cancel: true };
         throw error;
       });

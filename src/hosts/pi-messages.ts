@@ -1,11 +1,7 @@
 import { type AssistantBlock, type Message, summaryMessage } from "../core/message.ts";
 import { contentText, listOf, objectOf, textOf } from "../transcripts/json-fields.ts";
-
-/** The fields of pi's messages that are read here. */
-export interface PiMessage {
-  readonly role: string;
-  readonly [field: string]: unknown;
-}
+import { ANSWER } from "./host-messages.ts";
+import type { PiAnswer, PiMessage, PiUsage } from "./pi-api.ts";
 
 /** pi's messages as rkat's. The prompt of the system is left out: pi sends its own. */
 export function fromPiMessages(messages: readonly PiMessage[]): readonly Message[] {
@@ -72,4 +68,27 @@ function answer(content: unknown): readonly Message[] {
     ];
   });
   return blocks.length === 0 ? [] : [{ role: "block_assistant", blocks, stop_reason: "end_turn" }];
+}
+
+export function userMessage(text: string, timestamp: unknown): PiMessage {
+  return { role: "user", content: [{ type: "text", text }], timestamp };
+}
+
+/** An answer that no model gave. */
+export function answerMessage(timestamp: unknown): PiMessage {
+  return {
+    ...{ role: "assistant", content: [{ type: "text", text: ANSWER }], stopReason: "stop" },
+    ...{ api: "rkat", provider: "rkat", model: "rkat", usage: NO_USAGE, timestamp },
+  };
+}
+
+const NO_USAGE: PiUsage = {
+  ...{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 },
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+};
+
+/** The text of an answer that ended by itself. */
+export function textOfAnswer({ content, stopReason, errorMessage }: PiAnswer): string {
+  if (stopReason !== "stop") throw new Error(errorMessage ?? `The summary ended by ${stopReason}.`);
+  return answerText(content);
 }

@@ -1,6 +1,7 @@
 import { objectOf, parsedJson, textOf } from "../transcripts/json-fields.ts";
 import { demandsIn } from "../window/demands.ts";
-import { fromPiMessages, type PiMessage } from "./pi-messages.ts";
+import type { PiMessage } from "./pi-api.ts";
+import { fromPiMessages } from "./pi-messages.ts";
 
 /** Programs that pi starts have its environment, and there the name of the file of its session. */
 const PARENT = "PI_RKAT_PARENT";

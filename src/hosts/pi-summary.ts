@@ -1,9 +1,8 @@
 import type { Summarize } from "../compaction/compact-history.ts";
 import { hasSecret } from "../compaction/write-summary.ts";
 import { isObject } from "../core/fields.ts";
-import { ANSWER } from "./host-messages.ts";
-import type { PiAnswer, PiApi, PiContext, PiEntry, PiModel, PiUsage } from "./pi-api.ts";
-import { answerText, fromPiMessages, type PiMessage } from "./pi-messages.ts";
+import type { PiAnswer, PiApi, PiContext, PiEntry, PiMessage, PiModel, PiUsage } from "./pi-api.ts";
+import { answerMessage, fromPiMessages, textOfAnswer, userMessage } from "./pi-messages.ts";
 import {
   type AskedProvider,
   type Counted,
@@ -136,28 +135,6 @@ function joined(payload: unknown, end: unknown): object {
 /** The prompt after an answer: templates of many local servers refuse a user message after another, or after results. */
 function endWith(closing: string): readonly PiMessage[] {
   return [answerMessage(Date.now()), userMessage(closing, Date.now())];
-}
-
-export function userMessage(text: string, timestamp: unknown): PiMessage {
-  return { role: "user", content: [{ type: "text", text }], timestamp };
-}
-
-/** An answer that no model gave. */
-export function answerMessage(timestamp: unknown): PiMessage {
-  return {
-    ...{ role: "assistant", content: [{ type: "text", text: ANSWER }], stopReason: "stop" },
-    ...{ api: "rkat", provider: "rkat", model: "rkat", usage: NO_USAGE, timestamp },
-  };
-}
-
-const NO_USAGE: PiUsage = {
-  ...{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 },
-  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-};
-
-export function textOfAnswer({ content, stopReason, errorMessage }: PiAnswer): string {
-  if (stopReason !== "stop") throw new Error(errorMessage ?? `The summary ended by ${stopReason}.`);
-  return answerText(content);
 }
 
 function cachedIn({ cacheRead = 0, cacheWrite = 0 }: PiUsage): number {

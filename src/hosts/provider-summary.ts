@@ -49,6 +49,7 @@ export class WithoutAnswer {
     this.#refused.add(model);
   }
 
+  /** Whether a model is asked at this compaction. Called once for each: a refusal counts for one. */
   mayAsk(model: string): boolean {
     return !this.#refused.delete(model) && !this.#models.has(model);
   }

@@ -192,7 +192,7 @@ function formsByBeginning(forms: readonly SecretForm[]): Beginnings {
   const firsts = new Uint8Array(0x10000);
   for (const form of forms) {
     for (const [first, second, third] of beginningsOf(form.form)) {
-      for (const code of codesOf(first)) {
+      for (const code of codesMatching(first)) {
         firsts[code] = 1;
         const begun = byFirst.get(code) ?? [];
         begun.push({ form, second, third });
@@ -204,9 +204,11 @@ function formsByBeginning(forms: readonly SecretForm[]): Beginnings {
 }
 
 function beginningAt({ byFirst, byPair }: Beginnings, first: number, second: number): Beginning {
-  const begun = (byFirst.get(first) ?? []).filter((one) => codesOf(one.second).includes(second));
+  const begun = (byFirst.get(first) ?? []).filter((one) =>
+    codesMatching(one.second).includes(second),
+  );
   const thirds = new Uint8Array(128);
-  for (const { third } of begun) for (const code of codesOf(third)) thirds[code] = 1;
+  for (const { third } of begun) for (const code of codesMatching(third)) thirds[code] = 1;
   const beginning = { forms: [...new Set(begun.map(({ form }) => form))], thirds };
   byPair[first * 128 + second] = beginning;
   return beginning;
@@ -228,7 +230,7 @@ function beginningsOf(form: string): readonly (readonly [string, string, string]
 }
 
 /** The codes of the ASCII characters that a literal or a class stands for. */
-function codesOf(atom: string): readonly number[] {
+function codesMatching(atom: string): readonly number[] {
   const known = CODES.get(atom);
   if (known) return known;
   const pattern = new RegExp(atom);

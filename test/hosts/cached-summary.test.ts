@@ -1,15 +1,6 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
-import {
-  createAgentSession,
-  DefaultResourceLoader,
-  defineTool,
-  ModelRuntime,
-  SessionManager,
-  SettingsManager,
-} from "@earendil-works/pi-coding-agent";
+import { defineTool } from "@earendil-works/pi-coding-agent";
 import { tool as langChainTool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
@@ -24,7 +15,6 @@ import {
 import { createAgent } from "langchain";
 import { rkatMiddleware as modelMiddleware, type PrepareStep, rkatPrepareStep } from "rkat/ai-sdk";
 import { rkatMiddleware } from "rkat/langchain";
-import { rkatExtension } from "rkat/pi";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import {
@@ -33,7 +23,7 @@ import {
   type LocalProviderOptions,
   startLocalProvider,
 } from "../../examples/hosts/local-provider.ts";
-import { testFolder } from "./test-folder.ts";
+import { startPi } from "./pi-session.ts";
 
 const CONTEXT_WINDOW = 8_000;
 
@@ -72,7 +62,7 @@ function wrapped(baseURL: string, options: { readonly prepareStep?: PrepareStep 
 
 /** pi, whose memory outside of it is a program that does nothing. */
 function pi(api: string, baseUrl: string, cost: object): Say {
-  const starting = startPi(api, baseUrl, cost);
+  const starting = startSailor(api, baseUrl, cost);
   return async (prompt) => {
     const { session, problems } = await starting;
     await session.prompt(prompt);
@@ -81,39 +71,19 @@ function pi(api: string, baseUrl: string, cost: object): Say {
   };
 }
 
-async function startPi(api: string, baseUrl: string, cost: object) {
-  const home = testFolder();
-  const [cwd, agentDir] = ["project", "agent"].map((name) => join(home, name)) as [string, string];
-  for (const folder of [cwd, agentDir]) mkdirSync(folder);
+async function startSailor(api: string, baseUrl: string, cost: object) {
   const model = { id: "sailor", contextWindow: CONTEXT_WINDOW, maxTokens: 1_000, cost };
-  const local = { baseUrl, api, apiKey: "none", models: [model] };
-  writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { local } }));
-  const compaction = { enabled: true, reserveTokens: 1_600, keepRecentTokens: 800 };
-  const settingsManager = SettingsManager.inMemory({ compaction, retry: { enabled: false } });
-  const resourceLoader = new DefaultResourceLoader({
-    ...{ cwd, agentDir, settingsManager, systemPrompt: "Be brief." },
-    ...{ noContextFiles: true, noSkills: true },
-    extensionFactories: [rkatExtension({ command: [process.execPath, "-e", ""] }) as never],
-  });
-  await resourceLoader.reload();
-  const modelRuntime = await ModelRuntime.create({
-    authPath: join(agentDir, "auth.json"),
-    modelsPath: join(agentDir, "models.json"),
-    modelsStorePath: join(agentDir, "models"),
-  });
   const read = defineTool({
     ...{ name: "read", label: "read", description },
     parameters: z.toJSONSchema(schema) as never,
     execute: async () => ({ content: [{ type: "text", text: WORDS }], details: undefined }),
   });
-  const { session } = await createAgentSession({
-    ...{ cwd, agentDir, modelRuntime, resourceLoader, settingsManager },
-    model: modelRuntime.getModel("local", "sailor"),
-    ...{ sessionManager: SessionManager.inMemory(cwd), noTools: "builtin", customTools: [read] },
-  } as never);
+  const { session, problems } = await startPi({
+    providers: { local: { baseUrl, api, apiKey: "none", models: [model] } },
+    systemPrompt: "Be brief.",
+    ...{ reserveTokens: 1_600, keepRecentTokens: 800, tool: read },
+  });
   onTestFinished(() => session.dispose());
-  const problems: string[] = [];
-  await session.bindExtensions({ onError: ({ error }) => problems.push(error) });
   return { session, problems };
 }
 
@@ -281,7 +251,7 @@ describe("pi: a summary is a request of its own", () => {
 
   test("where another model answers now, which has nothing of it in its cache", async () => {
     const server = await serve();
-    const { session } = await startPi("openai-completions", server.urls.openai, OPENAI_COST);
+    const { session } = await startSailor("openai-completions", server.urls.openai, OPENAI_COST);
     for (let turn = 0; turn < 3; turn += 1) await session.prompt(`Task ${turn}: ${WORDS}`);
     expect(summariesOf(server)).toEqual([]);
     const model = session.model;

@@ -1,15 +1,7 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
-import {
-  createAgentSession,
-  DefaultResourceLoader,
-  defineTool,
-  ModelRuntime,
-  SessionManager,
-  SettingsManager,
-} from "@earendil-works/pi-coding-agent";
+import { defineTool } from "@earendil-works/pi-coding-agent";
 import { tool as langChainTool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
@@ -33,7 +25,6 @@ import { rkatMiddleware, rkatPrepareStep } from "rkat/ai-sdk";
 import { rkatMiddleware as rkatLangChain } from "rkat/langchain";
 import { rkatProcessor } from "rkat/mastra";
 import { rkatSession } from "rkat/openai-agents";
-import { rkatExtension } from "rkat/pi";
 import { sqliteStores } from "rkat/sqlite";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -44,8 +35,8 @@ import {
 } from "../../examples/hosts/local-provider.ts";
 import type { ProviderReply } from "../support/provider-server/reply.ts";
 import { trials } from "../support/trials.ts";
+import { startPi } from "./pi-session.ts";
 import { sentMessages } from "./sent-messages.ts";
-import { testFolder } from "./test-folder.ts";
 
 // Conversations whose turns are stopped at any moment, whose parallel calls end in any order or never, and whose provider
 // changes, in the loops of the frameworks' own packages.
@@ -217,41 +208,12 @@ function openAiAgents({ urls, contextWindow, read }: Lab): Talk {
   };
 }
 
-/** pi, whose memory outside of it is a program that does nothing. */
 async function pi({ urls, contextWindow, read }: Lab): Promise<Talk> {
-  const home = testFolder();
-  const [cwd, agentDir] = ["project", "agent"].map((name) => join(home, name)) as [string, string];
-  for (const folder of [cwd, agentDir]) mkdirSync(folder);
   const cost = { input: 1, output: 8, cacheRead: 0.1, cacheWrite: 0 };
-  const models = [{ id: "sailor", contextWindow, maxTokens: 500, cost }];
-  const shared = { apiKey: "none", models };
-  const providers = {
-    completions: { ...shared, api: "openai-completions", baseUrl: urls.openai },
-    responses: { ...shared, api: "openai-responses", baseUrl: urls.openai },
+  const shared = {
+    apiKey: "none",
+    models: [{ id: "sailor", contextWindow, maxTokens: 500, cost }],
   };
-  writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers }));
-  const settingsManager = SettingsManager.inMemory({
-    compaction: {
-      enabled: true,
-      reserveTokens: 0.2 * contextWindow,
-      keepRecentTokens: 0.1 * contextWindow,
-    },
-    retry: { enabled: false },
-  });
-  const resourceLoader = new DefaultResourceLoader({
-    ...{ cwd, agentDir, settingsManager, systemPrompt: INSTRUCTIONS },
-    ...{ noContextFiles: true, noSkills: true },
-    extensionFactories: [rkatExtension({ command: [process.execPath, "-e", ""] }) as never],
-  });
-  await resourceLoader.reload();
-  const modelRuntime = await ModelRuntime.create({
-    authPath: join(agentDir, "auth.json"),
-    modelsPath: join(agentDir, "models.json"),
-    modelsStorePath: join(agentDir, "models"),
-  });
-  const known = Object.keys(providers).flatMap((name) => {
-    return modelRuntime.getModel(name, "sailor") ?? [];
-  });
   const tool = defineTool({
     ...{ ...READ, label: "read", parameters: z.toJSONSchema(path) as never },
     execute: async (_: string, { path: of }: { path: string }) => ({
@@ -259,16 +221,18 @@ async function pi({ urls, contextWindow, read }: Lab): Promise<Talk> {
       details: undefined,
     }),
   } as never);
-  const { session } = await createAgentSession({
-    ...{ cwd, agentDir, model: known[0], modelRuntime, resourceLoader, settingsManager },
-    ...{ sessionManager: SessionManager.inMemory(cwd), noTools: "builtin", customTools: [tool] },
-  } as never);
-  const problems: string[] = [];
-  await session.bindExtensions({ onError: ({ error }) => problems.push(error) });
+  const { home, session, models, problems } = await startPi({
+    providers: {
+      completions: { ...shared, api: "openai-completions", baseUrl: urls.openai },
+      responses: { ...shared, api: "openai-responses", baseUrl: urls.openai },
+    },
+    systemPrompt: INSTRUCTIONS,
+    ...{ reserveTokens: 0.2 * contextWindow, keepRecentTokens: 0.1 * contextWindow, tool },
+  });
   return {
     async ask(prompt, signal, provider) {
-      const model = known[provider];
-      if (!model) throw new Error(modelRuntime.getError() ?? "pi does not have the model.");
+      const model = models[provider];
+      if (!model) throw new Error(`pi has no provider ${provider}.`);
       await session.setModel(model);
       let stopping: Promise<void> | undefined;
       const stop = () => {

@@ -114,7 +114,7 @@ class Growing {
       this.#before = { behind, size, hash };
   }
 
-  /** What they say is left out is looked at again, also if the file stays as it is. */
+  /** The notes for its readers: a part that they leave out has the file read again, also if that stays as it is. */
   get notes(): ImportNotes {
     return this.#notes;
   }
