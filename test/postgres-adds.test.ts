@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { MemoryEntry } from "../src/core/memory-store.ts";
 import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import { PostgresMemoryStore } from "../src/stores/postgres/postgres-memory-store.ts";
+import type { PostgresPool } from "../src/stores/postgres/postgres-pool.ts";
 import { renameNamespace } from "../src/stores/postgres/rename-namespace.ts";
 import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
@@ -29,8 +30,9 @@ const QUERIES = ["heron and weir", "lantern beside a mast", "number 17", "walrus
 );
 
 /** A memory with a pool of its own, as another process has it. */
-async function openMemory(schema: string, namespace = "default") {
-  const db = new PostgresDatabase({ connectionString: await postgresUrl(), schema });
+async function openMemory(schema: string, namespace = "default", pool?: PostgresPool) {
+  const server = pool ? { pool } : { connectionString: await postgresUrl() };
+  const db = new PostgresDatabase({ ...server, schema });
   const memory = new PostgresMemoryStore(db, { namespace });
   onTestFinished(() => memory.close());
   return memory;
@@ -43,6 +45,22 @@ async function openAdmin() {
   return async <Row>(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]> =>
     (await client.query(sql, [...values])).rows as Row[];
 }
+
+/** A pool that `before` is told of each statement of. */
+async function watchedPool(before: (text: string) => Promise<unknown>): Promise<PostgresPool> {
+  const pool = new pg.Pool({ connectionString: await postgresUrl() });
+  onTestFinished(() => pool.end());
+  return {
+    query: async (statement: { readonly text: string }) => {
+      await before(statement.text);
+      return pool.query(statement);
+    },
+    connect: () => pool.connect(),
+    end: async () => {},
+  } as PostgresPool;
+}
+
+const isAdd = (text: string) => text.includes("insert into") && text.includes("memory_waiting");
 
 /** A memory that begins no transaction and counts its statements. */
 async function countedMemory(schema: string) {
@@ -156,6 +174,47 @@ describe.skipIf(!hasPostgres)("single adds to a memory in PostgreSQL", NEEDS_POS
       `select count(*)::integer as count from "${schema}".memory_waiting`,
     );
     expect(waiting).toEqual({ count: 0 });
+  });
+
+  test("an entry that another process added, and a third one folds while it is added again, is not new", async () => {
+    const schema = await freshSchema();
+    const [memory, other, folding] = [
+      await openMemory(schema),
+      await openMemory(schema),
+      await openMemory(schema),
+    ];
+    await memory.add([entry(1)]);
+    await other.add([entry(2)]);
+    // An insert that is not over holds up the add after its snapshot.
+    const ask = await openAdmin();
+    await ask("begin");
+    await ask(
+      `insert into "${schema}".memory_waiting (namespace, id, entry) values ('default', 'entry-0', '{}')`,
+    );
+    const adding = memory.add([entry(0), entry(2)]);
+    const watch = await openAdmin();
+    const held = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%"${schema}".memory_waiting%'`;
+    await expect.poll(() => watch(held)).toHaveLength(1);
+    expect((await folding.stats()).entries).toBe(2);
+    await ask("rollback");
+    expect(await adding).toBe(1);
+    expect((await folding.stats()).entries).toBe(3);
+  });
+
+  test("an add that is sent again tells its own entries from the same ones of another process", async () => {
+    const schema = await freshSchema();
+    const other = await openMemory(schema);
+    let cuts = 1;
+    const pool = await watchedPool(async (text) => {
+      if (!isAdd(text) || cuts === 0) return;
+      cuts -= 1;
+      await other.add([entry(1)]);
+      throw Object.assign(new Error("Connection terminated"), { code: "08006" });
+    });
+    const memory = await openMemory(schema, "default", pool);
+    expect(await memory.add([entry(1), entry(2)])).toBe(1);
+    expect(cuts).toBe(0);
+    expect((await other.stats()).entries).toBe(2);
   });
 
   test("searches end and find what was there before, while others go on adding", async () => {

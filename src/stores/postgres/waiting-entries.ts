@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { MemoryEntry } from "../../core/memory-store.ts";
 import { storedMemory } from "../stored-json.ts";
 import { GroupedWork } from "./grouped-work.ts";
@@ -25,7 +26,7 @@ export const ENTRIES_WAIT =
 export const MANY_WAIT = `
   select from rkat.memory_waiting where namespace = $1::text offset ${FOLD_MAX} limit 1`;
 
-/** `$4` says that it was sent before: what is there as it was sent, was new then. */
+/** `$4` says that it was sent before: what is there with the text that was sent, which no other add has, was new then. */
 const ADD = `
   with asked as (
     select * from unnest($1::text[], $2::text[], $3::text[]) with ordinality
@@ -37,6 +38,10 @@ const ADD = `
       select from rkat.memory_entry e
       where e.namespace = (select number from rkat.memory_namespace n where n.name = asked.namespace)
         and e.id = asked.id offset 0)
+      -- One that is folded while this statement runs hinders no insert, and its snapshot has no other place for it.
+      and not exists (
+        select from rkat.memory_waiting w
+        where w.namespace = asked.namespace and w.id = asked.id offset 0)
     order by at
     on conflict do nothing returning namespace, id
   )
@@ -100,7 +105,7 @@ const GROUP = { entriesMax: 200, charactersMax: 500_000 } as const;
 
 interface Add {
   readonly namespace: string;
-  /** The JSON of each entry without its id, by its id. */
+  /** The JSON of each entry without its id, and with a name of this add, by its id. */
   readonly entries: ReadonlyMap<string, string>;
   readonly characters: number;
 }
@@ -116,10 +121,11 @@ export class GroupedAdds {
   /** Returns how many were new. They wait until they are folded. */
   add(namespace: string, added: readonly MemoryEntry[]): Promise<number> {
     const entries = new Map<string, string>();
+    const add = randomBytes(3).toString("base64url");
     for (const { id, ...rest } of added) {
       // Half a character is stored as a sign for it.
       const stored = id.toWellFormed();
-      if (!entries.has(stored)) entries.set(stored, JSON.stringify(rest));
+      if (!entries.has(stored)) entries.set(stored, JSON.stringify({ ...rest, add }));
     }
     const characters = [...entries.values()].reduce((sum, { length }) => sum + length, 0);
     return this.#work.do({ namespace, entries, characters });
