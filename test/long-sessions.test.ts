@@ -52,6 +52,9 @@ describe.each(KINDS)("a long session in %s", (kind) => {
     );
     const service = createSessionService({ model: scriptedModel(() => "Noted."), stores });
     onTestFinished(() => service.close());
+    // What is made of the log reads it too, in the background. A search waits for that.
+    const search = () => service.searchMemory({ query: "harbour" });
+    await expect.poll(async () => (await search()).behind).toBeUndefined();
     const count = counted(stores.events);
     const cost = async <Answer>(ask: Promise<Answer>): Promise<readonly [Answer, number]> => {
       count.events = 0;
