@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { IMPORTS_BUILT_PACKAGE } from "../test/support/built-package.ts";
 import { temporaryFolder } from "../test/support/obey.ts";
 import { type ChildProcess, spawn } from "../test/support/start-process.ts";
-import { sampled } from "../test/support/trials.ts";
+import { IN_LONG_FORM, LONG } from "../test/support/trials.ts";
 
 interface Run {
   readonly child: ChildProcess;
@@ -52,37 +52,41 @@ test("`recall --quick --json` prints what was measured, and leaves nothing behin
   expect(left()).toEqual([]);
 });
 
-// Takes over two seconds: the bench plays a talk, and asks about it, in a process of its own.
-test("`coherence` asks about a talk of your own, in a window of any size", async () => {
-  const data = await temporaryFolder();
-  const said = Array.from({ length: 40 }, (_, turn) => ({
-    id: `m${turn}`,
-    conv: "c",
-    session: "s",
-    turn,
-    speaker: turn % 2 === 0 ? "Ada" : "Ben",
-    text: `Number ${turn} is about the ${turn === 4 ? "lighthouse of Kiel" : "weather"}, as usual, and so on.`,
-  }));
-  const asked = { conv: "c", text: "Who saw the lighthouse of Kiel?", relevant: ["m4"] };
-  const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join("\n");
-  writeFileSync(join(data, "docs.jsonl"), lines(said));
-  writeFileSync(join(data, "queries.jsonl"), lines([asked]));
-  const { ended, left } = await bench(
-    ...["coherence", "--quick", "--json", "--window", "2000", "--data", data],
-  );
-  const { code, stdout, stderr } = await ended;
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  const [{ title, figures }] = JSON.parse(stdout).tables;
-  expect(title).toBe("coherence, data, a window of 2000 tokens");
-  const value = (name: string) => figures.find((one: { name: string }) => one.name === name)?.value;
-  expect(value("answers by one search")).toBe(100);
-  expect(value("compactions of a talk")).toBeGreaterThan(0);
-  expect(value("a request, at most")).toBeLessThan(2000);
-  expect(value("violations")).toBe(0);
-  expect(left()).toEqual([]);
-});
+// In the short form, bench/coherence/talk.test.ts holds what is played and asked.
+test.skipIf(!LONG)(
+  "`coherence` asks about a talk of your own, in a window of any size",
+  IN_LONG_FORM,
+  async () => {
+    const data = await temporaryFolder();
+    const said = Array.from({ length: 40 }, (_, turn) => ({
+      id: `m${turn}`,
+      conv: "c",
+      session: "s",
+      turn,
+      speaker: turn % 2 === 0 ? "Ada" : "Ben",
+      text: `Number ${turn} is about the ${turn === 4 ? "lighthouse of Kiel" : "weather"}, as usual, and so on.`,
+    }));
+    const asked = { conv: "c", text: "Who saw the lighthouse of Kiel?", relevant: ["m4"] };
+    const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join("\n");
+    writeFileSync(join(data, "docs.jsonl"), lines(said));
+    writeFileSync(join(data, "queries.jsonl"), lines([asked]));
+    const { ended, left } = await bench(
+      ...["coherence", "--quick", "--json", "--window", "2000", "--data", data],
+    );
+    const { code, stdout, stderr } = await ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const [{ title, figures }] = JSON.parse(stdout).tables;
+    expect(title).toBe("coherence, data, a window of 2000 tokens");
+    const value = (name: string) =>
+      figures.find((one: { name: string }) => one.name === name)?.value;
+    expect(value("answers by one search")).toBe(100);
+    expect(value("compactions of a talk")).toBeGreaterThan(0);
+    expect(value("a request, at most")).toBeLessThan(2000);
+    expect(value("violations")).toBe(0);
+    expect(left()).toEqual([]);
+  },
+);
 
-/** The short form runs the quickest of them: what they share then works in all. */
 const SUITES = [
   { suite: "turns", figures: ["a turn after 10 000 messages"] },
   { suite: "memory", figures: ["search p50", "one add", "rkat memory search, whole"] },
@@ -92,9 +96,10 @@ const SUITES = [
   { suite: "import", figures: ["transcripts", "a second import"] },
 ];
 
-// Takes over two seconds: the bench fills a store, in processes of its own.
-test.for(sampled(SUITES, { of: 6, at: 0 }, "cases"))(
+// In the short form, the suite above runs, and bench/render-report.test.ts holds the table.
+test.skipIf(!LONG).for(SUITES)(
   "$suite runs on a small store, and people get a table",
+  IN_LONG_FORM,
   async ({ suite, figures }) => {
     const { ended, left } = await bench(suite, "--quick", "--size", "1000");
     const { code, stdout, stderr } = await ended;

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { TerminalScreen, type TerminalScreenOptions } from "../src/cli/chat/terminal-screen.ts";
 import { PLAIN } from "../src/cli/render/style.ts";
+import { sampled } from "./support/trials.ts";
 import { VirtualTerminal } from "./support/virtual-terminal.ts";
 
 const KEYS = {
@@ -222,7 +223,7 @@ test("without streaming, an answer is shown when it is complete", async () => {
 
 const ANSWER = `# A title\n\n${"A sentence with 東京, an emoji 🎉 and words. ".repeat(8)}\n\n${Array.from({ length: 30 }, (_, index) => `- item ${index}`).join("\n")}\n\n| a | b |\n|---|---|\n| ${"cell ".repeat(20)} | 2 |\n\n\`\`\`\nconst a = "${"x".repeat(90)}";\n\`\`\`\n\nThe end.`;
 
-test.each([60, 80, 140])(
+test.each(sampled([60, 80, 140], { of: 3, at: 0 }, "cases"))(
   "an answer looks the same at %j columns, however it arrives and however often the window changes",
   async (columns) => {
     const still = openScreen({}, new VirtualTerminal(columns, 24));

@@ -289,7 +289,7 @@ test.skipIf(!hasScript)(
   async () => {
     const provider = await scriptedProvider([
       "# Some **bold** words",
-      { text: "More of *them*.", delayMs: 1500 },
+      { text: "More of *them*.", delayMs: 500 },
     ]);
     const project = await Project.open({ provider });
     const plain = chatOnTerminal(project, { NO_COLOR: "1" });

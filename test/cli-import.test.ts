@@ -24,7 +24,7 @@ import { RKAT } from "./support/built-package.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { Project } from "./support/rkat-process.ts";
 import { type ChildProcess, spawn } from "./support/start-process.ts";
-import { IN_LONG_FORM, LONG } from "./support/trials.ts";
+import { IN_LONG_FORM, LONG, sampled } from "./support/trials.ts";
 
 const idOf = (number: number) => `${number}f3c2b1a-1111-4222-8333-444455556666`;
 
@@ -277,7 +277,7 @@ test.runIf(isLinux)("on a terminal it asks once, and a no imports nothing", asyn
   expect(agreed).toContain("Search it: ");
 });
 
-test.each(["SIGINT", "SIGTERM"] as const)(
+test.each(sampled(["SIGINT", "SIGTERM"] as const, { of: 2, at: 0 }, "cases"))(
   "--watch takes in what is added, until %s",
   async (signal) => {
     const { project, say } = await openHome();

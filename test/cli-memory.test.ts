@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Project } from "./support/rkat-process.ts";
 import { scriptedProvider } from "./support/scripted-provider.ts";
-import { LONG } from "./support/trials.ts";
+import { sampled } from "./support/trials.ts";
 
 const lines = (...values: unknown[]) =>
   values.map((value) => `${JSON.stringify(value)}\n`).join("");
@@ -469,8 +469,9 @@ test("`--session` names a session as everywhere, and an unknown one is an error"
   const whole = await found(id);
   expect(whole[0]).toHaveLength(1);
   expect(whole[3]).toHaveLength(1);
-  for (const name of ["last", "~0", id.slice(0, 13)]) expect(await found(name)).toEqual(whole);
-  for (const command of [
+  for (const name of sampled(["last", "~0", id.slice(0, 13)], { of: 3, at: 1 }, "cases"))
+    expect(await found(name)).toEqual(whole);
+  const commands = [
     ["memory", "search", "violet"],
     ["memory", "list"],
     ["memory", "stats"],
@@ -478,7 +479,8 @@ test("`--session` names a session as everywhere, and an unknown one is an error"
     ["memory", "forget"],
     ["history", "search", "violet"],
     ["approvals", "list"],
-  ]) {
+  ];
+  for (const command of sampled(commands, { of: 2, at: 0 }, "cases")) {
     const { code, stdout } = await project.rkat([...command, "--session", "nosuch"]);
     expect({ command, code, stdout }).toEqual({ command, code: 10, stdout: "" });
   }
@@ -528,7 +530,7 @@ test("a rebuild can be stopped, and leaves the index as it was", async () => {
   }));
   await project.rkat(["memory", "add", "--jsonl", "-"], lines(...many));
   const ends = new Set<number | null>();
-  for (const after of LONG ? [100, 200, 300, 400] : [100, 300]) {
+  for (const after of sampled([100, 200, 300, 400], { of: 4, at: 1 }, "crash points")) {
     const { child, ended } = project.start(["memory", "reindex"]);
     await sleep(after);
     child.kill("SIGINT");

@@ -33,8 +33,9 @@ test("`--help` lists every command, `--version` prints the version", async () =>
   ]) {
     expect(stdout).toContain(`\n  ${name} `);
   }
-  expect((await project.rkat(["help", "memory"])).stdout).toContain("search [options]");
-  expect((await project.rkat(["help", "memory", "search"])).stdout).toContain("--neighbours");
+  const warm = await Project.open();
+  expect((await warm.rkat(["help", "memory"])).stdout).toContain("search [options]");
+  expect((await warm.rkat(["help", "memory", "search"])).stdout).toContain("--neighbours");
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   expect(await project.rkat(["--version"])).toEqual({
     code: 0,

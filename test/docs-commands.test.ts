@@ -153,64 +153,64 @@ test.each(DOCS_PAGES.filter((page) => !NO_GUIDES.includes(page)))(
 const WITH_COMMANDS = DOCS_PAGES.filter(
   (page) => scriptOf(page).trim() !== "" && (page !== ON_POSTGRES || hasPostgres),
 );
-const REST = WITH_COMMANDS.filter((page) => !FROM_NOTHING.includes(page));
+const REST = WITH_COMMANDS.filter((page) => page !== "README.md");
 
-// Each takes over two seconds: it starts servers, programs and a shell as a reader does. In the short form, what a
+// Some take over two seconds: they start servers, programs and a shell as a reader does. In the short form, what a
 // newcomer reads first and a part of the rest.
-test.each([
-  ...WITH_COMMANDS.filter((page) => FROM_NOTHING.includes(page)),
-  ...sampled(REST, { of: 4, at: 1 }, "cases"),
-])("the commands and the first program of %s run", async (page) => {
-  const replies = FROM_NOTHING.includes(page) ? [] : EARLIER.flatMap(({ replies }) => replies);
-  const server = await startProviderServer((_request, index) => replies[index] ?? ANSWER);
-  onTestFinished(() => server.close());
-  const project = await Project.open();
-  const home = dirname(project.folder);
-  const env: Record<string, string> = {
-    ...project.env,
-    ...(page === ON_POSTGRES ? { DATABASE_URL: await freshDatabase() } : {}),
-    PATH: [join(home, "bin"), dirname(process.execPath), project.env.PATH].join(":"),
-    ANTHROPIC_BASE_URL: server.urls.anthropic,
-    PAGE: join(home, page),
-    DOCS_HOME: home,
-    DOCS_RKAT: RKAT,
-    DOCS_COMMANDS: LONG ? "" : await serveCommands(),
-    DOCS_LOCAL_MODELS: server.urls["openai-compatible"],
-    DOCS_NODE_OPTIONS: [...IMPORTS_BUILT_PACKAGE, `--import=${DOCS_PRELUDE.href}`].join(" "),
-  };
-  for (const [path, content] of Object.entries(FILES)) project.write(path, content);
-  for (const [name, script] of Object.entries(STAND_INS)) {
-    const file = project.write(`../bin/${name}`, `#!/bin/sh\n${script}\n`);
-    chmodSync(join(project.folder, file), 0o755);
-  }
-  symlinkSync(resolve("node_modules"), join(home, "node_modules"));
-  if (!FROM_NOTHING.includes(page)) {
-    env.ANTHROPIC_API_KEY = "test";
-    project.writeOwnConfig('model = "anthropic/claude-sonnet-4-5"\n');
-    for (const { label, typed } of EARLIER) {
-      const flags = ["--label", label, "--on-approval", "prompt"];
-      const { code, stderr } = await project.rkat(["run", ...flags, PROMPT], typed, env);
-      expect(code, stderr).toBe(0);
+test.each(["README.md", ...sampled(REST, { of: 9, at: 3 }, "cases")])(
+  "the commands and the first program of %s run",
+  async (page) => {
+    const replies = FROM_NOTHING.includes(page) ? [] : EARLIER.flatMap(({ replies }) => replies);
+    const server = await startProviderServer((_request, index) => replies[index] ?? ANSWER);
+    onTestFinished(() => server.close());
+    const project = await Project.open();
+    const home = dirname(project.folder);
+    const env: Record<string, string> = {
+      ...project.env,
+      ...(page === ON_POSTGRES ? { DATABASE_URL: await freshDatabase() } : {}),
+      PATH: [join(home, "bin"), dirname(process.execPath), project.env.PATH].join(":"),
+      ANTHROPIC_BASE_URL: server.urls.anthropic,
+      PAGE: join(home, page),
+      DOCS_HOME: home,
+      DOCS_RKAT: RKAT,
+      DOCS_COMMANDS: LONG ? "" : await serveCommands(),
+      DOCS_LOCAL_MODELS: server.urls["openai-compatible"],
+      DOCS_NODE_OPTIONS: [...IMPORTS_BUILT_PACKAGE, `--import=${DOCS_PRELUDE.href}`].join(" "),
+    };
+    for (const [path, content] of Object.entries(FILES)) project.write(path, content);
+    for (const [name, script] of Object.entries(STAND_INS)) {
+      const file = project.write(`../bin/${name}`, `#!/bin/sh\n${script}\n`);
+      chmodSync(join(project.folder, file), 0o755);
     }
-  }
-  project.write("../program.ts", linesAt(programOf(page)));
-  project.write(`../${page}`, scriptOf(page));
-  const commands = `source '${resolve("test/support/docs-shell.sh")}'; source "$PAGE"`;
-  const shell = spawn("bash", ["-c", commands], {
-    cwd: project.folder,
-    env,
-    stdio: ["ignore", "pipe", "inherit"],
-    detached: true,
-  });
-  const ended = once(shell, "close");
-  onTestFinished(() => {
-    if (shell.exitCode === null) process.kill(-Number(shell.pid), "SIGKILL");
-  });
-  const [printed, [code]] = await Promise.all([text(shell.stdout), ended]);
-  expect(code, printed).toBe(0);
-  expect(server.problems).toEqual([]);
-  for (const words of PRINTED[page] ?? []) expect(printed).toContain(words);
-});
+    symlinkSync(resolve("node_modules"), join(home, "node_modules"));
+    if (!FROM_NOTHING.includes(page)) {
+      env.ANTHROPIC_API_KEY = "test";
+      project.writeOwnConfig('model = "anthropic/claude-sonnet-4-5"\n');
+      for (const { label, typed } of EARLIER) {
+        const flags = ["--label", label, "--on-approval", "prompt"];
+        const { code, stderr } = await project.rkat(["run", ...flags, PROMPT], typed, env);
+        expect(code, stderr).toBe(0);
+      }
+    }
+    project.write("../program.ts", linesAt(programOf(page)));
+    project.write(`../${page}`, scriptOf(page));
+    const commands = `source '${resolve("test/support/docs-shell.sh")}'; source "$PAGE"`;
+    const shell = spawn("bash", ["-c", commands], {
+      cwd: project.folder,
+      env,
+      stdio: ["ignore", "pipe", "inherit"],
+      detached: true,
+    });
+    const ended = once(shell, "close");
+    onTestFinished(() => {
+      if (shell.exitCode === null) process.kill(-Number(shell.pid), "SIGKILL");
+    });
+    const [printed, [code]] = await Promise.all([text(shell.stdout), ended]);
+    expect(code, printed).toBe(0);
+    expect(server.problems).toEqual([]);
+    for (const words of PRINTED[page] ?? []) expect(printed).toContain(words);
+  },
+);
 
 /** An address whose tables no other test uses. */
 async function freshDatabase(): Promise<string> {

@@ -5,9 +5,10 @@ import { expect, test } from "vitest";
 import { sessionStoreLaws } from "../src/testing.ts";
 import { IMPORTS_BUILT_PACKAGE } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
-import { freshSchema, hasPostgres, NEEDS_POSTGRES } from "./support/postgres.ts";
+import { freshSchema, hasPostgres, NEEDS_POSTGRES, postgresUrl } from "./support/postgres.ts";
 import { startProviderServer } from "./support/provider-server/provider-server.ts";
 import { execFile } from "./support/start-process.ts";
+import { IN_LONG_FORM, LONG } from "./support/trials.ts";
 
 const run = promisify(execFile);
 
@@ -45,7 +46,8 @@ test("an agent with one tool answers, and goes on with its session the next time
   await server.close();
 });
 
-test("compaction works alone, on any array of messages", async () => {
+// README.md's own program says the same in the short form, and the tests of compaction.
+test.skipIf(!LONG)("compaction works alone, on any array of messages", IN_LONG_FORM, async () => {
   const output = await example("02-compact-any-history.ts");
   expect(output).toMatch(/^61 messages, \d+ tokens\n→ \d+ messages, \d+ tokens\n/);
 });
@@ -57,7 +59,8 @@ test("an agent asks before it acts, and the next session knows of the no", async
   );
 });
 
-test("of two users, one is not told what the other said", async () => {
+// In the short form, test/users.test.ts holds it.
+test.skipIf(!LONG)("of two users, one is not told what the other said", IN_LONG_FORM, async () => {
   const output = await example("05-many-users.ts");
   expect(output).toBe("Ada finds 1, Bob finds 0.\nSESSION_NOT_FOUND\n");
 });
@@ -74,12 +77,12 @@ test("a store of your own keeps the laws, and the page about it shows that code"
   ]);
 });
 
-// Takes over two seconds: the example starts a database and three servers.
+// Takes over two seconds: the example starts three servers, and in the long form a database.
 test.skipIf(!hasPostgres)(
   "three servers on one PostgreSQL share a turn",
   NEEDS_POSTGRES,
   async () => {
-    const given = process.env.RKAT_TEST_POSTGRES;
+    const given = process.env.RKAT_TEST_POSTGRES ?? (LONG ? undefined : await postgresUrl());
     const store = given === undefined ? undefined : new URL(given);
     store?.searchParams.set("schema", await freshSchema());
     const output = await example("postgres/servers.ts", [], { RKAT_STORE: store?.href });

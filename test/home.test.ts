@@ -96,8 +96,12 @@ async function freshAddress(): Promise<string> {
   return `${await postgresUrl()}?schema=${schema}`;
 }
 
-async function everyCommandWorks(project: Project, env: Readonly<Record<string, string>>) {
-  for (const { args, stdin, prints } of COMMANDS) {
+async function everyCommandWorks(
+  project: Project,
+  env: Readonly<Record<string, string>>,
+  commands = COMMANDS,
+) {
+  for (const { args, stdin, prints } of commands) {
     const { code, stdout, stderr } = await project.rkat(args, stdin, env);
     expect({ args, code, printed: `${stdout}${stderr}` }).toMatchObject({
       code: 0,
@@ -129,9 +133,13 @@ test.each(sampled(Object.entries(NO_HOMES), { of: 3, at: 0 }, "cases"))(
   },
 );
 
-// Takes over two seconds: it runs every command of the README.
+/** Of those that need the most of each other: each is a process of its own in a container. */
+const SOME = LONG
+  ? COMMANDS
+  : COMMANDS.filter(({ args }) => /^memory add|^doctor/.test(args.join(" ")));
+
 test.runIf(hasPostgres)("without a home they work on PostgreSQL", async () => {
-  await everyCommandWorks(await projectOfReadme(await freshAddress()), without(""));
+  await everyCommandWorks(await projectOfReadme(await freshAddress()), without(""), SOME);
 });
 
 test("a store that a process made without a home is used by the next one", async () => {
@@ -304,11 +312,6 @@ async function inContainer(
   return { args, code, printed: (await Promise.all(printing)).join("") };
 }
 
-/** Each command is a process of its own in a container. */
-const IN_CONTAINER = LONG
-  ? COMMANDS
-  : COMMANDS.filter(({ args }) => /^memory add|^doctor/.test(args.join(" ")));
-
 test
   .skipIf(problem !== undefined)
   .each(LONG && hasPostgres ? ["SQLite", "PostgreSQL"] : ["SQLite"])(
@@ -326,7 +329,7 @@ test
       ...(store === "SQLite" ? {} : { RKAT_STORE: await freshAddress() }),
     };
     for (const [name, content] of Object.entries(FILES)) writeFileSync(join(data, name), content);
-    for (const { args, stdin, prints } of IN_CONTAINER) {
+    for (const { args, stdin, prints } of SOME) {
       const ended = await inContainer(data, args, env, stdin);
       expect(ended).toMatchObject({ code: 0, printed: expect.stringMatching(prints) });
       expect(ended.printed).not.toMatch(/bug in rkat|EROFS|EACCES/);

@@ -8,7 +8,7 @@ import { temporaryFolder } from "./support/obey.ts";
 import { scriptedService } from "./support/scripted-service.ts";
 
 const MEGABYTE = 1024 * 1024;
-const ROUNDS = 6;
+const ROUNDS = 4;
 
 test("a slow reader of a turn misses no durable event, and hears how many deltas it missed", async () => {
   const { service, input, output, served } = await serveTalkative();

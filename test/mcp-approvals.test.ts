@@ -1,13 +1,16 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
+import { serveMcpHttp } from "../src/mcp.ts";
 import { BUILDS, type ServiceSetup } from "../src/testing.ts";
 import { temporaryFolder } from "./support/obey.ts";
-import { scriptedMcpArgs, startHttp } from "./support/scripted-mcp.ts";
+import { scriptedMcpProgram, startHttp } from "./support/scripted-mcp.ts";
+import { scriptedService } from "./support/scripted-service.ts";
+import { LONG } from "./support/trials.ts";
 
 const SETUP: ServiceSetup = {
   capabilities: BUILDS.F ?? [],
-  approvals: { policies: { datetime: "ask" }, timeoutMs: 30_000 },
+  approvals: { answerers: ["user", "model"], policies: { datetime: "ask" }, timeoutMs: 30_000 },
   replies: [
     {
       toolCalls: [
@@ -20,16 +23,26 @@ const SETUP: ServiceSetup = {
 };
 
 const TRANSPORTS = {
-  stdio: async (place: string) =>
-    new StdioClientTransport({ command: process.execPath, args: scriptedMcpArgs(place, SETUP) }),
+  stdio: async (place: string) => new StdioClientTransport(await scriptedMcpProgram(place, SETUP)),
   "http, revision 2025-11-25": overHttp,
   "http, revision 2026-07-28": overHttp,
 } as const;
 
 async function overHttp(place: string) {
-  const server = await startHttp(place, SETUP);
+  const server = await (LONG ? startHttp(place, SETUP) : serveHere(place));
   onTestFinished(() => server.stop());
   return new StreamableHTTPClientTransport(new URL(server.url));
+}
+
+/** The same server in this process, which starts sooner. */
+async function serveHere(place: string) {
+  const { service, close } = scriptedService(place, SETUP);
+  const server = await serveMcpHttp({ service, tools: ["all"], port: 0 });
+  const stop = async () => {
+    await server.close();
+    await close();
+  };
+  return { url: server.url, stop };
 }
 
 async function connect(way: keyof typeof TRANSPORTS, elicitation: boolean) {
@@ -43,10 +56,10 @@ async function connect(way: keyof typeof TRANSPORTS, elicitation: boolean) {
   return {
     client,
     async start() {
-      const place = await temporaryFolder();
-      // Before the folder goes, which the server may still write.
+      const transport = await TRANSPORTS[way](await temporaryFolder());
+      // Before the server ends, and the folder goes, which it may still write.
       onTestFinished(() => client.close());
-      await client.connect(await TRANSPORTS[way](place));
+      await client.connect(transport);
     },
   };
 }

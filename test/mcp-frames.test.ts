@@ -13,7 +13,7 @@ import { scriptedMcpArgs } from "./support/scripted-mcp.ts";
 import { spawn } from "./support/start-process.ts";
 import { LONG, trials } from "./support/trials.ts";
 
-const FRAMES = INPUTS || trials(100, 20_000);
+const FRAMES = INPUTS || trials(50, 20_000);
 const SEED = GIVEN_SEED ?? 0;
 const AT_ONCE = 100;
 

@@ -8,6 +8,7 @@ import type { McpServer } from "../src/core/mcp-server.ts";
 import type { Tool } from "../src/core/tool.ts";
 import { openServerTools } from "../src/surfaces/mcp/server-tools.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { LONG } from "./support/trials.ts";
 
 /**
  * A program that speaks as an MCP server with the tools `echo` and `it`, which do what `echo` says and what `code` does. `code`
@@ -106,7 +107,7 @@ test("a server that asks without end, and reads no answers, takes no memory, and
   });
   expect(await call("it")).toBe("it");
   // A thousand answers that nobody takes would be a warning of the stream.
-  await expect(call("echo", AbortSignal.timeout(1_500))).rejects.toThrow(/timeout/);
+  await expect(call("echo", AbortSignal.timeout(500))).rejects.toThrow(/timeout/);
 });
 
 test("a server whose child holds its pipes is known to have ended", async () => {
@@ -173,7 +174,10 @@ test.for([
   expect(sent).toBeLessThan(100);
 });
 
-// Each has ten seconds, side by side.
+/** As many as a server has, or so few that the test does not wait long. */
+const STARTS = LONG ? {} : { startMs: 2_000 };
+
+// Takes over two seconds: so long each is waited for, side by side.
 test("servers that hang at their start, at their list or at its pages are left out with a sentence", async () => {
   const page =
     "return new Promise((done) => setTimeout(done, 300)).then(() => ({ tools, nextCursor: String(Math.random()) }))";
@@ -186,13 +190,15 @@ test("servers that hang at their start, at their list or at its pages are left o
     name,
     program,
     timeoutMs: 5_000,
+    ...STARTS,
   }));
   const { problems, tools, close } = await openServerTools(servers);
   await close();
   expect(tools()).toEqual([]);
   expect(problems).toEqual(
     Object.keys(programs).map(
-      (name) => `The MCP server ${name} gives no tools: it did not answer within 10 s.`,
+      (name) =>
+        `The MCP server ${name} gives no tools: it did not answer within ${LONG ? 10 : 2} s.`,
     ),
   );
 });

@@ -10,6 +10,7 @@ import { temporaryFolder } from "./support/obey.ts";
 import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
 import { serviceWithProvider } from "./support/sdk-with-provider.ts";
 import { type OpenedService, overJsonRpc, overMcp, overRest } from "./support/surfaces.ts";
+import { LONG } from "./support/trials.ts";
 
 const SURFACES: Readonly<
   Record<string, (opened: OpenedService) => SessionService | Promise<SessionService>>
@@ -41,7 +42,8 @@ const PLACES = {
   },
 } as const;
 
-describe.each(["sqlite", ...(hasPostgres ? (["postgres"] as const) : [])] as const)(
+// In the short form, test/postgres-service.test.ts holds each surface against that of SQLite.
+describe.each(hasPostgres && LONG ? (["sqlite", "postgres"] as const) : (["sqlite"] as const))(
   "one session on %s",
   (name) => {
     // Takes over two seconds: the command and its servers are processes.

@@ -440,8 +440,8 @@ describe("`rkat serve`", () => {
     expect(first.child.signalCode).toBe("SIGTERM");
     expect(await turn).toMatchObject({ code: "SERVICE_UNAVAILABLE" });
 
-    const second = connectRest({ url: (await startServing(project, [])).url });
-    expect((await second.resume({ sessionId, prompt: "go on" })).text).toBe("back");
+    const resumed = await project.rkat(["resume", sessionId, "go on"]);
+    expect(resumed.stdout).toBe("back\n");
   });
 });
 

@@ -16,6 +16,7 @@ import { RKAT } from "./support/built-package.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { execFileSync } from "./support/start-process.ts";
+import { sampled } from "./support/trials.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -26,7 +27,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 test("`memory search` loads no schemas, no models, no servers, and nothing that only writers need", () => {
   const entry = JSON.stringify({ content: "We chose SQLite.", session_id: "s" });
   writeFileSync(join(folder, "entries.jsonl"), entry);
-  rkat("memory", "add", "--jsonl", join(folder, "entries.jsonl"));
+  built("memory", "add", "--jsonl", join(folder, "entries.jsonl"));
   const loaded = rkat("memory", "search", "SQLite");
   expect(loaded).toContain("memory/search-command.ts");
   expect(loaded).not.toMatch(
@@ -41,7 +42,7 @@ test("the start of a session of Claude Code loads no schemas, no agent and no mo
   expect(loadedBy(["hook", "SessionStart"], input)).not.toMatch(
     /redact-secrets|knowledge-addendum|commander|src\/indexing\/score/,
   );
-  rkat("knowledge", "add", "Always run the linter.");
+  built("knowledge", "add", "Always run the linter.");
   const loaded = loadedBy(["hook", "SessionStart"], input);
   expect(loaded).toContain("knowledge/knowledge-addendum.ts");
   expect(loaded).not.toMatch(
@@ -89,9 +90,9 @@ test("the hooks of a compaction read what an import has kept: they weigh no text
   }
 });
 
-// Takes over two seconds: two processes start from the sources.
 test("what draws a chat is loaded for a chat on a terminal only", () => {
-  for (const loaded of [rkat("chat"), rkat("--help")]) {
+  for (const name of sampled(["chat", "--help"], { of: 2, at: 0 }, "cases")) {
+    const loaded = rkat(name);
     expect(loaded).toContain("chat/chat-command.ts");
     expect(loaded).not.toMatch(/pi-tui|codemirror/);
   }
@@ -153,6 +154,12 @@ test("memory is behind until it, and what the project learns, have reached the e
   expect(await isMemoryBehind(events, "all")).toBe(false);
   expect(await isMemoryBehind(events, "all", { position: async () => 0 })).toBe(true);
 });
+
+/** Runs the command that users have, in the same folder. */
+function built(...args: readonly string[]): void {
+  const env = { HOME: folder };
+  execFileSync(process.execPath, [RKAT, ...args, "--dir", folder], { env, stdio: "pipe" });
+}
 
 /** Runs `rkat …` without input and returns what it loaded, a line each. */
 function rkat(...args: readonly string[]): string {

@@ -7,7 +7,7 @@ import { contractTests } from "./support/contract-tests.ts";
 import { obey, temporaryFolder } from "./support/obey.ts";
 import { expectSameEvents, failureOf } from "./support/same-as-sdk.ts";
 import { sdkWithProvider } from "./support/sdk-with-provider.ts";
-import { PART_OF_SURFACE } from "./support/trials.ts";
+import { LONG, PART_OF_SURFACE, sampled } from "./support/trials.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 
@@ -40,58 +40,66 @@ test("bad requests fail with the same codes as over the SDK", async () => {
   const here = await cli.createSession({});
   const sameHere = badRequests(here.sessionId);
   const unsaid: string[] = [];
-  for (const [index, { operation, request }] of badRequests(there.sessionId).entries()) {
+  const requests = [...badRequests(there.sessionId).entries()];
+  const some = sampled(requests, { of: 3, at: 1 }, "cases");
+  const tried = some.map(([, { operation, request }]) => askedOf(operation, request, there));
+  for (const [index, { operation, request }] of some) {
     const expected = await failureOf(() => sdk[operation](request as never) as never);
     const failed = await failureOf(
       () => cli[operation](sameHere[index]?.request as never) as never,
     );
-    const asked = `${operation} ${JSON.stringify(request)}`;
-    if (failed.cause instanceof Unsayable) unsaid.push(asked.replace(there.sessionId, "…"));
+    const asked = askedOf(operation, request, there);
+    if (failed.cause instanceof Unsayable) unsaid.push(asked);
     else expect(failed.code, `${asked}: ${failed.message}`).toBe(expected.code);
   }
-  expect(sameHere.length - unsaid.length).toBeGreaterThanOrEqual(25);
-  expect(unsaid).toMatchInlineSnapshot(`
-    [
-      "createSession null",
-      "createSession "text"",
-      "createSession []",
-      "createSession {"model":5}",
-      "createSession {"systemPrompt":1}",
-      "createSession {"memory":"yes"}",
-      "createSession {"labels":{"a":1}}",
-      "createSession {"messages":"none"}",
-      "startTurn {}",
-      "startTurn {"sessionId":"…"}",
-      "startTurn {"sessionId":7,"prompt":"hi"}",
-      "startTurn {"sessionId":"…","prompt":""}",
-      "startTurn {"sessionId":"…","prompt":[]}",
-      "startTurn {"sessionId":"…","prompt":[{"type":"sound"}]}",
-      "startTurn {"sessionId":"…","prompt":"hi","origin":{"time":"yesterday"}}",
-      "startTurn {"sessionId":"…","prompt":"hi","context":[{"role":"tool"}]}",
-      "appendMessages {}",
-      "appendMessages {"sessionId":"…"}",
-      "appendMessages {"sessionId":"…","messages":"hi"}",
-      "importTranscripts {}",
-      "importTranscripts {"name":"talk.jsonl"}",
-      "importTranscripts {"text":""}",
-      "importTranscripts {"text":5}",
-      "importTranscripts {"text":"hi","base64":"aGk="}",
-      "importTranscripts {"base64":"not Base64!"}",
-      "importTranscripts {"text":"hi","name":""}",
-      "updateTask {"sessionId":"…","goal":5}",
-      "updateTask {"sessionId":"…","add":"a step"}",
-      "context {"sessionId":"…","model":5}",
-      "compact {"sessionId":"…","instructions":5}",
-      "read {"sessionId":null}",
-      "list {"offset":"1"}",
-      "list {"labels":[]}",
-      "searchMemory {"query":5}",
-      "searchMemory {"query":[5]}",
-      "addMemory {"content":5}",
-      "listMemory {"after":5}",
-      "forgetMemory {"ids":"x"}",
-      "answerApproval {"sessionId":"…"}",
-      "allowedCalls {}",
-    ]
-  `);
+  expect(tried.length - unsaid.length).toBeGreaterThanOrEqual(LONG ? 25 : 8);
+  expect(unsaid).toEqual(UNSAID.filter((asked) => tried.includes(asked)));
 });
+
+function askedOf(operation: string, request: unknown, { sessionId }: { sessionId: string }) {
+  return `${operation} ${JSON.stringify(request)}`.replace(sessionId, "…");
+}
+
+/** Bad requests that no command line can say. */
+const UNSAID: readonly string[] = [
+  "createSession null",
+  'createSession "text"',
+  "createSession []",
+  'createSession {"model":5}',
+  'createSession {"systemPrompt":1}',
+  'createSession {"memory":"yes"}',
+  'createSession {"labels":{"a":1}}',
+  'createSession {"messages":"none"}',
+  "startTurn {}",
+  'startTurn {"sessionId":"…"}',
+  'startTurn {"sessionId":7,"prompt":"hi"}',
+  'startTurn {"sessionId":"…","prompt":""}',
+  'startTurn {"sessionId":"…","prompt":[]}',
+  'startTurn {"sessionId":"…","prompt":[{"type":"sound"}]}',
+  'startTurn {"sessionId":"…","prompt":"hi","origin":{"time":"yesterday"}}',
+  'startTurn {"sessionId":"…","prompt":"hi","context":[{"role":"tool"}]}',
+  "appendMessages {}",
+  'appendMessages {"sessionId":"…"}',
+  'appendMessages {"sessionId":"…","messages":"hi"}',
+  "importTranscripts {}",
+  'importTranscripts {"name":"talk.jsonl"}',
+  'importTranscripts {"text":""}',
+  'importTranscripts {"text":5}',
+  'importTranscripts {"text":"hi","base64":"aGk="}',
+  'importTranscripts {"base64":"not Base64!"}',
+  'importTranscripts {"text":"hi","name":""}',
+  'updateTask {"sessionId":"…","goal":5}',
+  'updateTask {"sessionId":"…","add":"a step"}',
+  'context {"sessionId":"…","model":5}',
+  'compact {"sessionId":"…","instructions":5}',
+  'read {"sessionId":null}',
+  'list {"offset":"1"}',
+  'list {"labels":[]}',
+  'searchMemory {"query":5}',
+  'searchMemory {"query":[5]}',
+  'addMemory {"content":5}',
+  'listMemory {"after":5}',
+  'forgetMemory {"ids":"x"}',
+  'answerApproval {"sessionId":"…"}',
+  "allowedCalls {}",
+];

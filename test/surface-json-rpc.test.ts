@@ -22,7 +22,7 @@ import {
 import { scriptedService } from "./support/scripted-service.ts";
 import { type ChildProcess, spawn } from "./support/start-process.ts";
 import { overJsonRpc } from "./support/surfaces.ts";
-import { LONG, PART_OF_SURFACE } from "./support/trials.ts";
+import { LONG, PART_OF_SURFACE, sampled } from "./support/trials.ts";
 
 const SERVER = builtProgram("serve-scripted-json-rpc");
 const EVERYTHING = BUILDS.F ?? [];
@@ -50,7 +50,10 @@ test("a conversation gives the same events as over the SDK, as they happen and i
 test("bad requests fail with the same codes as over the SDK", () => expectSameCodes(open));
 
 test("a subscriber sees what others do, from where it asks, and a turn in a session is no news to another", async () => {
-  const { service } = start(await temporaryFolder(), { capabilities: [], replies: ["one", "two"] });
+  const service = await open(await temporaryFolder(), {
+    capabilities: [],
+    replies: ["one", "two"],
+  });
   const [a, b] = [await service.createSession({}), await service.createSession({})];
   const opened = Promise.withResolvers<number>();
   const stop = new AbortController();
@@ -108,6 +111,7 @@ test("when the server is killed in a turn, the next one has everything that was 
     replies: ["one", { text: "searching", toolCalls: [call] }, { text: "never", delayMs: 60_000 }],
   });
   const { sessionId } = await service.createSession({});
+  const dead = once(child, "exit");
   const told: EventEnvelope[] = [];
   const tell = (event: EventEnvelope) => void told.push(event);
   await service.startTurn({ sessionId, prompt: "first" }, { onEvent: tell });
@@ -123,8 +127,9 @@ test("when the server is killed in a turn, the next one has everything that was 
     ),
   );
   expect(failed.code).toBe("SERVICE_UNAVAILABLE");
+  await dead;
 
-  const { service: next } = start(place, { capabilities: EVERYTHING, replies: ["back"] });
+  const next = await open(place, { capabilities: EVERYTHING, replies: ["back"] });
   const durable = told.filter(({ payload }) => !payload.type.endsWith("_delta"));
   const from = durable[0]?.seq ?? 0;
   const last = durable.at(-1)?.seq ?? 0;
@@ -196,7 +201,7 @@ describe("`rkat rpc`", () => {
     expect(told.at(-1).payload.type).toBe("run_completed");
   });
 
-  test.each(["SIGINT", "SIGTERM"] as const)(
+  test.each(sampled(["SIGINT", "SIGTERM"] as const, { of: 2, at: 1 }, "cases"))(
     "on %s it interrupts, answers and ends",
     async (signal) => {
       const provider = await providerForTest([

@@ -20,7 +20,7 @@ import {
   failureOf,
 } from "./support/same-as-sdk.ts";
 import { overHttp, overStdio, startHttp } from "./support/scripted-mcp.ts";
-import { LONG, PART_OF_SURFACE, REPEATED } from "./support/trials.ts";
+import { LONG, PART_OF_SURFACE, REPEATED, sampled } from "./support/trials.ts";
 
 const EVERYTHING = BUILDS.F ?? [];
 
@@ -85,32 +85,35 @@ const WAYS = {
 } as const;
 const ways = Object.entries(WAYS);
 
-test.each(ways)(
+test.each(sampled(ways, { of: 3, at: 0 }))(
   "a conversation gives the same events as over the SDK, as they happen and in the log (%s)",
   (_, open) => expectSameEvents(open),
 );
 
 test("bad requests fail with the same codes as over the SDK", () => expectSameCodes(overStdio));
 
-test.each(ways)("a subscriber sees what others do, from where it asks (%s)", async (_, open) => {
-  const service = await open(await temporaryFolder(), { capabilities: [], replies: ["one"] });
-  const { sessionId } = await service.createSession({});
-  const opened = Promise.withResolvers<number>();
-  const stop = new AbortController();
-  const seen: EventEnvelope[] = [];
-  const all = (async () => {
-    const options = { signal: stop.signal, onOpen: opened.resolve };
-    for await (const event of service.subscribe({ sessionId }, options)) seen.push(event);
-  })();
-  const from = await opened.promise;
-  const told: EventEnvelope[] = [];
-  await service.startTurn({ sessionId, prompt: "hi" }, { onEvent: (event) => told.push(event) });
-  await expect.poll(() => seen.length).toBe(told.length);
-  expect(seen).toEqual(told);
-  expect(seen[0]?.seq).toBe(from + 1);
-  stop.abort();
-  await all;
-});
+test.each(sampled(ways, { of: 3, at: 1 }))(
+  "a subscriber sees what others do, from where it asks (%s)",
+  async (_, open) => {
+    const service = await open(await temporaryFolder(), { capabilities: [], replies: ["one"] });
+    const { sessionId } = await service.createSession({});
+    const opened = Promise.withResolvers<number>();
+    const stop = new AbortController();
+    const seen: EventEnvelope[] = [];
+    const all = (async () => {
+      const options = { signal: stop.signal, onOpen: opened.resolve };
+      for await (const event of service.subscribe({ sessionId }, options)) seen.push(event);
+    })();
+    const from = await opened.promise;
+    const told: EventEnvelope[] = [];
+    await service.startTurn({ sessionId, prompt: "hi" }, { onEvent: (event) => told.push(event) });
+    await expect.poll(() => seen.length).toBe(told.length);
+    expect(seen).toEqual(told);
+    expect(seen[0]?.seq).toBe(from + 1);
+    stop.abort();
+    await all;
+  },
+);
 
 test("to subscribe to what there is not fails as it does over the SDK", () =>
   expectSameRefusals(overStdio));
@@ -118,7 +121,7 @@ test("to subscribe to what there is not fails as it does over the SDK", () =>
 test("a message names fields as over the SDK, and quotes the caller's text unchanged", () =>
   expectSameTexts(overStdio));
 
-test.each(ways)(
+test.each(sampled(ways, { of: 3, at: 2 }))(
   "a turn that is cancelled is interrupted, and then it is over (%s)",
   async (_, open) => {
     const replies = [{ text: "never", delayMs: 60_000 }, "back"];
@@ -142,8 +145,8 @@ test.each(ways)(
   },
 );
 
-// Each takes over two seconds: the servers are processes, and one is killed.
-test.each(["modern", "legacy"] as const)(
+// Takes over two seconds: the server is a process, which is killed.
+test.each(sampled(["modern", "legacy"] as const, { of: 2, at: 0 }, "crash points"))(
   "when the server is killed in a turn, the next one has everything that was told, and goes on (%s)",
   async (era) => {
     const place = await temporaryFolder();
@@ -163,9 +166,9 @@ test.each(["modern", "legacy"] as const)(
     await service.startTurn({ sessionId, prompt: "first" }, { onEvent });
     const turn = service.startTurn({ sessionId, prompt: "second" }, { onEvent });
     expect((await failureOf(() => turn)).code).toBe("SERVICE_UNAVAILABLE");
+    await server.stop("SIGKILL");
 
-    const again = await startHttp(place, { capabilities: EVERYTHING, replies: ["back"] });
-    const next = await connect({ url: again.url, era });
+    const next = await overHttp(place, { capabilities: EVERYTHING, replies: ["back"] }, era);
     const durable = told.filter(({ payload }) => !payload.type.endsWith("_delta"));
     const from = durable[0]?.seq ?? 0;
     const last = durable.at(-1)?.seq ?? 0;

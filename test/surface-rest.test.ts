@@ -63,13 +63,13 @@ test("a cancelled turn is interrupted, and only then has its promise ended", asy
   expect((await service.startTurn({ sessionId, prompt: "go on" })).text).toBe("back");
 });
 
-// Takes over two seconds: the servers are processes.
+// Takes over two seconds: the servers are in processes of their own.
 test("a turn at one server is watched, and interrupted, at another on the same store", async () => {
   const place = await temporaryFolder();
   const replies = [{ text: "never", delayMs: 60_000 }];
   const there = await startScriptedRest(place, { capabilities: EVERYTHING, replies });
-  const here = await startScriptedRest(place, { capabilities: EVERYTHING, replies: ["back"] });
-  const [runs, watches] = [connect(there.url), connect(here.url)];
+  const runs = connect(there.url);
+  const watches = await open(place, { capabilities: EVERYTHING, replies: ["back"] });
   const { sessionId } = await runs.createSession({});
   const failed = failureOf(() => runs.startTurn({ sessionId, prompt: "wait" }));
   for await (const { payload } of watches.subscribe({ sessionId, afterSeq: 0 })) {

@@ -5,6 +5,7 @@ import { createSessionService } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { sampled } from "./support/trials.ts";
 
 /** Standing instructions in people's own words. No list of phrases finds all of these. */
 const WISHES = [
@@ -65,13 +66,15 @@ function answer(turn: number): string {
   return points.join(" ");
 }
 
-test.each([
+const WAYS = [
   ["alone", (wish: string | undefined, turn: number) => wish ?? request(turn)],
   [
     "with a request",
     (wish: string | undefined, turn: number) => [wish, request(turn)].filter(Boolean).join(" "),
   ],
-])(
+] as const;
+
+test.each(sampled(WAYS, { of: 2, at: 1 }, "cases"))(
   "36 natural wishes, each said once %s, are in the request word for word after twelve compactions",
   async (_, said) => {
     const stores = sqliteStores({ path: join(await temporaryFolder(), "rkat.db") });

@@ -16,7 +16,7 @@ test.skipIf(process.platform !== "linux")(
   async () => {
     const temporary = await temporaryFolder();
     const file = join(await temporaryFolder(), "soak.svg");
-    const options = ["--minutes", "0.05", "--sessions", "4", "--rate", "60", "--plot", file];
+    const options = ["--minutes", "0.05", "--sessions", "4", "--rate", "20", "--plot", file];
     const program = [...IMPORTS_BUILT_PACKAGE, "bench/soak/run.ts", ...options];
     const child = spawn(process.execPath, program, {
       env: { TMPDIR: temporary },

@@ -272,7 +272,7 @@ describe("a server, and a move", () => {
     "no login": { login: { error: `${ESCAPES} ${PASSWORD}`, code: "28P01" } },
   };
 
-  test.each(sampled(Object.entries(servers), { of: 4, at: 2 }, "attacks"))(
+  test.each(sampled(Object.entries(servers), { of: 9, at: 2 }, "attacks"))(
     "%s: each answer is a sentence, and both end",
     async (_, lies) => {
       const server = await lyingPostgres(lies);

@@ -309,7 +309,7 @@ describe.each(Object.keys(OPENERS))("of %s stores", (name) => {
               }
               before = after;
             }),
-            { numRuns: trials(RUNS[name] ?? 0, 10 * (RUNS[name] ?? 0)) },
+            { numRuns: trials(Math.ceil((RUNS[name] ?? 0) / 3), 10 * (RUNS[name] ?? 0)) },
           );
         }
       }

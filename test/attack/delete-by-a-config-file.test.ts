@@ -9,6 +9,7 @@ import { sqliteStores } from "../../src/sqlite.ts";
 import { freshSchema, hasPostgres, NEEDS_POSTGRES, postgresUrl } from "../support/postgres.ts";
 import { providerForTest } from "../support/provider-for-test.ts";
 import { Project } from "../support/rkat-process.ts";
+import { sampled } from "../support/trials.ts";
 
 /** As a stranger's file may have them: what deletes most is at an end of what a setting takes. */
 const EXTREMES = [0, 1, 1_000_000, 0.01, 1, false, true, "deny", "read", "none", "log", "fallback"];
@@ -120,7 +121,7 @@ const COMMANDS = [
   ["run", "Hello."],
 ] as const;
 
-test.each([0, 1, 2])(
+test.each(sampled([0, 1, 2], { of: 3, at: 2 }, "attacks"))(
   "whatever a pulled config.toml says, no command removes anything (values %i)",
   async (nth) => {
     const project = await Project.open({ provider: await providerForTest() });
@@ -141,7 +142,8 @@ test.each([0, 1, 2])(
   },
 );
 
-test.each(["sessions.keep_deleted_days = 0", "knowledge.max_corrections = 1"])(
+const LINES = ["sessions.keep_deleted_days = 0", "knowledge.max_corrections = 1"];
+test.each(sampled(LINES, { of: 2, at: 0 }, "attacks"))(
   "a line of a pulled file deletes nothing: %s",
   async (line) => {
     const project = await Project.open({ provider: await providerForTest() });

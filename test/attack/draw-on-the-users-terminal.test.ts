@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { TerminalScreen } from "../../src/cli/chat/terminal-screen.ts";
 import { styleFor } from "../../src/cli/render/style.ts";
 import { Project } from "../support/rkat-process.ts";
+import { sampled } from "../support/trials.ts";
 import { VirtualTerminal } from "../support/virtual-terminal.ts";
 
 // A model, or a tool's output that it repeats, could set the title, write to the clipboard, move the
@@ -68,11 +69,17 @@ const HOSTILE = {
   "be cut in two": "\u001b\n[2J \u001b",
 };
 
-test.each(Object.entries(HOSTILE))("a text that tries to %s only shows itself", async (_, text) => {
-  const harmless = await written(HARMLESS);
-  for (const partLength of [1, 7, 10_000]) {
+let harmless: ReadonlySet<string>;
+beforeAll(async () => {
+  ({ sequences: harmless } = await written(HARMLESS));
+});
+
+const ARRIVING = Object.entries(HOSTILE).map(([aim, text], at) => ({ aim, text, at: at % 3 }));
+
+test.each(ARRIVING)("a text that tries to $aim only shows itself", async ({ text, at }) => {
+  for (const partLength of sampled([1, 7, 10_000], { of: 3, at }, "attacks")) {
     const { sequences } = await written(text, partLength);
-    expect([...sequences].filter((sequence) => !harmless.sequences.has(sequence))).toEqual([]);
+    expect([...sequences].filter((sequence) => !harmless.has(sequence))).toEqual([]);
   }
 });
 

@@ -260,7 +260,7 @@ const BLOCKED = Object.values(COMMANDS).map(([line, stdin], at) => ({
 }));
 
 // Each is a process, which loads the command before it is ended.
-test.each(sampled(BLOCKED, { of: 8, at: 0 }, "attacks"))(
+test.each(sampled(BLOCKED, { of: 15, at: 0 }, "attacks"))(
   "$signal ends `rkat $line` in front of a database that never answers",
   async ({ line, stdin, signal }) => {
     const project = await Project.open({ store: `postgres://rkat@127.0.0.1:${port}/rkat` });
@@ -276,17 +276,22 @@ test.each(sampled(BLOCKED, { of: 8, at: 0 }, "attacks"))(
   },
 );
 
-test.each(SIGNALS)("%s ends a turn and a chat whose provider never answers", async (signal) => {
-  const project = await Project.open();
-  const url = `http://127.0.0.1:${port}/v1`;
-  const env = { RKAT_MODEL: "openai/none", OPENAI_API_KEY: "k", OPENAI_BASE_URL: url };
-  for (const args of [["run", "Hello."], ["chat"]]) {
+const TALKS = SIGNALS.flatMap((signal) =>
+  ["run Hello.", "chat"].map((line) => [signal, line] as const),
+);
+
+test.each(sampled(TALKS, { of: 3, at: 0 }, "attacks"))(
+  "%s ends `rkat %s` whose provider never answers",
+  async (signal, line) => {
+    const project = await Project.open();
+    const url = `http://127.0.0.1:${port}/v1`;
+    const env = { RKAT_MODEL: "openai/none", OPENAI_API_KEY: "k", OPENAI_BASE_URL: url };
     const connected = once(silent, "connection");
-    const command = project.start(args, "Hello.\n", env);
+    const command = project.start(line.split(" "), "Hello.\n", env);
     await connected;
     await expectEndBy(signal, command);
-  }
-});
+  },
+);
 
 /** Tools that ask a store, which never answers. */
 const OF_STORE = ["memory_search", "search_project_history"];
@@ -338,7 +343,7 @@ const ENDED_TOOLS = Object.entries(TOOLS).map(([tool, call], at) => ({
   signal: SIGNALS[at % 2] ?? "SIGINT",
 }));
 
-test.each(sampled(ENDED_TOOLS, { of: 2, at: 0 }, "attacks"))(
+test.each(sampled(ENDED_TOOLS, { of: 3, at: 1 }, "attacks"))(
   "$signal ends a turn in which $tool works on what somebody chose",
   async ({ tool, call: [files, args], signal }) => {
     const calls = Array.from({ length: 8 }, (_, at) => ({ id: `c${at}`, name: tool, args }));

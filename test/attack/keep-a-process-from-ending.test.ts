@@ -10,8 +10,9 @@ import { sqliteStores } from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { stalledMcp, stalledReader } from "../support/event-stream.ts";
 import { Project } from "../support/rkat-process.ts";
+import { trials } from "../support/trials.ts";
 
-const READERS = 20;
+const READERS = trials(6, 20, "attacks");
 
 /** A provider that talks without an end. */
 async function endlessProvider(): Promise<string> {
@@ -33,7 +34,7 @@ async function endlessProvider(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-/** Starts a server, lets 20 readers stall while their turns run, sends the signal, and looks into the store. */
+/** Starts a server, lets readers stall while their turns run, sends the signal, and looks into the store. */
 async function isEndedBy(
   signal: NodeJS.Signals,
   args: readonly string[],
@@ -72,7 +73,7 @@ const readSession = async (url: string, sessionId: string) =>
   };
 
 // Each takes over two seconds: readers have to stall behind full buffers of the system, before the server is told to end.
-test("SIGTERM ends `rkat serve` although 20 readers stall and their turns run, and nothing is lost", async () => {
+test(`SIGTERM ends "rkat serve" although ${READERS} readers stall and their turns run, and nothing is lost`, async () => {
   const code = await isEndedBy("SIGTERM", ["serve", "--port", "0"], async (url, prompt) => {
     const headers = { "content-type": "application/json", accept: "text/event-stream" };
     const created = await fetch(`${url}/sessions`, { method: "POST", headers, body: "{}" });

@@ -5,8 +5,9 @@ import { serveMcpHttp } from "../../src/mcp.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { stalledMcp } from "../support/event-stream.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import { trials } from "../support/trials.ts";
 
-const READERS = 20;
+const READERS = trials(6, 20, "attacks");
 
 /** Talks until it is interrupted. */
 const endless: LanguageModel = {

@@ -8,6 +8,7 @@ import { projectForTools } from "../support/project-for-tools.ts";
 import { Project } from "../support/rkat-process.ts";
 import { scriptedProvider } from "../support/scripted-provider.ts";
 import { spawn, spawnSync } from "../support/start-process.ts";
+import { sampled } from "../support/trials.ts";
 
 const ON_LINUX = process.platform === "linux";
 
@@ -48,7 +49,7 @@ function aSleep() {
   return { sleep: `sleep ${mark}`, mark };
 }
 
-test.runIf(ON_LINUX).each(Object.entries(WAYS))(
+test.runIf(ON_LINUX).each(sampled(Object.entries(WAYS), { of: 2, at: 1 }, "attacks"))(
   "nothing that a command left %s outlives it, and the turn does not wait",
   async (_, way) => {
     const { call, folder } = await projectForTools();
@@ -105,16 +106,18 @@ async function turnWith(command: string) {
   return turn;
 }
 
-test.runIf(ON_LINUX).each(["SIGKILL", "SIGHUP"] as const)(
-  "nothing that a command started outlives rkat itself when that gets %s",
-  async (signal) => {
-    for (const way of ["", "env -i setsid "]) {
-      const { sleep, mark } = aSleep();
-      const turn = await turnWith(way + sleep);
-      turn.kill(signal);
-      await turn.ended;
-      await expect.poll(() => running(mark)).toEqual([]);
-    }
+const DEATHS = (["SIGKILL", "SIGHUP"] as const).flatMap((signal) =>
+  ["env -i setsid ", ""].map((way) => ({ signal, way })),
+);
+
+test.runIf(ON_LINUX).each(sampled(DEATHS, { of: 3, at: 0 }, "attacks"))(
+  "nothing that a command started with '$way' outlives rkat itself when that gets $signal",
+  async ({ signal, way }) => {
+    const { sleep, mark } = aSleep();
+    const turn = await turnWith(way + sleep);
+    turn.kill(signal);
+    await turn.ended;
+    await expect.poll(() => running(mark)).toEqual([]);
   },
 );
 

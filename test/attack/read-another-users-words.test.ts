@@ -390,7 +390,7 @@ test("whatever users do in one service, none is told a word of another", async (
         expect(words.filter((word) => !word.startsWith(wordOf(user)))).toEqual([]);
       }
     }),
-    { numRuns: trials(3, 200) },
+    { numRuns: trials(2, 200) },
   );
 });
 

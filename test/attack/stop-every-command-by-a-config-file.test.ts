@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { execFileSync } from "../support/start-process.ts";
+import { sampled } from "../support/trials.ts";
 
 const isUnix = process.platform !== "win32";
 
@@ -39,17 +40,17 @@ const PUZZLES: Readonly<Record<string, string>> = {
   "a name twice": 'model = "ollama/a"\nmodel = "ollama/b"\n',
 };
 
-test.each(Object.keys(PUZZLES))(
-  "a project's config with %s is read, and told in few words",
-  async (puzzle) => {
+test.each(Object.entries(PUZZLES).map(([puzzle, text], at) => ({ puzzle, text, at: at % 2 })))(
+  "a project's config with $puzzle is read, and told in few words",
+  async ({ text, at }) => {
     const folder = await temporaryFolder();
     mkdirSync(join(folder, ".rkat"));
     const places = {
       userFile: join(folder, "user.toml"),
       projectFile: join(folder, ".rkat", "config.toml"),
     };
-    writeFileSync(places.projectFile, PUZZLES[puzzle] ?? "");
-    for (const isTrusted of [false, true]) {
+    writeFileSync(places.projectFile, text);
+    for (const isTrusted of sampled([false, true], { of: 2, at }, "attacks")) {
       const { config, problem, notes } = await loadConfig({ ...places, isTrusted, env: {} });
       expect(`${problem?.message}${notes.join("")}`.length).toBeLessThan(10_000);
       expect(config.get("model")).toBe(undefined);

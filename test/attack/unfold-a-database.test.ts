@@ -7,6 +7,7 @@ import { createSessionService } from "../../src/index.ts";
 import { serveRest } from "../../src/rest.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import { sampled } from "../support/trials.ts";
 
 const SESSION = "id TEXT PRIMARY KEY, directory, title, time_created, time_updated";
 const MESSAGE = "id TEXT PRIMARY KEY, session_id, time_created, data";
@@ -211,12 +212,11 @@ test.each(["project", "session", "message", "part"])(
   },
 );
 
-// Takes over two seconds: each database is made, and large when it is unfolded.
 test("a database in the body of POST /import is read within the same limits", async () => {
   const folder = await temporaryFolder();
   // Before there is a server: making one blocks this process for seconds, in which a server gives up idle connections.
   const bodies: [what: string, body: Buffer<ArrayBuffer>][] = [];
-  for (const [what, [schema]] of Object.entries(DATABASES)) {
+  for (const [what, [schema]] of sampled(Object.entries(DATABASES), { of: 3, at: 0 }, "attacks")) {
     bodies.push([what, readFileSync(databaseIn(await temporaryFolder(), schema))]);
   }
   const stores = sqliteStores({ path: join(folder, "rkat.db") });
@@ -234,6 +234,6 @@ test("a database in the body of POST /import is read within the same limits", as
     const text = await response.text();
     expect([what, text.length < 5_000, response.status < 500]).toEqual([what, true, true]);
   }
-  // Two of them can be read, and have the same session.
+  // The first can be read. Another one that can has the same session.
   expect(await service.list({})).toEqual([expect.objectContaining({ messageCount: 1 })]);
 });

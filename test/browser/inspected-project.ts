@@ -9,6 +9,7 @@ import { ClaudeLines } from "../support/claude-lines.ts";
 import type { Project } from "../support/rkat-process.ts";
 import { scriptedService } from "../support/scripted-service.ts";
 import { execFileSync, spawn } from "../support/start-process.ts";
+import { LONG } from "../support/trials.ts";
 
 /** What somebody writes who wants the page to run it, to hide something, or to send something away. */
 export const HOSTILE = `<img src="https://evil.example/x.png" onerror="window.hacked=1"><script>window.hacked=2</script> [a](javascript:window.hacked=3) \u202Egnp.exe\u202C \u001b[31mred ${"<b>".repeat(50)}`;
@@ -16,7 +17,7 @@ export const HOSTILE = `<img src="https://evil.example/x.png" onerror="window.ha
 /** A made-up one. */
 export const SECRET = `ghp_${"aB3dE5gH7j".repeat(4).slice(0, 36)}`;
 
-export const EVENTS = 50_000;
+export const EVENTS = LONG ? 50_000 : 5_000;
 
 const TALK = "The quick brown fox considers the merits of jumping over the lazy dog. ".repeat(40);
 

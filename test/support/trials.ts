@@ -44,8 +44,8 @@ export function sampled<Case>(
  * others. The laws of the wires themselves, and that events, codes and texts are the SDK's, always run.
  */
 export const PART_OF_SURFACE = {
-  "json-rpc": { of: 8, at: 0 },
-  rest: { of: 8, at: 2 },
-  mcp: { of: 8, at: 4 },
-  cli: { of: 8, at: 6 },
+  "json-rpc": { of: 16, at: 0 },
+  rest: { of: 16, at: 10 },
+  mcp: { of: 16, at: 4 },
+  cli: { of: 16, at: 14 },
 } as const;

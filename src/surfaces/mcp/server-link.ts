@@ -9,7 +9,6 @@ import { signedIn } from "./oauth-provider.ts";
 import { httpTransport, programTransport, TOO_LONG } from "./server-transport.ts";
 
 const START_MS = 10_000;
-const NO_ANSWER = `it did not answer within ${START_MS / 1000} s`;
 /** Timers take no more. The time of a call is its tool's. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const STDERR_CHARACTERS = 500;
@@ -61,7 +60,7 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
 
   return {
     async listTools() {
-      const late = AbortSignal.timeout(START_MS);
+      const late = AbortSignal.timeout(startMsOf(server));
       try {
         const client = await connected();
         return (
@@ -75,7 +74,7 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
           0,
           STDERR_CHARACTERS,
         );
-        const why = late.aborted ? NO_ANSWER : reasonOf(error);
+        const why = late.aborted ? noAnswer(server) : reasonOf(error);
         throw new Error(`${why}.${last === "" ? "" : ` Its last line: ${last}`}`);
       }
     },
@@ -158,10 +157,10 @@ async function connect(
   const transport = await transportTo(server, stderr);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(NO_ANSWER)), START_MS);
+    timer = setTimeout(() => reject(new Error(noAnswer(server))), startMsOf(server));
   });
   try {
-    await Promise.race([client.connect(transport, { timeout: START_MS }), late]);
+    await Promise.race([client.connect(transport, { timeout: startMsOf(server) }), late]);
     mendAnswers(transport);
     return client;
   } catch (error) {
@@ -173,6 +172,9 @@ async function connect(
     clearTimeout(timer);
   }
 }
+
+const startMsOf = ({ startMs = START_MS }: McpServer) => startMs;
+const noAnswer = (server: McpServer) => `it did not answer within ${startMsOf(server) / 1000} s`;
 
 /** Answers that are not as the protocol says are mended. One that is too long fails all requests that wait: nothing says whose it was. */
 function mendAnswers(transport: Transport): void {
