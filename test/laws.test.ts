@@ -56,26 +56,33 @@ const onPostgres = <T>(make: (database: PostgresDatabase, namespace: string) => 
         {
           name: "postgres",
           durable: true,
+          part: { of: 2, at: 0 },
           open: async (place: string) => make(await postgresDatabase(), place),
         },
       ]
     : [];
 
+/** The file of SQLite on the main thread keeps all laws in the short form, and each other store a part of them. */
 const THREADS = Object.entries(OPEN);
 
 describe("EventStore", () => {
   obey<EventStore>(eventStoreLaws, [
-    { name: "ephemeral", durable: false, open: async () => new EphemeralEventStore() },
+    {
+      name: "ephemeral",
+      durable: false,
+      part: { of: 4, at: 3 },
+      open: async () => new EphemeralEventStore(),
+    },
     {
       name: "sqlite without a file",
       durable: false,
-      part: { of: 4, at: 2 },
+      part: { of: 8, at: 2 },
       open: async () => inMemory().events,
     },
     ...THREADS.map(([thread, open]) => ({
       name: `sqlite (${thread})`,
       durable: true,
-      ...(thread === "main thread" ? {} : { part: { of: 4, at: 1 } }),
+      ...(thread === "main thread" ? {} : { part: { of: 8, at: 1 } }),
       open: async (place: string) => new SqliteEventStore(databaseIn(place, open)),
     })),
     ...onPostgres((database, namespace) => new PostgresEventStore(database, { namespace })),
@@ -89,17 +96,22 @@ describe.skipIf(!hasPostgres)("EventStore in partitions", NEEDS_POSTGRES, () => 
     return stores.events;
   };
   obey<EventStore>(eventStoreLaws, [
-    { name: "postgres", durable: true, part: { of: 4, at: 0 }, open },
+    { name: "postgres", durable: true, part: { of: 8, at: 4 }, open },
   ]);
 });
 
 describe("SessionStore", () => {
   obey<SessionStore>(sessionStoreLaws, [
-    { name: "ephemeral", durable: false, open: async () => new EphemeralSessionStore() },
+    {
+      name: "ephemeral",
+      durable: false,
+      part: { of: 4, at: 3 },
+      open: async () => new EphemeralSessionStore(),
+    },
     ...THREADS.map(([thread, open]) => ({
       name: `sqlite (${thread})`,
       durable: true,
-      ...(thread === "main thread" ? {} : { part: { of: 4, at: 1 } }),
+      ...(thread === "main thread" ? {} : { part: { of: 8, at: 1 } }),
       open: async (place: string) =>
         sqlStore("sessions", "default", tasksOf(databaseIn(place, open))),
     })),
@@ -111,11 +123,16 @@ describe("SessionStore", () => {
 
 describe("ApprovalStore", () => {
   obey<ApprovalStore>(approvalStoreLaws, [
-    { name: "ephemeral", durable: false, open: async () => new EphemeralApprovalStore() },
+    {
+      name: "ephemeral",
+      durable: false,
+      part: { of: 4, at: 3 },
+      open: async () => new EphemeralApprovalStore(),
+    },
     ...THREADS.map(([thread, open]) => ({
       name: `sqlite (${thread})`,
       durable: true,
-      ...(thread === "main thread" ? {} : { part: { of: 4, at: 1 } }),
+      ...(thread === "main thread" ? {} : { part: { of: 8, at: 1 } }),
       open: async (place: string) =>
         sqlStore("approvals", "default", tasksOf(databaseIn(place, open))),
     })),
@@ -127,17 +144,22 @@ describe("ApprovalStore", () => {
 
 describe("KnowledgeStore", () => {
   obey<KnowledgeStore>(knowledgeStoreLaws, [
-    { name: "ephemeral", durable: false, open: async () => new EphemeralKnowledgeStore() },
+    {
+      name: "ephemeral",
+      durable: false,
+      part: { of: 4, at: 3 },
+      open: async () => new EphemeralKnowledgeStore(),
+    },
     {
       name: "sqlite without a file",
       durable: false,
-      part: { of: 4, at: 2 },
+      part: { of: 8, at: 2 },
       open: async () => inMemory().knowledge,
     },
     ...THREADS.map(([thread, open]) => ({
       name: `sqlite (${thread})`,
       durable: true,
-      ...(thread === "main thread" ? {} : { part: { of: 4, at: 1 } }),
+      ...(thread === "main thread" ? {} : { part: { of: 8, at: 1 } }),
       open: async (place: string) =>
         sqlStore("knowledge", "default", tasksOf(databaseIn(place, open))),
     })),
@@ -149,33 +171,46 @@ describe("KnowledgeStore", () => {
 
 describe("ImportStore", () => {
   obey<StoresOfImports>(importStoreLaws, [
-    { name: "ephemeral", durable: false, open: async () => ephemeralStores() },
+    {
+      name: "ephemeral",
+      durable: false,
+      part: { of: 4, at: 3 },
+      open: async () => ephemeralStores(),
+    },
     {
       name: "sqlite without a file",
       durable: false,
-      part: { of: 4, at: 2 },
+      part: { of: 8, at: 2 },
       open: async () => inMemory(),
     },
     { name: "sqlite", durable: true, open: async (place) => openedIn(place) },
     {
       name: "sqlite in a thread of its own",
       durable: true,
-      part: { of: 4, at: 1 },
+      part: { of: 8, at: 1 },
       open: async (place) => openedIn(place, "worker"),
     },
-    ...(hasPostgres ? [{ name: "postgres", durable: true, open: openedOnPostgres }] : []),
+    ...(hasPostgres
+      ? [{ name: "postgres", durable: true, part: { of: 2, at: 0 }, open: openedOnPostgres }]
+      : []),
   ]);
 });
 
 describe("HostRecord", () => {
   obey<ForgettableRecord>(hostRecordLaws, [
-    { name: "ephemeral", durable: false, open: async () => recordIn(ephemeralStores()) },
+    {
+      name: "ephemeral",
+      durable: false,
+      part: { of: 4, at: 3 },
+      open: async () => recordIn(ephemeralStores()),
+    },
     { name: "sqlite", durable: true, open: async (place) => recordIn(openedIn(place)) },
     ...(hasPostgres
       ? [
           {
             name: "postgres",
             durable: true,
+            part: { of: 2, at: 0 },
             open: async (place: string) => recordIn(await openedOnPostgres(place)),
           },
         ]
@@ -192,11 +227,16 @@ describe("leases", () => {
 
 describe("Stores of users", () => {
   obey<Stores>(usersLaws, [
-    { name: "ephemeral", durable: false, open: async () => ephemeralStores() },
+    {
+      name: "ephemeral",
+      durable: false,
+      part: { of: 4, at: 3 },
+      open: async () => ephemeralStores(),
+    },
     {
       name: "sqlite without a file",
       durable: false,
-      part: { of: 4, at: 2 },
+      part: { of: 8, at: 2 },
       open: async () => inMemory(),
     },
     {
@@ -218,7 +258,7 @@ describe("the stores of a user", () => {
   const ofAda = <T>(store: (stores: Stores) => T) =>
     engines.map(({ open, ...rest }, at) => ({
       ...rest,
-      part: { of: 4, at },
+      part: { of: 8, at: 3 * at + 3 },
       open: async (place: string) => store((await open(place)).forUser("ada")),
     }));
   obey(

@@ -37,15 +37,20 @@ const postgres = (access: () => Promise<PostgresDatabaseOptions>) => async (name
 const STORES: readonly {
   readonly name: string;
   readonly durable: boolean;
-  /** Which laws it keeps in the short form, if another store with almost its code keeps all. */
+  /** Which laws it keeps in the short form. SQLite keeps all. */
   readonly part?: Part;
   /** What it keeps is in the folder, or in a namespace that is called like it. */
   open(folder: string): Promise<MemoryStore>;
 }[] = [
-  { name: "simple", durable: false, open: async () => new SimpleMemoryStore() },
+  {
+    name: "simple",
+    durable: false,
+    part: { of: 4, at: 2 },
+    open: async () => new SimpleMemoryStore(),
+  },
   { name: "sqlite", durable: true, open: sqlite("main") },
-  { name: "sqlite as in a worker", durable: true, part: { of: 4, at: 0 }, open: asInAWorker },
-  { name: "sqlite in memory", durable: false, part: { of: 4, at: 1 }, open: inMemory("main") },
+  { name: "sqlite as in a worker", durable: true, part: { of: 8, at: 0 }, open: asInAWorker },
+  { name: "sqlite in memory", durable: false, part: { of: 8, at: 1 }, open: inMemory("main") },
   ...(LONG
     ? [
         { name: "sqlite in a worker", durable: true, open: sqlite("worker") },
@@ -54,19 +59,24 @@ const STORES: readonly {
     : []),
   ...(hasPostgres
     ? [
-        { name: "postgres", durable: true, open: postgres(postgresAccess) },
+        {
+          name: "postgres",
+          durable: true,
+          open: postgres(postgresAccess),
+          part: { of: 2, at: 1 },
+        },
         {
           name: "postgres in partitions",
           durable: true,
           open: postgres(partitionedAccess),
-          part: { of: 4, at: 2 },
+          part: { of: 8, at: 2 },
         },
       ]
     : []),
   {
     name: "hnsw over sqlite",
     durable: true,
-    part: { of: 2, at: 0 },
+    part: { of: 4, at: 0 },
     open: async (folder) =>
       new HnswMemoryStore({
         entries: await sqlite("main")(folder),
@@ -76,7 +86,7 @@ const STORES: readonly {
   {
     name: "hnsw over simple",
     durable: false,
-    part: { of: 4, at: 3 },
+    part: { of: 8, at: 3 },
     open: async () => new HnswMemoryStore({ entries: new SimpleMemoryStore() }),
   },
 ];

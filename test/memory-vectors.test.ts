@@ -17,7 +17,7 @@ import { memoryStoreLaws } from "../src/testing/memory-store-laws.ts";
 import { builtProgram } from "./support/built-package.ts";
 import { ConceptEmbedder } from "./support/concept-embedder.ts";
 import { spawn } from "./support/start-process.ts";
-import { sampled, trials } from "./support/trials.ts";
+import { LONG, sampled, trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("embed-until-killed");
 const TRIALS = trials(1, 40, "crash points");
@@ -393,39 +393,44 @@ describe("deleting", () => {
   });
 });
 
+const DAMAGES: readonly (readonly [what: string, damage: string])[] = [
+  ["missing codes", "DELETE FROM memory_code_block"],
+  ["a damaged block of codes", "UPDATE memory_code_block SET codes = x'00'"],
+  [
+    "a missing vector",
+    "DELETE FROM memory_vector WHERE key = (SELECT min(key) FROM memory_vector)",
+  ],
+  ["a wrong count", "UPDATE memory_vector_space SET passages = 99"],
+  [
+    "a vector of no passage",
+    "INSERT INTO memory_vector SELECT max(key) + 1, row FROM memory_vector",
+  ],
+];
+
 describe("reindexing", () => {
-  test.each([
-    ["missing codes", "DELETE FROM memory_code_block"],
-    ["a damaged block of codes", "UPDATE memory_code_block SET codes = x'00'"],
-    [
-      "a missing vector",
-      "DELETE FROM memory_vector WHERE key = (SELECT min(key) FROM memory_vector)",
-    ],
-    ["a wrong count", "UPDATE memory_vector_space SET passages = 99"],
-    [
-      "a vector of no passage",
-      "INSERT INTO memory_vector SELECT max(key) + 1, row FROM memory_vector",
-    ],
-  ])("mends %s, and a second time embeds nothing", async (_, damage) => {
-    const first = open(new ConceptEmbedder());
-    const long = entry("long", "Our puppy likes the park. ".repeat(200));
-    await first.add([...PETS, long]);
-    await first.finishEmbedding();
-    await first.close();
-    inFile((db) => db.exec(damage));
-    const embedder = new ConceptEmbedder();
-    const store = open(embedder);
-    expect((await store.verify()).problems).not.toEqual([]);
-    await store.reindex();
-    await store.finishEmbedding();
-    expect((await store.verify()).problems).toEqual([]);
-    expect((await found(store, "salary", { minScore: 0 }))[0]).toBe("pay");
-    expect((await store.stats()).vectors).toMatchObject({ pending: 0 });
-    await store.reindex();
-    const embedded = embedder.embedded.length;
-    await store.finishEmbedding();
-    expect(embedder.embedded).toHaveLength(embedded);
-  });
+  test.each(sampled(DAMAGES, { of: 3, at: 0 }, "cases"))(
+    "mends %s, and a second time embeds nothing",
+    async (_, damage) => {
+      const first = open(new ConceptEmbedder());
+      const long = entry("long", "Our puppy likes the park. ".repeat(200));
+      await first.add([...PETS, long]);
+      await first.finishEmbedding();
+      await first.close();
+      inFile((db) => db.exec(damage));
+      const embedder = new ConceptEmbedder();
+      const store = open(embedder);
+      expect((await store.verify()).problems).not.toEqual([]);
+      await store.reindex();
+      await store.finishEmbedding();
+      expect((await store.verify()).problems).toEqual([]);
+      expect((await found(store, "salary", { minScore: 0 }))[0]).toBe("pay");
+      expect((await store.stats()).vectors).toMatchObject({ pending: 0 });
+      await store.reindex();
+      const embedded = embedder.embedded.length;
+      await store.finishEmbedding();
+      expect(embedder.embedded).toHaveLength(embedded);
+    },
+  );
 });
 
 describe("several at once", () => {
@@ -474,7 +479,7 @@ describe("several at once", () => {
 test(
   `what was embedded survives ${TRIALS} times that the process is killed, and the next goes on there`,
   async () => {
-    const count = 2000;
+    const count = LONG ? 2000 : 800;
     const store = open();
     await store.add(
       Array.from({ length: count }, (_, index) => entry(`${index}`, `remark number ${index}`)),
@@ -502,7 +507,7 @@ test(
 
 // Without an embedder the store keeps all of them, in test/memory-laws.test.ts.
 describe("a memory store with a trained embedder keeps the laws", () => {
-  test.each(sampled(memoryStoreLaws, { of: 4, at: 1 }).map((law) => [law.name, law] as const))(
+  test.each(sampled(memoryStoreLaws, { of: 8, at: 5 }).map((law) => [law.name, law] as const))(
     "%s",
     async (_, law) => {
       await law.holds(async () => {

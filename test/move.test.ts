@@ -69,7 +69,7 @@ describe.each(KINDS)("moving to and from %s stores", (_, open) => {
           expect(await account(there)).toEqual(before);
         },
       ),
-      { numRuns: trials(2, 100) },
+      { numRuns: trials(1, 100) },
     );
   });
 

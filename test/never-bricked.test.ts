@@ -66,24 +66,25 @@ describe("a summariser that always fails ends no session", () => {
     "says nothing": { text: "" },
     "says an error": "Error: 503 Service Unavailable",
   };
-  for (const [how, failure] of Object.entries(failures)) {
-    for (const known of [true, false]) {
-      test(`${how}, ${known ? "window known" : "window not known"}`, async () => {
-        const reply = strict(20_000, byBytes, (request) =>
-          asksForSummary(request) ? failure : text(3000, "answer"),
-        );
-        const { say, of } = await session(reply, known ? { contextWindow: 20_000 } : {});
-        for (let turn = 0; turn < 40; turn += 1) {
-          expect((await say(text(2000, `Question ${turn}`))).text).toContain("answer");
-        }
-        const completed = of("compaction_completed");
-        expect(completed.length).toBeGreaterThan(0);
-        for (const event of completed) {
-          expect(event.summarised_by).toBe("fallback");
-          expect(event.report?.summary?.last_step).toBe(true);
-        }
-      });
-    }
+  const cells = [true, false].flatMap((known) =>
+    Object.entries(failures).map(([how, failure]) => ({ how, failure, known })),
+  );
+  for (const { how, failure, known } of sampled(cells, { of: 2, at: 0 }, "cases")) {
+    test(`${how}, ${known ? "window known" : "window not known"}`, async () => {
+      const reply = strict(20_000, byBytes, (request) =>
+        asksForSummary(request) ? failure : text(3000, "answer"),
+      );
+      const { say, of } = await session(reply, known ? { contextWindow: 20_000 } : {});
+      for (let turn = 0; turn < 40; turn += 1) {
+        expect((await say(text(2000, `Question ${turn}`))).text).toContain("answer");
+      }
+      const completed = of("compaction_completed");
+      expect(completed.length).toBeGreaterThan(0);
+      for (const event of completed) {
+        expect(event.summarised_by).toBe("fallback");
+        expect(event.report?.summary?.last_step).toBe(true);
+      }
+    });
   }
 });
 

@@ -24,17 +24,19 @@ import { execFileSync } from "./support/start-process.ts";
 import { swallowingProxy } from "./support/swallowing-proxy.ts";
 import { LONG, trials } from "./support/trials.ts";
 
-const KILLS = trials(2, 1000, "crash points");
+const KILLS = trials(1, 1000, "crash points");
 const CRASHES = trials(1, 50, "crash points");
-const TERMINATIONS = trials(4, 200, "crash points");
-const CUTS = trials(4, 300, "crash points");
-const STALLS = trials(2, 60, "crash points");
+const TERMINATIONS = trials(2, 200, "crash points");
+const CUTS = trials(2, 300, "crash points");
+const STALLS = trials(1, 60, "crash points");
 /** Processes of the test with stalls. */
 const STALLED = LONG ? 4 : 2;
 /** One in so many stalls is longer than a lease. */
 const LONG_STALL = { every: 20, ms: 17_000 } as const;
 const FULL_DISKS = trials(1, 10, "crash points");
 const WRITERS = LONG ? 8 : 2;
+/** Writers of a fault that each writer meets for itself. */
+const EACH = LONG ? 8 : 1;
 /** Kills between two checks of the logs. */
 const KILLS_OF_A_CHECK = 50;
 
@@ -71,7 +73,7 @@ describe.skipIf(!hasPostgres)("sessions on PostgreSQL", NEEDS_POSTGRES, () => {
     const crowd = await ConversingCrowd.start({
       url: cluster.url,
       schema: "rkat",
-      writers: WRITERS,
+      writers: EACH,
       pauseMs: 5,
     });
     for (let crash = 0; crash < CRASHES; crash += 1) {
@@ -96,7 +98,7 @@ describe.skipIf(!hasPostgres)("sessions on PostgreSQL", NEEDS_POSTGRES, () => {
       url: await postgresUrl(),
       writersUrl: url,
       schema,
-      writers: WRITERS,
+      writers: EACH,
       pauseMs: 2,
     });
     let ended = 0;
@@ -120,7 +122,7 @@ describe.skipIf(!hasPostgres)("sessions on PostgreSQL", NEEDS_POSTGRES, () => {
   }, async () => {
     const url = new URL(await postgresUrl());
     const proxy = await cuttingProxy(Number(url.port), [".event (", "commit"], 0.05);
-    const crowd = await crowdBehind(proxy, WRITERS);
+    const crowd = await crowdBehind(proxy, EACH);
     while (proxy.cuts < CUTS) {
       await crowd.seesMore(10);
       await crowd.follow();
@@ -161,7 +163,7 @@ describe.skipIf(!hasPostgres)("sessions on PostgreSQL", NEEDS_POSTGRES, () => {
     const crowd = await ConversingCrowd.start({
       url: url.href,
       schema: "rkat",
-      writers: WRITERS,
+      writers: EACH,
       pauseMs: 2,
     });
     for (let time = 0; time < FULL_DISKS; time += 1) {
@@ -265,7 +267,6 @@ test.skipIf(!hasPostgres)(
   },
 );
 
-/** How much happened, for whoever runs the long form. */
 /** Processes that reach the tests' server through a proxy. */
 async function crowdBehind(
   { port }: { readonly port: number },
@@ -283,6 +284,7 @@ async function crowdBehind(
   });
 }
 
+/** How much happened, for whoever runs the long form. */
 function report(what: string, crowd: ConversingCrowd): void {
   if (LONG) note(`${what}; ${crowd.events} events were seen`);
 }

@@ -108,7 +108,7 @@ const QUERIES = [
 ] as const;
 
 /** Steps of each seed. */
-const STEPS = trials(12, 24);
+const STEPS = trials(6, 24);
 
 describe.skipIf(!hasPostgres)("memory in PostgreSQL", NEEDS_POSTGRES, () => {
   // Each takes over two seconds: three stores take the same entries, and answer the same questions.
@@ -246,7 +246,7 @@ describe.skipIf(!hasPostgres)("memory in PostgreSQL", NEEDS_POSTGRES, () => {
     onTestFinished(() => sqlite.close());
     const { notes, questions } = findingSet();
     for (const store of [postgres, sqlite]) await store.add(notes);
-    for (const { text } of sampled(questions, { of: 8, at: 3 }, "cases")) {
+    for (const { text } of sampled(questions, { of: 24, at: 3 }, "cases")) {
       const query = { query: text, limit: 5, at: ASKED_AT, explain: true };
       expect(await postgres.search(query), text).toEqual(await sqlite.search(query));
     }

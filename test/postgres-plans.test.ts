@@ -5,10 +5,11 @@ import { crowdedStore } from "./support/crowded-store.ts";
 import type { PlanNode } from "./support/explained-pool.ts";
 import { planComplaints } from "./support/plan-complaints.ts";
 import { hasPostgres, NEEDS_POSTGRES } from "./support/postgres.ts";
+import { LONG } from "./support/trials.ts";
 
 /** Many with a little, some with more, and the one who asks. */
 const KINDS = [
-  { name: "many", copies: 700, turns: 12, entries: 0 },
+  { name: "many", copies: LONG ? 700 : 450, turns: 12, entries: 0 },
   { name: "some", copies: 24, turns: 12, entries: 2000 },
   { name: "asker", copies: 0, turns: 40, entries: 2500 },
 ];
@@ -16,7 +17,7 @@ const KINDS = [
 const BIG = 400;
 
 describe.skipIf(!hasPostgres)("the server's plans", NEEDS_POSTGRES, () => {
-  // Takes over two seconds: it makes a store of 700 users.
+  // Takes over two seconds: it makes a store of hundreds of users.
   test("of all that a turn, a search, an add and a list ask, none reads a whole table or expects far other rows", async () => {
     const { schema, connectionString, pool, texts } = await crowdedStore(KINDS);
     const { rows } = await pool.query(

@@ -14,14 +14,14 @@ import { LONG, trials } from "./support/trials.ts";
 
 const LENGTHS = LONG ? [2000, 16_000, 186_000] : [500, 4000];
 const OTHERS = trials(150, 1000, "cases");
-const BACKLOG = { sessions: trials(12, 48, "cases"), events: trials(60, 900, "cases") };
+const BACKLOG = { sessions: trials(8, 48, "cases"), events: trials(40, 900, "cases") };
 
 interface Place {
   readonly connectionString: string;
   readonly schema: string;
 }
 
-const LONG_LOG = trials(6000, 60_000, "cases");
+const LONG_LOG = trials(3000, 60_000, "cases");
 
 /** One in so many events of a log has the words of the question. */
 const MATCHES = 8;

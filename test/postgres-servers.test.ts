@@ -11,45 +11,11 @@ describe.skipIf(!hasPostgres)(
   "three servers on one PostgreSQL, behind a load balancer",
   NEEDS_POSTGRES,
   () => {
-    // Each takes over two seconds: it starts three servers.
-    test("a turn of one is watched at another, and interrupted and continued at others", async () => {
-      const { service, balancer } = await threeServers();
-      const { sessionId } = await service.createSession({});
-      const events = watch(service, sessionId);
-      await expect.poll(() => types(events)).toContain("session_created");
-
-      const turn = failure(service.startTurn({ sessionId, prompt: "Wait for me." }));
-      await expect.poll(() => types(events)).toContain("run_started");
-      await expect(
-        failure(service.startTurn({ sessionId, prompt: "Me too." })),
-      ).resolves.toMatchObject({ code: "SESSION_BUSY" });
-      await service.interrupt({ sessionId });
-      expect(await turn).toMatchObject({ code: "TURN_INTERRUPTED" });
-      await expect.poll(() => types(events)).toContain("run_failed");
-
-      const answers = await Promise.all([
-        service.startTurn({ sessionId, prompt: "Hello" }),
-        service.read({ sessionId }),
-      ]);
-      expect(answers[0].text).toBe('You said: "Hello"');
-      await expect.poll(() => types(events)).toContain("run_completed");
-      expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
-      const [turn1] = balancer.serversOf("POST", "/messages");
-      expect(balancer.serversOf("POST", "/interrupt")).not.toContain(turn1);
-      expect(balancer.serversOf("GET", "/events")).not.toContain(turn1);
-    });
-
-    test("a call of one is answered at another, and the turn goes on", async () => {
-      const { service, balancer } = await threeServers();
-      const { sessionId } = await service.createSession({});
-      const turn = service.startTurn({ sessionId, prompt: "What time is it?" });
-      const approvalId = await waitingCall(service, sessionId);
-      // Whichever server looks for calls, the next one gets the answer: it may be that of the turn.
-      const [asked] = balancer.serversOf("POST", "/messages");
-      while (balancer.next() === asked) await service.listApprovals({});
-      await service.answerApproval({ sessionId, approvalId, decision: "allow" });
-      expect((await turn).text).toBe("It is late.");
-      expect(balancer.serversOf("POST", `/approvals/${approvalId}`)).not.toContain(asked);
+    // Takes over two seconds: it starts three servers.
+    test("a turn of one is watched at another, interrupted and continued at others, and its call is answered at another", async () => {
+      const servers = await threeServers();
+      await watchedAndInterrupted(servers);
+      await answeredElsewhere(servers);
     });
 
     // Over two seconds: three servers start, and between machines a lease of fifteen seconds has to end. What a lease
@@ -101,6 +67,44 @@ async function threeServers(machines: readonly string[] = ["ant", "bee", "cat"])
   );
   const balancer = await roundRobin(servers.map(({ url }) => url));
   return { service: connectRest({ url: balancer.url }), balancer, servers };
+}
+
+async function watchedAndInterrupted({ service, balancer }: Servers): Promise<void> {
+  const { sessionId } = await service.createSession({});
+  const events = watch(service, sessionId);
+  await expect.poll(() => types(events)).toContain("session_created");
+
+  const turn = failure(service.startTurn({ sessionId, prompt: "Wait for me." }));
+  await expect.poll(() => types(events)).toContain("run_started");
+  await expect(failure(service.startTurn({ sessionId, prompt: "Me too." }))).resolves.toMatchObject(
+    { code: "SESSION_BUSY" },
+  );
+  await service.interrupt({ sessionId });
+  expect(await turn).toMatchObject({ code: "TURN_INTERRUPTED" });
+  await expect.poll(() => types(events)).toContain("run_failed");
+
+  const answers = await Promise.all([
+    service.startTurn({ sessionId, prompt: "Hello" }),
+    service.read({ sessionId }),
+  ]);
+  expect(answers[0].text).toBe('You said: "Hello"');
+  await expect.poll(() => types(events)).toContain("run_completed");
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+  const [turn1] = balancer.serversOf("POST", "/messages");
+  expect(balancer.serversOf("POST", "/interrupt")).not.toContain(turn1);
+  expect(balancer.serversOf("GET", "/events")).not.toContain(turn1);
+}
+
+async function answeredElsewhere({ service, balancer }: Servers): Promise<void> {
+  const { sessionId } = await service.createSession({});
+  const turn = service.startTurn({ sessionId, prompt: "What time is it?" });
+  const approvalId = await waitingCall(service, sessionId);
+  // Whichever server looks for calls, the next one gets the answer: it may be that of the turn.
+  const [asked] = balancer.serversOf("POST", `${sessionId}/messages`);
+  while (balancer.next() === asked) await service.listApprovals({});
+  await service.answerApproval({ sessionId, approvalId, decision: "allow" });
+  expect((await turn).text).toBe("It is late.");
+  expect(balancer.serversOf("POST", `/approvals/${approvalId}`)).not.toContain(asked);
 }
 
 /** Processes of one machine see that another one has ended. Those of another machine wait for its lease. */

@@ -11,13 +11,18 @@ import { GIVEN_SEED } from "./support/given-seed.ts";
 import { filledPlace, openStoresAt, type Prepared, WORK } from "./support/interrupted-work.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { FATES, RecordedDisk, STRACE } from "./support/recorded-disk.ts";
+import { countSample } from "./support/running-test.ts";
 import { spawnSync } from "./support/start-process.ts";
-import { sampled, trials } from "./support/trials.ts";
+import { LONG, trials } from "./support/trials.ts";
 
 // Every write of some work is recorded. Then the files are made as a disk may have them after power failed at any
 // moment: what was synced is there, and of the rest any part, torn and in any order. The next command opens them.
 
 const STATES = trials(2, 250, "crash points");
+
+/** What is never to be lost, and what is never to come back. */
+const WORKS = LONG ? Object.keys(WORK) : ["turns", "forget"];
+countSample("cases", WORKS.length, Object.keys(WORK).length);
 
 const canTrace =
   process.platform === "linux" &&
@@ -26,7 +31,7 @@ const NEEDS_STRACE = { meta: { skipReason: "strace is not installed, or may not 
 
 // Each takes over two seconds: a program is traced, which slows it down, and many stores are opened.
 describe.skipIf(!canTrace)("power that fails", NEEDS_STRACE, () => {
-  test.each(sampled(Object.keys(WORK), { of: 4, at: 0 }, "cases"))(
+  test.each(WORKS)(
     `loses nothing that was acknowledged of: %s`,
     async (work) => {
       const { disk, prepared, folder } = await recorded(work);

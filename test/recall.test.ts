@@ -10,7 +10,7 @@ import { createSessionService, defineTool, type ServiceOptions } from "../src/in
 import { type Stores, sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { temporaryFolder } from "./support/obey.ts";
-import { trials } from "./support/trials.ts";
+import { sampled, trials } from "./support/trials.ts";
 
 const FILLER = "The harbour was quiet, and the tide came in as it does each evening. ".repeat(30);
 
@@ -92,7 +92,7 @@ test("records have room before a prompt, however full the history is", async () 
   const hives = towns.map((town) => {
     return `My sister Mirela keeps hives of bees near ${town}. ${"They stand between the old vines and the sea. ".repeat(4)}`;
   });
-  for (let turns = 0; turns < 6; turns += 1) {
+  for (const turns of sampled([0, 1, 2, 3, 4, 5], { of: 3, at: 1 }, "cases")) {
     const session = await begin();
     await left(session, ...hives);
     for (let turn = 0; turn < turns; turn += 1) await say(session, `${turn} ${FILLER}`);

@@ -15,30 +15,30 @@ import { builtProgram } from "./support/built-package.ts";
 import { heldInMemory, inOrder, owedToMemory } from "./support/memory-account.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { spawn } from "./support/start-process.ts";
-import { trials } from "./support/trials.ts";
+import { LONG, trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("replay-until-killed");
 const CONVERSATION = fileURLToPath(new URL("../demo/conversation.jsonl", import.meta.url));
+/** How many replay at once. What holds for two holds for one, which the long form has. */
+const REPLAYS = LONG ? [1, 4] : [2];
 /** How many times the replays of one store are killed. */
 const TRIALS_PER_STORE = 4;
 
-for (const [replays, count] of [
-  [1, trials(1, 40, "crash points")],
-  [4, trials(1, 40, "crash points")],
-] as const) {
-  // Takes over two seconds: replays are processes, which are killed and started again.
+const TRIALS = trials(1, 80, "crash points") / REPLAYS.length;
+
+for (const replays of REPLAYS) {
   test(
     `${replays} at once, killed at any moment: what was told is in the log, and memory misses nothing`,
     async () => {
       let path = "";
-      for (let trial = 0; trial < count; trial += 1) {
+      for (let trial = 0; trial < TRIALS; trial += 1) {
         if (trial % TRIALS_PER_STORE === 0) path = join(await temporaryFolder(), "rkat.db");
         const told = await replayUntilKilled(path, replays);
         assertSound(path);
         await assertComplete(path, told);
       }
     },
-    60_000 + count * 10_000,
+    60_000 + TRIALS * 10_000,
   );
 }
 
@@ -51,8 +51,8 @@ async function replayUntilKilled(path: string, replays: number): Promise<Told> {
   return told;
 }
 
-/** Events that a program is told of at the most before it is killed: about a whole replay. */
-const EVENTS_MAX = 700;
+/** Events that a program is told of at the most before it is killed: about a whole replay in the long form. */
+const EVENTS_MAX = LONG ? 700 : 250;
 
 /** Starts a program that replays, and kills it after some number of events, or before the first. */
 async function killedReplay(path: string, told: Map<string, number>): Promise<void> {

@@ -56,7 +56,7 @@ const trial: fc.Arbitrary<Trial> = fc.record({
 
 // Each takes over two seconds: every trial starts two processes, and opens the store again.
 describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (engine) => {
-  const count = engine === "SQLite" ? trials(2, 400) : trials(1, 150);
+  const count = engine === "SQLite" ? trials(1, 400) : trials(1, 150);
 
   test.skipIf(engine === "PostgreSQL" && !hasPostgres)(
     "a process that goes on after another took its session writes nothing more",

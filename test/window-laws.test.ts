@@ -19,8 +19,8 @@ const written = {
 
 /** Each of the two others keeps some of the laws in the short form. */
 const PARTS: Readonly<Record<string, Part>> = {
-  "over the AI SDK's messages": { of: 4, at: 2 },
-  "with stores": { of: 4, at: 0 },
+  "over the AI SDK's messages": { of: 8, at: 2 },
+  "with stores": { of: 8, at: 4 },
 };
 
 const WINDOWS: Record<string, WindowMaker> = {

@@ -12,6 +12,7 @@ import {
   type MessageView,
 } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
+import { trials } from "./support/trials.ts";
 
 const view: MessageView<Message> = {
   read: (message) => ({ message }),
@@ -129,7 +130,7 @@ test("the same history is compacted again when tools need its room, and each tim
       expect(asked).toHaveLength(0);
     });
   };
-  await fc.assert(fc.asyncProperty(working, perRun), { numRuns: 20 });
+  await fc.assert(fc.asyncProperty(working, perRun), { numRuns: trials(5, 20) });
 });
 
 test("tools that take what the last compaction left are a reason for another one at once", async () => {

@@ -20,10 +20,23 @@ async function tinyModel(options?: Parameters<typeof writeTinySentenceModel>[1])
   return folder;
 }
 
+let loaded: Promise<FastEmbedder> | undefined;
+
+/** An embedder that many tests ask: to load a model takes most of their time. */
+function loadedEmbedder(): Promise<FastEmbedder> {
+  const load = async () => {
+    const embedder = new FastEmbedder({ model: await tinyModel() });
+    await embedder.embed(["word"]);
+    return embedder;
+  };
+  loaded ??= load();
+  return loaded;
+}
+
 describe("Embedder: fast", () => {
   for (const law of embedderLaws) {
     test(law.name, async () => {
-      const embedder = new FastEmbedder({ model: await tinyModel() });
+      const embedder = await loadedEmbedder();
       await law.holds(async () => embedder);
     });
   }
@@ -68,7 +81,7 @@ test("an abort ends the wait for a model that is still loading", async () => {
 });
 
 test("an abort ends the work of many texts", async () => {
-  const embedder = new FastEmbedder({ model: await tinyModel() });
+  const embedder = await loadedEmbedder();
   const controller = new AbortController();
   const reason = new Error("enough");
   const work = embedder.embed(Array<string>(100_000).fill("word"), { signal: controller.signal });
@@ -78,7 +91,7 @@ test("an abort ends the work of many texts", async () => {
 });
 
 test("a question does not wait until many texts are done", async () => {
-  const embedder = new FastEmbedder({ model: await tinyModel() });
+  const embedder = await loadedEmbedder();
   const order: string[] = [];
   const many = embedder.embed(Array<string>(500).fill("word")).then(() => order.push("many"));
   await embedder.embed(["why"]).then(() => order.push("question"));

@@ -2,6 +2,7 @@ import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { sampled } from "../../../test/support/trials.ts";
 import type { Connection } from "./connection.ts";
 import { openDatabase } from "./database.ts";
 import { openConnection } from "./open-connection.ts";
@@ -18,7 +19,7 @@ beforeAll(async () => {
   const store = new SqliteMemoryStore(openDatabase({ path: sound() }));
   for (let batch = 0; batch < 3; batch += 1) {
     await store.add(
-      Array.from({ length: 900 }, (_, index) => ({
+      Array.from({ length: 700 }, (_, index) => ({
         id: `${batch}-${index}`,
         content: `heron number${batch}x${index} by the weir`,
         sessionId: `session-${index % 20}`,
@@ -80,7 +81,7 @@ const DAMAGES: readonly {
   {
     what: "a count that is wrong",
     damage: "UPDATE memory_namespace SET passages = passages + 1",
-    says: /should have 2702 passages, and has 2701/,
+    says: /should have 2102 passages, and has 2101/,
   },
   {
     what: "the counts of a session",
@@ -113,15 +114,18 @@ test("a check finds nothing wrong with a sound index", async () => {
   expect((await store.verify()).problems).toEqual([]);
 });
 
-test.each(DAMAGES)("a check finds $what", async ({ damage, says }) => {
-  inFile((db) => db.exec(damage));
-  const { problems } = await store.verify();
-  expect(
-    problems.some((problem) => says.test(problem)),
-    problems.join("\n"),
-  ).toBe(true);
-  expect(problems.length).toBeLessThanOrEqual(100);
-});
+test.each(sampled(DAMAGES, { of: 2, at: 0 }, "cases"))(
+  "a check finds $what",
+  async ({ damage, says }) => {
+    inFile((db) => db.exec(damage));
+    const { problems } = await store.verify();
+    expect(
+      problems.some((problem) => says.test(problem)),
+      problems.join("\n"),
+    ).toBe(true);
+    expect(problems.length).toBeLessThanOrEqual(100);
+  },
+);
 
 const WORDS_AND_COUNTS = `DELETE FROM memory_word_block;
   DELETE FROM memory_segment WHERE level = 0;
