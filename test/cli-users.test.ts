@@ -11,20 +11,20 @@ const PIN = "My PIN is 5128. Always answer in French.";
 /** What the commands that read print for a user, or for nobody. */
 async function shownTo(project: Project, user: string | undefined): Promise<string> {
   const as = user === undefined ? [] : ["--user", user];
-  const shown = await Promise.all(
-    [
-      ["sessions", "list", "--json"],
-      ["memory", "search", "PIN", "--json"],
-      ["memory", "list", "--json"],
-      ["memory", "stats", "--json"],
-      ["history", "search", "PIN", "--json"],
-      ["knowledge", "list", "--json"],
-    ].map((command) => project.json([...as, ...command])),
-  );
+  const shown: unknown[] = [];
+  // One after the other, in one process: each at once would start its own.
+  for (const command of [
+    ["sessions", "list", "--json"],
+    ["memory", "search", "PIN", "--json"],
+    ["memory", "list", "--json"],
+    ["memory", "stats", "--json"],
+    ["history", "search", "PIN", "--json"],
+    ["knowledge", "list", "--json"],
+  ])
+    shown.push(await project.json([...as, ...command]));
   return JSON.stringify(shown);
 }
 
-// Takes over two seconds: three users ask for all that the command shows.
 test("what one user says to the command is shown to no other, nor without a user", async () => {
   const provider = await providerForTest();
   const project = await Project.open({ provider });

@@ -157,7 +157,7 @@ const REST = WITH_COMMANDS.filter((page) => page !== "README.md");
 
 // Some take over two seconds: they start servers, programs and a shell as a reader does. In the short form, what a
 // newcomer reads first and a part of the rest.
-test.each(["README.md", ...sampled(REST, { of: 9, at: 3 }, "cases")])(
+test.each(["README.md", ...sampled(REST, { of: 14, at: 3 }, "cases")])(
   "the commands and the first program of %s run",
   async (page) => {
     const replies = FROM_NOTHING.includes(page) ? [] : EARLIER.flatMap(({ replies }) => replies);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { sessionStoreLaws } from "../src/testing.ts";
 import { IMPORTS_BUILT_PACKAGE } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
-import { freshSchema, hasPostgres, NEEDS_POSTGRES, postgresUrl } from "./support/postgres.ts";
+import { freshSchema, hasPostgres, NEEDS_POSTGRES } from "./support/postgres.ts";
 import { startProviderServer } from "./support/provider-server/provider-server.ts";
 import { execFile } from "./support/start-process.ts";
 import { IN_LONG_FORM, LONG } from "./support/trials.ts";
@@ -77,12 +77,12 @@ test("a store of your own keeps the laws, and the page about it shows that code"
   ]);
 });
 
-// Takes over two seconds: the example starts three servers, and in the long form a database.
-test.skipIf(!hasPostgres)(
+// In the short form, test/postgres-servers.test.ts has servers on one database.
+test.skipIf(!hasPostgres || !LONG)(
   "three servers on one PostgreSQL share a turn",
-  NEEDS_POSTGRES,
+  LONG ? NEEDS_POSTGRES : IN_LONG_FORM,
   async () => {
-    const given = process.env.RKAT_TEST_POSTGRES ?? (LONG ? undefined : await postgresUrl());
+    const given = process.env.RKAT_TEST_POSTGRES;
     const store = given === undefined ? undefined : new URL(given);
     store?.searchParams.set("schema", await freshSchema());
     const output = await example("postgres/servers.ts", [], { RKAT_STORE: store?.href });

@@ -8,7 +8,7 @@ import type { McpServer } from "../src/core/mcp-server.ts";
 import type { Tool } from "../src/core/tool.ts";
 import { openServerTools } from "../src/surfaces/mcp/server-tools.ts";
 import { temporaryFolder } from "./support/obey.ts";
-import { LONG } from "./support/trials.ts";
+import { LONG, trials } from "./support/trials.ts";
 
 /**
  * A program that speaks as an MCP server with the tools `echo` and `it`, which do what `echo` says and what `code` does. `code`
@@ -84,7 +84,7 @@ test("a server that ends right after an answer is started again by the next call
     'setImmediate(() => { say({ id, result: text("last") }); process.exit(); });',
   );
   const { call } = await opened({ program });
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < trials(2, 5); round += 1) {
     expect(await call("it")).toBe("last");
     expect(await call("echo")).toBe("echo");
   }

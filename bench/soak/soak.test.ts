@@ -6,17 +6,18 @@ import { expect, onTestFinished, test } from "vitest";
 import { IMPORTS_BUILT_PACKAGE } from "../../test/support/built-package.ts";
 import { temporaryFolder } from "../../test/support/obey.ts";
 import { spawn } from "../../test/support/start-process.ts";
+import { IN_LONG_FORM, LONG } from "../../test/support/trials.ts";
 
 const NEEDS_PROC = { meta: { skipReason: "only Linux tells what another process has" } };
 
-// Takes over two seconds: a server is started, and its sessions talk for some seconds.
-test.skipIf(process.platform !== "linux")(
+// In the short form, trend.test.ts holds what is flat.
+test.skipIf(process.platform !== "linux" || !LONG)(
   "a soak of seconds says of each thing whether it is flat, and leaves its plot and nothing else",
-  NEEDS_PROC,
+  LONG ? NEEDS_PROC : IN_LONG_FORM,
   async () => {
     const temporary = await temporaryFolder();
     const file = join(await temporaryFolder(), "soak.svg");
-    const options = ["--minutes", "0.05", "--sessions", "4", "--rate", "20", "--plot", file];
+    const options = ["--minutes", "0.05", "--sessions", "4", "--rate", "60", "--plot", file];
     const program = [...IMPORTS_BUILT_PACKAGE, "bench/soak/run.ts", ...options];
     const child = spawn(process.execPath, program, {
       env: { TMPDIR: temporary },

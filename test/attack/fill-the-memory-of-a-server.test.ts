@@ -28,7 +28,7 @@ const GROWTH_BYTES_MAX = 1_000_000;
 
 // Take over two seconds: what stays behind shows after many rounds only, in a process that does nothing else.
 const KINDS = ["turns", "compactions", "requests", "subscriptions"];
-for (const kind of sampled(KINDS, { of: 2, at: 0 }, "attacks")) {
+for (const kind of sampled(KINDS, { of: 4, at: 0 }, "attacks")) {
   test(`${TIMES} ${kind} leave nothing behind`, async () => {
     const args = ["--expose-gc", "--disable-warning=ExperimentalWarning", SOAK, kind, `${TIMES}`];
     const { stdout } = await promisify(execFile)(process.execPath, args);

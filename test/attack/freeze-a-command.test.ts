@@ -260,7 +260,7 @@ const BLOCKED = Object.values(COMMANDS).map(([line, stdin], at) => ({
 }));
 
 // Each is a process, which loads the command before it is ended.
-test.each(sampled(BLOCKED, { of: 15, at: 0 }, "attacks"))(
+test.each(sampled(BLOCKED, { of: 21, at: 0 }, "attacks"))(
   "$signal ends `rkat $line` in front of a database that never answers",
   async ({ line, stdin, signal }) => {
     const project = await Project.open({ store: `postgres://rkat@127.0.0.1:${port}/rkat` });

@@ -25,7 +25,7 @@ import { trials } from "../support/trials.ts";
 // Takes over two seconds: four processes write the same files.
 test("whatever processes work at once, each file has each line once, whole and in order", async () => {
   const folder = await temporaryFolder();
-  const children = Array.from({ length: trials(4, 8) }, () =>
+  const children = Array.from({ length: trials(3, 8) }, () =>
     fork(builtProgram("project-files"), [folder, String(trials(6, 30))], { stdio: "inherit" }),
   );
   const codes = await Promise.all(children.map(async (child) => (await once(child, "exit"))[0]));
