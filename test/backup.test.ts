@@ -83,7 +83,7 @@ describe.each(PLACE_KINDS)("a backup of %s", (kind) => {
     const writers = [place.open(), place.open(), place.open()];
     const writing = Promise.all(writers.map((stores, at) => write(stores, `session-${at}`)));
     const taken: { readonly file: string; readonly from: number; readonly to: number }[] = [];
-    for (let round = 0; round < trials(2, 30); round += 1) {
+    for (let round = 0; round < trials(1, 30); round += 1) {
       const size = written.size;
       await expect.poll(() => written.size).toBeGreaterThan(size + 20);
       const file = await newFile();
@@ -212,7 +212,7 @@ describe("a file", () => {
     const whole = readFileSync(file);
     const places = Array.from({ length: 200 }, (_, at) => Math.floor((at * whole.length) / 200));
     const first = Array.from({ length: 60 }, (_, at) => at * 4);
-    for (const at of sampled([...first, ...places], { of: 13, at: 3 }, "random trials")) {
+    for (const at of sampled([...first, ...places], { of: 26, at: 3 }, "random trials")) {
       const bytes = Buffer.from(whole);
       bytes[at] = (bytes[at] ?? 0) ^ 1;
       writeFileSync(file, bytes);

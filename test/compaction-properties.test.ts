@@ -33,7 +33,7 @@ import { note } from "./support/running-test.ts";
 import { LONG, sampled, trials } from "./support/trials.ts";
 
 /** Each runs a history, and up to two continuations of what became of it. */
-const RUNS = trials(30, 5500);
+const RUNS = trials(12, 5500);
 
 interface Scenario {
   readonly config: Partial<CompactionConfig> & { readonly autoCompactThreshold: number };
@@ -354,7 +354,7 @@ test("superseded system messages may leave, others never; in need only what has 
       }
     },
   );
-  await fc.assert(check, { numRuns: trials(30, 3000), seed: 20_260_102, endOnFailure: true });
+  await fc.assert(check, { numRuns: trials(12, 3000), seed: 20_260_102, endOnFailure: true });
 }, 120_000);
 
 const CONVERSATIONS = new URL("../../shared/bench/data/", import.meta.url);
@@ -370,7 +370,7 @@ test(
     const config = { autoCompactThreshold: 4000 };
     const scenario: Scenario = { ...PLAIN, config, summary: { kind: "text", text: "So far." } };
     let compactions = 0;
-    const some = sampled(realConversations(), { of: 30, at: 0 }, "cases");
+    const some = sampled(realConversations(), { of: 60, at: 0 }, "cases");
     for (const conversation of some) {
       let history: readonly Message[] = [];
       let weight = 0;

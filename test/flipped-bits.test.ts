@@ -14,7 +14,7 @@ import { trials } from "./support/trials.ts";
 // A disk returns other bytes than were written. Whatever it is, what rkat answers is what was stored, or it says that
 // it cannot, or `rkat doctor` names what is wrong.
 
-const DAMAGED = trials(12, 1000);
+const DAMAGED = trials(6, 1000);
 const SECTOR_BYTES = 512;
 const ANIMALS = ["otter", "heron", "badger", "pike"];
 const QUESTIONS = ["which river", "Port 3012", "locker 4 key", "badger number", "reed 11"];

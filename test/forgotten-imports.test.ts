@@ -68,6 +68,6 @@ test("what was forgotten is found nowhere after it is imported again, also from 
         rmSync(folder, { recursive: true, force: true });
       }
     }),
-    { numRuns: trials(5, 15) },
+    { numRuns: trials(2, 15) },
   );
 });

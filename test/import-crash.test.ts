@@ -12,7 +12,7 @@ import { spawn } from "./support/start-process.ts";
 import { trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("import-until-killed");
-const TRIALS = trials(2, 60, "crash points");
+const TRIALS = trials(1, 60, "crash points");
 /** More messages than one commit has. */
 const SESSIONS = 80;
 

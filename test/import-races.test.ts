@@ -69,8 +69,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Of five batches: of those that users get in the long form, and of a tenth of them in the short one. */
-const [MESSAGES, BATCH] = LONG ? [9000, {}] : [900, { batchParts: 200 }];
+/** Of five batches: of those that users get in the long form, and of a twentieth of them in the short one. */
+const [MESSAGES, BATCH] = LONG ? [9000, {}] : [450, { batchParts: 100 }];
 const RACES = trials(1, 20);
 /** The longest wait before an import begins, in milliseconds: about what a batch takes. */
 const DELAY_MAX = LONG ? 40 : 8;
@@ -177,6 +177,6 @@ test("a session is stored whole and in its order, whichever of its batches the s
         await close();
       }
     }),
-    { numRuns: trials(4, 200) },
+    { numRuns: trials(2, 200) },
   );
 });

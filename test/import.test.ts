@@ -184,7 +184,7 @@ test("a file that grows in pieces gives what it gives at once", async () => {
       expect(await remembered(own)).toEqual(expected);
       await own.close();
     }),
-    { numRuns: trials(8, 25) },
+    { numRuns: trials(3, 25) },
   );
 });
 
@@ -562,7 +562,7 @@ test("bytes of any kind are skipped, never an error", async () => {
       writeFileSync(join(folder, `${ID}.jsonl`), bytes);
       expect((await run()).added).toBe(0);
     }),
-    { numRuns: trials(15, 50) },
+    { numRuns: trials(5, 50) },
   );
 });
 

@@ -76,7 +76,7 @@ afterAll(async () => {
 /** Entries in segments of several levels, some deleted and their slots used again, most with vectors. */
 async function fill(run: Run): Promise<void> {
   for (let batch = 0; batch < 5; batch += 1) {
-    await run(addEntries(Array.from({ length: 900 }, (_, at) => entry(batch * 900 + at))));
+    await run(addEntries(Array.from({ length: 500 }, (_, at) => entry(batch * 500 + at))));
   }
   while (await run(mergeSegments()));
   await run(deleteEntries(Array.from({ length: 60 }, (_, at) => `entry-${at * 31}`)));
@@ -113,7 +113,7 @@ const QUERIES: readonly MemoryQuery[] = [
   { query: "Which physician did Caroline see?", limit: 10, neighbours: 1 },
   { query: ["salary", "vehicle number77"], limit: 7 },
   { query: "京 boat", limit: 10, role: "user" },
-  { query: entry(4321).content, limit: 3, neighbours: 2 },
+  { query: entry(2321).content, limit: 3, neighbours: 2 },
   { query: "vacation rope", limit: 10, sessionId: "session-7", minScore: 0, neighbours: 2 },
   { query: "heron kiln", limit: 10, kind: "fact", since: "2023-12-01" },
   { query: "nothing like this zebra", limit: 5 },

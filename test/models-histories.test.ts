@@ -153,7 +153,7 @@ describe.each(MODEL_NAMES)("%s accepts a history", (name) => {
       fc.asyncProperty(history, async (messages) => {
         expect(await problemsWith(name, messages)).toEqual([]);
       }),
-      { numRuns: trials(8, 2000) },
+      { numRuns: trials(3, 2000) },
     );
   });
 });

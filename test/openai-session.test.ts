@@ -134,7 +134,7 @@ test("a session is like a list of items, whatever is done with it and by whichev
         expect(await (first ? two : one).getItems()).toEqual(list);
       }
     }),
-    { numRuns: trials(5, 15) },
+    { numRuns: trials(2, 15) },
   );
 });
 

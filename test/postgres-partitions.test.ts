@@ -152,7 +152,7 @@ describe.skipIf(!hasPostgres)("a PostgreSQL store with partitions", NEEDS_POSTGR
     for (const user of ["ada", "ben", "cy"]) {
       const [first, second] = [one.forUser(user).memory, other.forUser(user).memory];
       const expected = sqlite.forUser(user).memory;
-      const added = entries(user, 300);
+      const added = entries(user, 140);
       for (let from = 0; from < added.length; from += 100) {
         const batch = added.slice(from, from + 100);
         await (from % 200 === 0 ? first : second).add(batch);

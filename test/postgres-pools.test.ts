@@ -29,7 +29,7 @@ const PARTS = { one: { of: 6, at: 1 }, pooler: { of: 6, at: 4 } } as const;
 /** Opens stores of their own for each place. */
 type Open = (place: string) => Promise<Stores>;
 
-/** In test/laws.test.ts and test/memory-laws.test.ts stores with a pool of their own keep all of the laws. */
+/** In test/laws.test.ts and test/memory-laws.test.ts stores with a pool of their own keep more of the laws, and all in the long form. */
 function obeyAll(open: Open, part: Part): void {
   const subject = <T>(name: string, store: (stores: Stores) => T) => [
     { name, durable: true, part, open: async (place: string) => store(await open(place)) },

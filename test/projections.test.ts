@@ -160,7 +160,7 @@ test("what a crash leaves in the files is healed, whatever it is", async () => {
       expect(ofSession(await filesOf(files))).toEqual(ofSession(whole));
     }),
     {
-      numRuns: trials(5, 500),
+      numRuns: trials(2, 500),
       examples: [[{ at: positions.at(-1) ?? 0, what: "a state of garbage", batch: 1 }]],
     },
   );
@@ -350,7 +350,7 @@ test("memory has everything that was said once, in any batches, by any processes
         `${one.id}` < `${other.id}` ? -1 : 1;
       expect(found.toSorted(byId)).toEqual(expected.toSorted(byId));
     }),
-    { numRuns: trials(5, 500) },
+    { numRuns: trials(2, 500) },
   );
 });
 

@@ -14,7 +14,7 @@ if (NO_CONVERSATIONS) {
 }
 
 // Each takes over two seconds: hundreds of messages are replayed, and all 29 take minutes on a slow disk.
-for (const { name, chat, texts } of sampled(benchConversations(), { of: 15, at: 0 }, "cases")) {
+for (const { name, chat, texts } of sampled(benchConversations(), { of: 29, at: 0 }, "cases")) {
   test(`${name} replays word for word, and memory has exactly its messages`, async () => {
     const path = join(await temporaryFolder(), "rkat.db");
     const stores = sqliteStores({ path });

@@ -371,6 +371,6 @@ test("a record stays one line, whatever it says, and the records stay within the
         }
       },
     ),
-    { numRuns: trials(3, 200) },
+    { numRuns: trials(2, 200) },
   );
 });

@@ -12,7 +12,7 @@ import { trials } from "./support/trials.ts";
 // A store is damaged, and `rkat repair` is run. Each event that could be read before is as it was; one that could not
 // is named, or the command says that it cannot go on, and why.
 
-const DAMAGED = trials(3, 300);
+const DAMAGED = trials(2, 300);
 const SECTOR_BYTES = 512;
 
 interface Damage {

@@ -67,8 +67,16 @@ async function view(stores: Stores, sessionId: string): Promise<SessionView> {
 const logOf = (stores: Stores, sessionId: string) =>
   Array.fromAsync(stores.events.read(sessionId, 0));
 
-/** A conversation, and the log of its replay replayed in turn. */
-async function replayTwice(stores: Stores) {
+let twice: ReturnType<typeof replayedTwice> | undefined;
+
+/** A conversation, and the log of its replay replayed in turn: once for the tests that ask. */
+function replayTwice() {
+  twice ??= replayedTwice();
+  return twice;
+}
+
+async function replayedTwice() {
+  const stores = await openStores();
   const first = await replayChat(chat(LONG), stores);
   const recorded = await logOf(stores, first.session_id);
   const second = await replayChat(chat(recorded), stores, { name: "events.jsonl" });
@@ -129,16 +137,14 @@ test("the same conversation gives the same history and the same memory twice", a
 });
 
 test("a log of rkat's own replays to the conversation that it came from", async () => {
-  const stores = await openStores();
-  const { recorded, again } = await replayTwice(stores);
+  const { recorded, again } = await replayTwice();
   const conversation = (log: readonly StoredEvent[]) =>
     messagesOf(log).filter((message) => message.role !== "system");
   expect(conversation(again)).toEqual(conversation(recorded));
 });
 
 test("replaying a log adds no message of its own", async () => {
-  const stores = await openStores();
-  const { recorded, again } = await replayTwice(stores);
+  const { recorded, again } = await replayTwice();
   expect(messagesOf(again)).toEqual(messagesOf(recorded));
 });
 

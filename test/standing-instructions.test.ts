@@ -147,22 +147,23 @@ test("a later word that contradicts an instruction replaces it, and the event sa
   expect(texts).not.toContain("Always deploy with Terraform.");
 });
 
-// Takes over two seconds: a thousand instructions are said, and a compaction looks at all of them.
-test("of a thousand instructions the newest are kept within a budget, and the report names the messages of others", async () => {
+const MANY = trials(8, 20, "cases");
+
+test(`of ${50 * MANY} instructions the newest are kept within a budget, and the report names the messages of others`, async () => {
   const session = await Session.open(4000);
-  for (let turn = 0; turn < 20; turn += 1) {
+  for (let turn = 0; turn < MANY; turn += 1) {
     const said = Array.from({ length: 50 }, (_, n) => `Never open the door ${turn * 50 + n}a.`);
     await session.say(said.join(" "));
   }
   await session.compact();
   await session.say("Go on.");
-  expect(session.sent).toContain("Never open the door 999a.");
+  expect(session.sent).toContain(`Never open the door ${50 * MANY - 1}a.`);
   expect(session.sent).not.toContain("Never open the door 0a.");
   const { report } = session.compactions.at(-1) as CompactionCompleted;
   const kept = report?.survived.instructions ?? 0;
   expect(kept).toBeGreaterThan(50);
   expect(kept).toBeLessThan(100);
-  expect(report?.instructions_left_out).toHaveLength(20 - Math.floor(kept / 50));
+  expect(report?.instructions_left_out).toHaveLength(MANY - Math.floor(kept / 50));
 });
 
 test("a forgotten instruction is sent no more", async () => {
@@ -234,7 +235,7 @@ test("in random sessions, each instruction that was not replaced is in what the 
       compactions += session.compactions.length;
       await session.close();
     }),
-    { numRuns: trials(4, 200) },
+    { numRuns: trials(2, 200) },
   );
   expect(compactions).toBeGreaterThan(8);
 });

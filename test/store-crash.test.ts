@@ -12,7 +12,7 @@ import { type ChildProcess, spawn } from "./support/start-process.ts";
 import { trials } from "./support/trials.ts";
 
 const PROGRAM = builtProgram("append-until-killed");
-const TRIALS = trials(2, 100, "crash points");
+const TRIALS = trials(1, 100, "crash points");
 const WRITERS = ["ann", "ben", "cleo"];
 
 // Takes over two seconds: the writers are processes, which are killed and started again.

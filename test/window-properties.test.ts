@@ -18,7 +18,7 @@ import {
 import { messageView } from "./support/message-view.ts";
 import { trials } from "./support/trials.ts";
 
-const RUNS = trials(25, 3_000);
+const RUNS = trials(10, 3_000);
 
 interface Scenario {
   readonly start: Message[];

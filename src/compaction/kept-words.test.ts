@@ -121,7 +121,7 @@ describe("the words of people below a summary", () => {
         const each = said.split(/(?<=\.) /);
         if (turn < 300) for (const sentence of each) expect(summary).toContain(sentence);
       }),
-      { numRuns: trials(20, 300) },
+      { numRuns: trials(8, 300) },
     );
   });
 

@@ -26,7 +26,7 @@ test("repetitions and echoes are those that a comparison of strings finds", () =
       ] as const;
       expect(worthlessness(...texts)).toBe(plainly(...texts));
     }),
-    { numRuns: trials(120, 2000) },
+    { numRuns: trials(40, 2000) },
   );
 });
 

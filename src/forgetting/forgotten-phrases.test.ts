@@ -110,7 +110,7 @@ test("the words are those that one pattern finds", () => {
       }));
       expect(wordsOf(text)).toEqual(plainly.filter(({ word }) => !word.startsWith("\\")));
     }),
-    { numRuns: trials(60, 1000) },
+    { numRuns: trials(25, 1000) },
   );
 });
 
@@ -129,7 +129,7 @@ test("the removed text is the text that a comparison of words finds", () => {
         );
       }
     }),
-    { numRuns: trials(60, 1000) },
+    { numRuns: trials(25, 1000) },
   );
 });
 

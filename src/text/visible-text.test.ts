@@ -22,7 +22,7 @@ test("each character that a pattern of Unicode calls hidden is shown, unless it 
       const text = parts.join("");
       expect(visibleText(text)).toBe(text.replace(hidden, visibleCode));
     }),
-    { numRuns: trials(500, 3000) },
+    { numRuns: trials(150, 3000) },
   );
 });
 
@@ -42,6 +42,6 @@ test("breaks become line feeds, and control characters except tabs and line feed
         text.replace(/\r\n?|[\u2028\f]/g, "\n").replace(control, "\u{FFFD}"),
       );
     }),
-    { numRuns: trials(200, 1000) },
+    { numRuns: trials(60, 1000) },
   );
 });

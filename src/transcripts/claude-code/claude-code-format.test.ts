@@ -392,7 +392,7 @@ test("no bytes make it throw", async () => {
     fc.asyncProperty(fc.array(odd), async (lines) => {
       await read(lines.join("\n"));
     }),
-    { numRuns: trials(20, 300) },
+    { numRuns: trials(6, 300) },
   );
 });
 
