@@ -137,9 +137,7 @@ async function answers(path: string): Promise<Answers> {
   const listed = await ask("the sessions", () => service.list({}));
   for (const { sessionId } of listed ?? []) {
     await ask(`the log of ${sessionId}`, async () => {
-      const log = await Array.fromAsync(events.read(sessionId, 0));
-      // A checksum has what happened, and neither its id nor its time.
-      return log.map(({ seq, event }) => [seq, event]);
+      return await Array.fromAsync(events.read(sessionId, 0));
     });
   }
   for (const query of QUESTIONS) await ask(query, () => service.searchMemory({ query, limit: 5 }));

@@ -1,6 +1,7 @@
 import { readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { given } from "../../src/core/fields.ts";
 import { createSessionService, type SessionService } from "../../src/index.ts";
@@ -63,6 +64,37 @@ test("a bit that flips in the log is seen", async () => {
   expect(examineStore(path)).toHaveLength(1);
 });
 
+/** Changes of an event's row that leave its text. */
+const ELSEWHERE = {
+  time: "timestamp_ms = timestamp_ms + 60000",
+  id: "event_id = 'another'",
+  place: "seq = seq + 100",
+};
+
+test.each(Object.entries(ELSEWHERE))("another %s of an event is seen", async (_, change) => {
+  const path = await spoken(await temporaryFolder(), false);
+  const db = new DatabaseSync(path);
+  const { changes } = db
+    .prepare(`UPDATE event SET ${change} WHERE event LIKE '%run_started%'`)
+    .run();
+  db.close();
+  expect(changes).toBe(1);
+  expect(examineStore(path)).toEqual([
+    expect.stringMatching(/^Event \d+ of session \S+ has changed since it was stored\.$/),
+  ]);
+});
+
+test("events of an earlier rkat, which took a checksum of the text alone, are no problem", async () => {
+  const path = await spoken(await temporaryFolder(), false);
+  const db = new DatabaseSync(path);
+  const rows = db.prepare("SELECT position, event FROM event").all();
+  const before = db.prepare("UPDATE event SET checksum = ? WHERE position = ?");
+  for (const { position = 0, event } of rows) before.run(crc32(String(event)), position);
+  db.close();
+  expect(rows.length).toBeGreaterThan(3);
+  expect(examineStore(path)).toEqual([]);
+});
+
 test("what was forgotten on purpose is no problem", async () => {
   const path = await spoken(await temporaryFolder());
   const stores = sqliteStores({ path });
@@ -116,6 +148,14 @@ describe.skipIf(!hasPostgres)("on a server", NEEDS_POSTGRES, () => {
         expect.stringMatching(/^Event \d+ of session \S+ has changed since it was stored\.$/),
       ),
     );
+  });
+
+  test.each(Object.entries(ELSEWHERE))("another %s of an event is seen", async (_, change) => {
+    const { change: changed, problems } = await onServer();
+    await changed(`update event set ${change} where event like '%run_started%Monday%'`);
+    expect(await problems()).toEqual([
+      expect.stringMatching(/^Event \d+ of session \S+ has changed since it was stored\.$/),
+    ]);
   });
 
   test("what was forgotten on purpose, or repaired, is no problem", async () => {

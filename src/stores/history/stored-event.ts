@@ -19,29 +19,29 @@ export interface PositionedEventRow extends EventRow {
   readonly turns: number;
 }
 
-/** An event whose text can be compared with what was stored. */
-export interface CheckedEventRow {
+/** An event that can be compared with what was stored. */
+export interface CheckedEventRow extends EventRow {
   readonly session_id: string;
-  readonly seq: number;
-  readonly event: string;
   /** `null` for an event of a store that had no checksums yet. */
   readonly checksum: number | null;
 }
 
-/** CRC-32 of an event's JSON. Loaded when it is used: a search appends nothing. */
-export function eventChecksum(text: string): number {
-  return process.getBuiltinModule("node:zlib").crc32(text);
+/** CRC-32 of an event's number, id, time and JSON. */
+export function eventChecksum({ seq, event_id, timestamp_ms, event }: EventRow): number {
+  return crc32(event, crc32(`${seq} ${event_id} ${timestamp_ms} `));
 }
 
-/** A sentence if its text is not what was stored, or cannot be read. */
-export function eventProblem({
-  session_id,
-  seq,
-  event,
-  checksum,
-}: CheckedEventRow): string | undefined {
+/** Loaded when it is used: a search appends nothing. */
+function crc32(text: string, before = 0): number {
+  return process.getBuiltinModule("node:zlib").crc32(text, before);
+}
+
+/** A sentence if it is not what was stored, or cannot be read. */
+export function eventProblem(row: CheckedEventRow): string | undefined {
+  const { session_id, seq, event, checksum } = row;
   const isRead = ifReadable(() => eventIn(event, seq)) !== undefined;
-  const isSame = checksum === null || eventChecksum(event) === Number(checksum);
+  // Earlier versions took the JSON alone.
+  const isSame = checksum === null || [eventChecksum(row), crc32(event)].includes(Number(checksum));
   if (isSame && isRead) return undefined;
   const what = isSame ? "cannot be read" : "has changed since it was stored";
   const repair = isRead ? "" : " `rkat repair` makes it readable.";

@@ -77,7 +77,16 @@ export async function appendAll(
     events.map(({ event_id }) => event_id),
     rows.flatMap(({ events }) => events),
     rows.flatMap(({ words }) => words),
-    rows.flatMap(({ events }) => events.map(eventChecksum)),
+    rows.flatMap(({ append, events }) =>
+      append.events.map(({ event_id, timestamp_ms }, at) =>
+        eventChecksum({
+          seq: append.lastSeq + at + 1,
+          event_id,
+          timestamp_ms,
+          event: events[at] ?? "",
+        }),
+      ),
+    ),
     further,
   );
   const doneAt = new Set(done.map(({ append }) => append));

@@ -234,9 +234,17 @@ export class PostgresEventStore implements EventStore {
       events: [told],
       held: undefined,
     };
-    const redact = await this.#inPartition(REDACT);
+    const [ids, redact] = [await this.#inPartition(READ_IDS), await this.#inPartition(REDACT)];
     await this.#database.write(async (statements) => {
       await appendEvents(statements, append);
+      const rows = await statements.rows<EventRow>(
+        ids,
+        this.#namespace,
+        sessionId,
+        redactions.map(({ seq }) => seq),
+      );
+      const stored = new Map(rows.map((row) => [row.seq, row]));
+      requireAll(redactions, stored);
       const changed = await statements.rows<{ seq: number }>(
         redact,
         this.#namespace,
@@ -245,9 +253,11 @@ export class PostgresEventStore implements EventStore {
         redactions.map(({ event }) => jsonOf(event)),
         redactions.map(({ event }) => eventWords(event)),
         redactions.map(({ event }) => event.type),
-        redactions.map(({ event }) => eventChecksum(jsonOf(event))),
+        redactions.map(({ seq, event }) =>
+          eventChecksum({ ...(stored.get(seq) as EventRow), event: jsonOf(event) }),
+        ),
       );
-      requireAll(redactions, new Set(changed.map(({ seq }) => seq)));
+      requireAll(redactions, new Map(changed.map(({ seq }) => [seq, true])));
     });
     await this.#database.vacuum(await this.#inPartition("rkat.event"));
     return lastSeq + 1;
@@ -272,7 +282,9 @@ export class PostgresEventStore implements EventStore {
         const event = mendedEvent(row.event);
         const { session_id: sessionId, seq } = row;
         const text = jsonOf(event);
-        const changed = [text, eventWords(event), isTime(row.timestamp_ms), eventChecksum(text)];
+        const timestamp_ms = isTime(row.timestamp_ms) ? row.timestamp_ms : 0;
+        const checksum = eventChecksum({ ...row, timestamp_ms, event: text });
+        const changed = [text, eventWords(event), timestamp_ms, checksum];
         await this.#database.change(repair, this.#namespace, sessionId, seq, row.event, ...changed);
         all.push({ sessionId, seq, type: event.type });
       }
@@ -362,9 +374,14 @@ const BACKLOG = `
 
 const REPAIR = `
   update rkat.event as event set event = $5::text, stems = $6::text::tsvector,
-    timestamp_ms = case when $7::boolean then timestamp_ms else 0 end, checksum = $8::bigint
+    timestamp_ms = $7::bigint, checksum = $8::bigint
   where log = (select key from rkat.log where namespace = $1 and session_id = $2)
     and seq = $3 and event = $4`;
+
+const READ_IDS = `
+  select seq, event_id, timestamp_ms from rkat.event as event
+  where log = (select key from rkat.log where namespace = $1 and session_id = $2)
+    and seq = any ($3::integer[])`;
 
 const REDACT = `
   update rkat.event as event set event = redacted.event, stems = redacted.words::tsvector,
@@ -375,7 +392,7 @@ const REDACT = `
     and event.seq = redacted.seq and event.event::json ->> 'type' = redacted.type
   returning event.seq`;
 
-function requireAll(redactions: readonly Redaction[], changed: ReadonlySet<number>): void {
+function requireAll(redactions: readonly Redaction[], changed: ReadonlyMap<number, unknown>): void {
   const missing = redactions.find(({ seq }) => !changed.has(seq));
   if (!missing) return;
   throw new SessionError("SESSION_CONFLICT", {

@@ -288,15 +288,16 @@ function insertEvent(
     timestamp_ms,
     event_id,
     text,
-    eventChecksum(text),
+    eventChecksum({ seq, event_id, timestamp_ms, event: text }),
   );
   indexEvent(db, position, event);
 }
 
-/** Events whose text is not what was stored, or cannot be read, one sentence each. */
+/** Events that are not what was stored, or cannot be read, one sentence each. */
 export function changedEvents(db: Pick<Connection, "iterate">, max: number): readonly string[] {
   const rows = db.iterate<CheckedEventRow>(
-    "SELECT session_id, seq, event, checksum FROM event JOIN log ON key = log ORDER BY position",
+    `SELECT session_id, seq, event_id, timestamp_ms, event, checksum
+     FROM event JOIN log ON key = log ORDER BY position`,
   );
   const problems: string[] = [];
   for (const row of rows) {
@@ -308,8 +309,8 @@ export function changedEvents(db: Pick<Connection, "iterate">, max: number): rea
 }
 
 function redactEvent(db: Connection, log: number, { seq, event }: Redaction): void {
-  const row = db.get<{ position: number; event: string }>(
-    "SELECT position, event FROM event WHERE log = ? AND seq = ?",
+  const row = db.get<EventRow & { readonly position: number }>(
+    "SELECT position, seq, event_id, timestamp_ms, event FROM event WHERE log = ? AND seq = ?",
     log,
     seq,
   );
@@ -322,7 +323,7 @@ function redactEvent(db: Connection, log: number, { seq, event }: Redaction): vo
   db.run(
     "UPDATE event SET event = ?, checksum = ? WHERE position = ?",
     text,
-    eventChecksum(text),
+    eventChecksum({ ...row, event: text }),
     row.position,
   );
   indexEvent(db, row.position, event);
@@ -332,15 +333,16 @@ function redactEvent(db: Connection, log: number, { seq, event }: Redaction): vo
 const REPAIR_MAX = 1000;
 
 function repairEvent(db: Connection, row: PositionedEventRow): RepairedEvent {
-  const { position, session_id: sessionId, seq, timestamp_ms, event: before } = row;
+  const { position, session_id: sessionId, seq, event: before } = row;
   const event = mendedEvent(before);
   unindexWhatIsKnown(db, position, before);
+  const timestamp_ms = isTime(row.timestamp_ms) ? row.timestamp_ms : 0;
   const text = jsonOf(event);
   db.run(
     "UPDATE event SET event = ?, checksum = ?, timestamp_ms = ? WHERE position = ?",
     text,
-    eventChecksum(text),
-    isTime(timestamp_ms) ? timestamp_ms : 0,
+    eventChecksum({ ...row, timestamp_ms, event: text }),
+    timestamp_ms,
     position,
   );
   indexEvent(db, position, event);
