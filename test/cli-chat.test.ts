@@ -6,6 +6,7 @@ import { chatOnTerminal, hasScript, ON_TERMINAL } from "./support/on-terminal.ts
 import { Project } from "./support/rkat-process.ts";
 import { scriptedProvider } from "./support/scripted-provider.ts";
 import { spawn } from "./support/start-process.ts";
+import { sampled } from "./support/trials.ts";
 
 const asksForTime = { toolCalls: [{ id: "a", name: "datetime", args: {} }] };
 
@@ -35,10 +36,11 @@ test("a file as input is read as a pipe is, and /dev/null ends the chat at once"
   const provider = await scriptedProvider(["Hello, Ada."], async () => {});
   const project = await Project.open({ provider });
   project.write("prompts.txt", "hello\n");
-  for (const [file, answer] of [
+  const files = [
     ["prompts.txt", "Hello, Ada.\n"],
     ["/dev/null", ""],
-  ] as const) {
+  ] as const;
+  for (const [file, answer] of sampled(files, { of: 2, at: 0 }, "cases")) {
     const child = spawn("sh", ["-c", `exec "$0" "$1" chat < ${file}`, process.execPath, RKAT], {
       cwd: project.folder,
       env: project.env,

@@ -80,8 +80,12 @@ test("the hooks of a compaction read what an import has kept: they weigh no text
     String(new ClaudeLines(session_id, { cwd: folder }).user("Never touch src/billing.ts.")),
   );
   const input = JSON.stringify({ session_id, cwd: folder, transcript_path, source: "compact" });
-  loadedBy(["hook", "import", "--now"], input);
-  for (const event of ["PreCompact", "SessionStart"]) {
+  execFileSync(process.execPath, [RKAT, "hook", "import", "--now", "--dir", folder], {
+    input,
+    env: { HOME: folder },
+    stdio: "pipe",
+  });
+  for (const event of sampled(["PreCompact", "SessionStart"], { of: 2, at: 0 }, "cases")) {
     const loaded = loadedBy(["hook", event], input);
     expect(loaded).toContain("coding-agents/window-record.ts");
     expect(loaded).not.toMatch(

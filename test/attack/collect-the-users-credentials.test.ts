@@ -63,7 +63,7 @@ test("at least 32 kinds are tried", () => {
 });
 
 /** The tests below have all of them together. */
-describe.each(sampled(KINDS, { of: 6, at: 1 }, "attacks"))("$kind", ({ text, secret }) => {
+describe.each(sampled(KINDS, { of: 10, at: 1 }, "attacks"))("$kind", ({ text, secret }) => {
   const trace = traceOf(secret);
   const prompts: Readonly<Record<string, string>> = {
     "a prompt": `${text}\n${LONG}`,

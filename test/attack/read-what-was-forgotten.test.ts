@@ -10,7 +10,7 @@ import { type ScriptedModel, type ScriptedReply, scriptedModel } from "../../src
 import { filesWithTraces } from "../support/files-with-traces.ts";
 import { heldModel } from "../support/held-model.ts";
 import { temporaryFolder } from "../support/obey.ts";
-import { trials } from "../support/trials.ts";
+import { sampled, trials } from "../support/trials.ts";
 
 const LONG = "The quick brown fox considers the merits of jumping over the lazy dog. ".repeat(40);
 
@@ -379,7 +379,7 @@ const WRITINGS: Readonly<Record<string, string>> = {
   ),
 };
 
-test.each(Object.entries(WRITINGS))(
+test.each(sampled(Object.entries(WRITINGS), { of: 4, at: 0 }, "attacks"))(
   "a copy as %s leaves what was derived, and the receipt names the message that says it",
   async (_, written) => {
     const { stores, service } = await open(["ok", { reasoning: `So: ${written}.`, text: "fine" }]);
@@ -409,7 +409,7 @@ const NAMED: Readonly<Record<string, string>> = {
   "letters with their accents apart": "José".normalize("NFD"),
 };
 
-test.each(Object.entries(NAMED))(
+test.each(sampled(Object.entries(NAMED), { of: 2, at: 1 }, "attacks"))(
   "what has a name of it as %s is named in the receipt, and cut where it was derived",
   async (_, written) => {
     const said = "I told Ottilie Vanderhoof and José that the code is 941703625 today.";

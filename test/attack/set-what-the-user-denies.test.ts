@@ -13,6 +13,7 @@ import {
 import { TOOL_POLICIES, type ToolPolicy } from "../../src/core/approval.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { Project } from "../support/rkat-process.ts";
+import { sampled } from "../support/trials.ts";
 
 /** Values that each setting takes, by its key. */
 const VALUES: Readonly<Partial<Record<SettingKey, readonly unknown[]>>> = {
@@ -107,7 +108,8 @@ describe.each(SETTING_KEYS)("%s", (key) => {
     ...valuesOf(key).map((yours) => ({ yours, theirs })),
   ]);
 
-  test.each(pairs)(
+  const part = { of: 4, at: SETTING_KEYS.indexOf(key) % 4 };
+  test.each(sampled(pairs, part, "attacks"))(
     "a project that is not trusted says $theirs, you say $yours",
     async ({ yours, theirs }) => {
       const expected = PROMISES[project](

@@ -68,7 +68,7 @@ test("a model cannot stop memory with odd counts of tokens", async () => {
       await expectMemoryWorks(service);
       await service.close();
     }),
-    { numRuns: trials(12, 40) },
+    { numRuns: trials(6, 40) },
   );
 });
 
@@ -105,7 +105,7 @@ test("whatever a model sends, the turn ends, and memory goes on", async () => {
       await expectMemoryWorks(service);
       await service.close();
     }),
-    { numRuns: trials(20, 60) },
+    { numRuns: trials(10, 60) },
   );
 });
 

@@ -204,7 +204,8 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     },
   );
 
-  test("a message says what became of it, and leads to what did that", async () => {
+  // In the short form, inspect-users.test.ts asks what became of a message, and pins it.
+  more("a message says what became of it, and leads to what did that", async () => {
     const { page } = await open(at(writing.link, made.talk));
     const asked = row(page, "On which port does staging listen?");
     await asked.getByRole("button", { name: /^What became of message \d+$/ }).click();

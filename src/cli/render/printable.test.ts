@@ -32,7 +32,7 @@ test("a text is as wide as its letters together, with any joiner between them", 
       const widths = Array.from(letters.segment(text), ({ segment }) => textWidth(segment));
       expect(textWidth(text)).toBe(widths.reduce((sum, width) => sum + width, 0));
     }),
-    { numRuns: trials(400, 2000) },
+    { numRuns: trials(150, 2000) },
   );
 });
 
