@@ -370,7 +370,7 @@ test(
     const config = { autoCompactThreshold: 4000 };
     const scenario: Scenario = { ...PLAIN, config, summary: { kind: "text", text: "So far." } };
     let compactions = 0;
-    const some = sampled(realConversations(), { of: 60, at: 0 }, "cases");
+    const some = sampled(realConversations(), { of: 30, at: 29 }, "cases");
     for (const conversation of some) {
       let history: readonly Message[] = [];
       let weight = 0;

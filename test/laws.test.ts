@@ -132,7 +132,7 @@ describe("ApprovalStore", () => {
     ...THREADS.map(([thread, open]) => ({
       name: `sqlite (${thread})`,
       durable: true,
-      ...(thread === "main thread" ? {} : { part: { of: 8, at: 1 } }),
+      ...(thread === "main thread" ? {} : { part: { of: 5, at: 1 } }),
       open: async (place: string) =>
         sqlStore("approvals", "default", tasksOf(databaseIn(place, open))),
     })),
@@ -180,14 +180,14 @@ describe("ImportStore", () => {
     {
       name: "sqlite without a file",
       durable: false,
-      part: { of: 8, at: 2 },
+      part: { of: 7, at: 2 },
       open: async () => inMemory(),
     },
     { name: "sqlite", durable: true, open: async (place) => openedIn(place) },
     {
       name: "sqlite in a thread of its own",
       durable: true,
-      part: { of: 8, at: 1 },
+      part: { of: 7, at: 1 },
       open: async (place) => openedIn(place, "worker"),
     },
     ...(hasPostgres
@@ -258,7 +258,7 @@ describe("the stores of a user", () => {
   const ofAda = <T>(store: (stores: Stores) => T) =>
     engines.map(({ open, ...rest }, at) => ({
       ...rest,
-      part: { of: 8, at: 3 * at + 3 },
+      part: { of: 5, at: 2 * at + 1 },
       open: async (place: string) => store((await open(place)).forUser("ada")),
     }));
   obey(

@@ -23,7 +23,7 @@ import { openConnection } from "../src/stores/sqlite/open-connection.ts";
 import { SqliteIndexStore } from "../src/stores/sqlite/sqlite-index-store.ts";
 import { instant } from "../src/text/time/instant.ts";
 import { EphemeralIndexStore } from "./support/ephemeral-index-store.ts";
-import { trials } from "./support/trials.ts";
+import { IN_LONG_FORM, LONG, trials } from "./support/trials.ts";
 
 const RUNS = trials(2, 200);
 
@@ -304,7 +304,7 @@ function expectColumns(
   }
 }
 
-describe.each(STORES)("the index on $name", ({ runs, open }) => {
+describe.each(STORES)("the index on $name", ({ name, runs, open }) => {
   test(
     "after any adding, deleting, merging and reindexing, it is what the texts say, for every reader",
     async () => {
@@ -358,32 +358,37 @@ describe.each(STORES)("the index on $name", ({ runs, open }) => {
     await expectExact(reader());
   });
 
-  test("what is deleted while a segment grows is in neither the old ones nor the new one", async () => {
-    const reader = open("growing");
-    const [one, other] = [reader(), reader()];
-    const ids = Array.from({ length: 4000 }, (_, index) => `entry-${index}`);
-    for (let start = 0; start < ids.length; start += 800) {
-      await one.run(
-        addEntries(
-          ids.slice(start, start + 800).map((id, index) => ({
-            id,
-            content: `heron ${index} weir${start + index} kiln walrus ${index % 9}`,
-            sessionId: `session-${index % 7}`,
-            turn: null,
-            kind: "message",
-          })),
-        ),
-      );
-    }
-    let steps = 0;
-    while (await one.run(mergeSegments(STEP_BYTES))) {
-      steps += 1;
-      const gone = [`entry-${(steps * 37) % 4000}`, `entry-${steps}`];
-      await other.run(deleteEntries(gone));
-      if (steps % 30 === 0) await expectExact(other);
-    }
-    expect(steps).toBeGreaterThan(20);
-    await expectExact(one);
-    await expectExact(other);
-  });
+  // What merges is the same code on both, and answers that come later are in the random steps above.
+  test.skipIf(!LONG && name !== "SQLite")(
+    "what is deleted while a segment grows is in neither the old ones nor the new one",
+    IN_LONG_FORM,
+    async () => {
+      const reader = open("growing");
+      const [one, other] = [reader(), reader()];
+      const ids = Array.from({ length: 4000 }, (_, index) => `entry-${index}`);
+      for (let start = 0; start < ids.length; start += 800) {
+        await one.run(
+          addEntries(
+            ids.slice(start, start + 800).map((id, index) => ({
+              id,
+              content: `heron ${index} weir${start + index} kiln walrus ${index % 9}`,
+              sessionId: `session-${index % 7}`,
+              turn: null,
+              kind: "message",
+            })),
+          ),
+        );
+      }
+      let steps = 0;
+      while (await one.run(mergeSegments(STEP_BYTES))) {
+        steps += 1;
+        const gone = [`entry-${(steps * 37) % 4000}`, `entry-${steps}`];
+        await other.run(deleteEntries(gone));
+        if (steps % 30 === 0) await expectExact(other);
+      }
+      expect(steps).toBeGreaterThan(20);
+      await expectExact(one);
+      await expectExact(other);
+    },
+  );
 });

@@ -8,6 +8,7 @@ import { renameNamespace } from "../src/stores/postgres/rename-namespace.ts";
 import { openDatabase } from "../src/stores/sqlite/database.ts";
 import { SqliteMemoryStore } from "../src/stores/sqlite/sqlite-memory-store.ts";
 import { freshSchema, hasPostgres, NEEDS_POSTGRES, postgresUrl } from "./support/postgres.ts";
+import { trials } from "./support/trials.ts";
 
 const BIRDS = "heron otter kiln walrus weir lantern mast canal buoy harbour pilot".split(" ");
 
@@ -232,7 +233,7 @@ describe.skipIf(!hasPostgres)("single adds to a memory in PostgreSQL", NEEDS_POS
         added += 1;
       }
     });
-    for (let asked = 0; asked < 25; asked += 1) {
+    for (let asked = 0; asked < trials(10, 25); asked += 1) {
       const before = added;
       expect((await reader.stats()).entries).toBeGreaterThanOrEqual(before);
     }
@@ -245,7 +246,7 @@ describe.skipIf(!hasPostgres)("single adds to a memory in PostgreSQL", NEEDS_POS
   test("of several that ask at once for many entries that wait, each one has all of them", async () => {
     const schema = await freshSchema();
     const processes = await Promise.all([0, 1, 2, 3].map(() => openMemory(schema)));
-    for (let round = 1; round <= 4; round += 1) {
+    for (let round = 1; round <= trials(2, 4); round += 1) {
       const added = Array.from({ length: 500 }, (_, at) => entry(1000 * round + at));
       await Promise.all(added.map((one, at) => processes[at % 2]?.add([one])));
       const counts = await Promise.all(processes.map(async (one) => (await one.stats()).entries));

@@ -302,7 +302,7 @@ describe.skipIf(!hasPostgres)("memory in PostgreSQL", NEEDS_POSTGRES, () => {
       const store = new PostgresIndexStore(db, "default");
       await store.head();
       for (let round = 0; round < 3; round += 1) {
-        await writer.add(entries(9, 400 * round, 400));
+        await writer.add(entries(9, 200 * round, 200));
         await writer.finishEmbedding();
         for (const query of QUERIES) {
           const vectors = await embedder.embed([query.query].flat());
