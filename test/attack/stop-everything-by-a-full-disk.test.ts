@@ -1,10 +1,13 @@
 import { once } from "node:events";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { SessionError } from "../../src/index.ts";
+import { sqliteStores } from "../../src/sqlite.ts";
+import { examineStore } from "../../src/stores/sqlite/examine-sqlite.ts";
 import { builtProgram } from "../support/built-package.ts";
 import { temporaryFolder } from "../support/obey.ts";
-import { fork } from "../support/start-process.ts";
+import { fork, spawnSync } from "../support/start-process.ts";
 
 interface Answer {
   readonly method: string;
@@ -33,28 +36,53 @@ function expectPlain(text: string): void {
 
 const isLinux = process.platform === "linux";
 
-test.runIf(isLinux)(
-  "on a full disk, reading and searching go on in the running process",
-  async () => {
-    const { found, code, printed } = await answers(await temporaryFolder());
-    expect(found.length).toBeGreaterThan(15);
-    for (const answer of found) {
-      expectPlain(answer.text);
-      const what = `${answer.method} ${answer.path}: ${answer.text}`;
-      if (isRead(answer)) expect(answer.status, what).toBe(200);
-      else expect(answer.text, what).toContain("SESSION_STORE_ERROR");
-    }
-    const search = found.filter(({ path }) => path.startsWith("/memory/search"));
-    for (const answer of search) expect(answer.text).toContain("Always use tabs.");
-    expectPlain(printed);
-    expect(code).toBe(0);
-  },
-);
+const canTrace = isLinux && spawnSync("strace", ["-f", "-o", "/dev/null", "true"]).status === 0;
+const NEEDS_STRACE = { meta: { skipReason: "strace is not installed, or may not trace here" } };
+
+const DISKS = [
+  ["full", isLinux],
+  ["read-only", canTrace],
+] as const;
+
+for (const [disk, canBe] of DISKS) {
+  test.skipIf(!canBe)(
+    `on a disk that became ${disk}, reading and searching go on in the running process`,
+    disk === "full" ? {} : NEEDS_STRACE,
+    async () => {
+      const folder = await temporaryFolder();
+      const { found, code, printed } = await answers(folder, disk);
+      expect(found.length).toBeGreaterThan(15);
+      for (const answer of found) {
+        expectPlain(answer.text);
+        const what = `${answer.method} ${answer.path}: ${answer.text}`;
+        if (isRead(answer)) expect(answer.status, what).toBe(200);
+        else expect(answer.text, what).toContain("SESSION_STORE_ERROR");
+      }
+      const search = found.filter(({ path }) => path.startsWith("/memory/search"));
+      for (const answer of search) expect(answer.text).toContain("Always use tabs.");
+      expectPlain(printed);
+      expect(code).toBe(0);
+      // What was said before is there when the disk can be written again, and the store is whole.
+      const path = join(folder, "rkat.db");
+      expect(examineStore(path)).toEqual([]);
+      const stores = sqliteStores({ path });
+      onTestFinished(() => stores.close());
+      const { problems } = await stores.memory.verify();
+      expect(problems).toEqual([]);
+      const kept = await stores.memory.list({ limit: 10 });
+      expect(kept.map(({ content }) => content)).toContain("The otter sleeps. Always use tabs.");
+    },
+  );
+}
 
 test.runIf(isLinux)(
   "where the files of sessions cannot be written, only what needs them fails",
   async () => {
-    const { found, code, printed } = await answers(await temporaryFolder(), "/sys/rkat-test");
+    const { found, code, printed } = await answers(
+      await temporaryFolder(),
+      "full",
+      "/sys/rkat-test",
+    );
     for (const answer of found) {
       expectPlain(answer.text);
       const what = `${answer.method} ${answer.path}: ${answer.text}`;

@@ -1,13 +1,15 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { createSessionService, SessionError } from "../../src/index.ts";
 import { serveRest } from "../../src/rest.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { execFileSync } from "./start-process.ts";
+import { execFileSync, spawn } from "./start-process.ts";
 
-// Serves a project, and sends the answer to each request. No file of this process can grow after the
-// first turn, or the files of sessions cannot be written at all.
-const [folder = "", sessionFiles = join(folder, "sessions")] = process.argv.slice(2);
+// Serves a project, and sends the answer to each request. After the first turn no file of this process can grow ("full"),
+// or none can be changed ("read-only"); or the files of sessions cannot be written at all.
+const [folder = "", disk = "full", sessionFiles = join(folder, "sessions")] = process.argv.slice(2);
 const stores = sqliteStores({ path: join(folder, "rkat.db"), thread: "worker" });
 const service = createSessionService({ model: scriptedModel([]), stores, sessionFiles });
 const server = await serveRest({ service, port: 0 });
@@ -15,7 +17,8 @@ const { sessionId } = await service.createSession({});
 await service.startTurn({ sessionId, prompt: "The otter sleeps. Always use tabs." });
 const [found] = await service.searchMemory({ query: "tabs" });
 
-if (sessionFiles.startsWith(folder)) {
+if (disk === "read-only") await mountReadOnly();
+else if (sessionFiles.startsWith(folder)) {
   execFileSync("prlimit", ["--pid", String(process.pid), "--fsize=0"]);
 }
 
@@ -51,3 +54,17 @@ for (const [method, path, body] of REQUESTS) {
 await server.close({ graceMs: 0 });
 await service.close().catch((error) => process.send?.({ failure: SessionError.from(error).code }));
 await stores.close();
+
+/** Lets the system refuse what changes files, as it does on a disk that it has mounted again after an error. */
+async function mountReadOnly(): Promise<void> {
+  const calls = "pwrite64,pwritev,ftruncate,fallocate,fsync,fdatasync,unlink,rename,mkdir";
+  const inject = `inject=${calls}:error=EROFS`;
+  const pid = String(process.pid);
+  const tracer = spawn("strace", ["-f", "-o", "/dev/null", "-e", inject, "-p", pid], {
+    stdio: "ignore",
+  });
+  tracer.unref();
+  const isTraced = (thread: string) =>
+    !/^TracerPid:\t0$/m.test(readFileSync(`/proc/self/task/${thread}/status`, "utf8"));
+  while (!readdirSync("/proc/self/task").every(isTraced)) await setTimeout(5);
+}
