@@ -1,6 +1,6 @@
-import type { EventEmitter } from "node:events";
+import { type EventEmitter, once } from "node:events";
 import { chmodSync, chownSync, statSync } from "node:fs";
-import type { Socket } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import pg from "pg";
@@ -76,6 +76,19 @@ async function failure(work: Promise<unknown>): Promise<SessionError> {
 
 /** The version of a rkat that is newer than this one. */
 const NEXT = CURRENT_TABLES + 1;
+
+test("a server that takes a connection and says nothing gives none in time", async () => {
+  const silent = createServer().listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const pool = new pg.Pool({ host: "127.0.0.1", port, connectionTimeoutMillis: 100 });
+  pool.on("error", () => {});
+  onTestFinished(() => pool.end());
+  await expect(new PostgresDatabase({ pool }).rows("select 1")).rejects.toThrow(
+    "gave no connection in time: it does not answer",
+  );
+});
 
 describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
   test("ten processes that start at once make the tables once", async () => {

@@ -22,8 +22,7 @@ describe("SessionService", () => {
   ]);
 });
 
-// There is an odd number of tests for each build, so each test is in half of the builds. The surfaces keep cells of the others.
-describe("the contract over the SDK", () => contractTests(openSdk, { part: { of: 2, at: 1 } }));
+describe("the contract over the SDK", () => contractTests(openSdk));
 
 test("an option that needs a memory is reported by a service without one, with both names", async () => {
   expectWarning(/has no effect/);

@@ -232,13 +232,15 @@ interface Started {
 function start(place: string, setup: ServiceSetup): Started {
   const args = ["--disable-warning=ExperimentalWarning", SERVER, place, JSON.stringify(setup)];
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
-  const service = connectJsonRpc({ input: child.stdout, output: child.stdin });
+  const connected = connectJsonRpc({ input: child.stdout, output: child.stdin });
   const closed = once(child, "close");
-  onTestFinished(async () => {
-    await service.close();
+  // The server closes its stores after the client has gone.
+  const close = async () => {
+    await connected.close();
     await closed;
-  });
-  return { service, child };
+  };
+  onTestFinished(close);
+  return { service: { ...connected, close }, child };
 }
 
 /** The client of the package `json-rpc-2.0`, on the pipes of the real command. */

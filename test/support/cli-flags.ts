@@ -82,6 +82,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   memory: "switch, with its opposite",
   include_archived: "switch",
   deleted: "switch",
+  marked: "switch",
   now: "switch",
   redo: "switch",
   before_seq: "number",

@@ -68,7 +68,7 @@ async function nearestTo(
   const usualFloor = trained ? FLOOR.trained : FLOOR.counted;
   // How sure a result is, is known at the end.
   const floor = query.minScore === undefined ? usualFloor : IMPRECISION;
-  const key = textKey(query.query);
+  const key = sameTextKey(query.query);
   const asked = {
     words: readQuestion(query.query).words.length,
     passages: index.size,
@@ -85,7 +85,7 @@ async function nearestTo(
     for (const entry of await entriesOf(near.slice(looked), store)) {
       if (!wanted(entry)) continue;
       const { distance, ...rest } = entry;
-      const match = textKey(entry.content) === key ? 1 : reportedMatch(1 - distance);
+      const match = sameTextKey(entry.content) === key ? 1 : reportedMatch(1 - distance);
       const explanation = { parts: [{ name: "vector", of, adds: 1 - distance }] };
       hits.push({ ...rest, score: match, match, ...(query.explain ? { explanation } : {}) });
     }
@@ -97,6 +97,9 @@ async function nearestTo(
     }
   }
 }
+
+/** Equal for texts that say the same. Some stores keep a sign in the place of half a character, others what was said. */
+const sameTextKey = (text: string) => textKey(text.toWellFormed());
 
 /** Hits, the best match first, with what their matches say. The same text has 1. */
 function withScores(hits: readonly MemoryHit[], asked: Asked): readonly MemoryHit[] {

@@ -57,7 +57,7 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
 
 /** The texts of `pg` for errors without a code. */
 const LOST = /connection terminated|client has encountered a connection error|connection error/i;
-const NO_CONNECTION_FREE = /timeout exceeded when trying to connect/i;
+const NO_CONNECTION = /timeout exceeded when trying to connect|due to connection timeout/i;
 const NO_ANSWER = /query read timeout/i;
 
 /** The text of `pg` about a server without TLS. It has sent no password then. */
@@ -138,7 +138,7 @@ export function postgresFailure(error: unknown, address: string, password = ""):
       retry: {},
     });
   }
-  if (NO_CONNECTION_FREE.test(reason)) {
+  if (NO_CONNECTION.test(reason)) {
     return new SessionError("SESSION_STORE_ERROR", {
       detail: `${address} gave no connection in time: it does not answer, or all connections of the pool are in use.`,
       hint: "Check the server, or use a larger pool (max).",
