@@ -92,6 +92,8 @@ const FILES: Readonly<Record<string, string>> = {
   "rollout-2026-05-01.jsonl": CODEX,
   "../.codex/sessions/2026/05/01/rollout-2026-05-01.jsonl": CODEX,
   "../Downloads/conversations.json": CHATGPT,
+  // It is a part of the checkout, and works for an hour.
+  "bench/soak/run.ts": "",
   "conversation.jsonl": '{"role":"user","content":"hi"}\n{"role":"assistant","content":"Hello."}\n',
 };
 

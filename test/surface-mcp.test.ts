@@ -42,6 +42,8 @@ const CANNOT = {
   "a denial tells the model why, and changes the system prompt of the next session": A_MODEL,
   "a statement that a newer one contradicts names that one, until it is forgotten": A_MODEL,
   "appended messages teach the project only when a user wrote them": A_MODEL,
+  "an entry of memory, a statement and a rule lead to the messages that they rest on, and these to them":
+    A_MODEL,
   "a text that was added is corrected and pinned, says what it said before, and is forgotten with that":
     A_MODEL,
   "what the project knew at a time is listed and found as it was, with the rules that followed from it":

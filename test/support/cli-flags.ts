@@ -88,6 +88,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   before_seq: "number",
   after_seq: "number",
   event: "number",
+  turn: "number",
+  pin: "switch",
   leave_out: "each",
   approvals: "pairs",
   knowledge: "switch, with its opposite",
@@ -108,7 +110,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   max_model_calls: "no flag",
   origin: "no flag",
   context: "no flag",
-  offset: "no flag",
+  offset: "number",
   id_prefix: "no flag",
   query: "repeated",
   id: "repeated",
@@ -132,7 +134,7 @@ export function objectOf(value: unknown): Params {
   throw new Unsayable(JSON.stringify(value));
 }
 
-function numberOf(value: unknown): number {
+export function numberOf(value: unknown): number {
   if (typeof value === "number") return value;
   throw new Unsayable(JSON.stringify(value));
 }

@@ -15,7 +15,15 @@ import type { OperationName } from "../../src/core/operations.ts";
 import { CAPABILITIES, type SessionService, type TurnOptions } from "../../src/index.ts";
 import { remoteError, serviceOver } from "../../src/surfaces/service-client.ts";
 import type { ServiceSetup } from "../../src/testing.ts";
-import { flagsOf, objectOf, type Params, textOf, Unsayable, wordsOf } from "./cli-flags.ts";
+import {
+  flagsOf,
+  numberOf,
+  objectOf,
+  type Params,
+  textOf,
+  Unsayable,
+  wordsOf,
+} from "./cli-flags.ts";
 import { Project } from "./rkat-process.ts";
 import { scriptedProvider } from "./scripted-provider.ts";
 import type { RunningCommand } from "./warm-commands.ts";
@@ -185,9 +193,10 @@ class Commands implements Record<OperationName, (params: Params, options: TurnOp
     return this.#ask({ command, fields, words: [...wordsOf(session_id), ...ids.map(String)] });
   }
 
-  forkSession({ session_id, event: at, ...fields }: Params) {
+  forkSession({ session_id, event, ...fields }: Params) {
     const command = ["sessions", "fork", "--json"];
-    return this.#ask({ command, fields: { ...fields, at }, words: wordsOf(session_id) });
+    const at = event === undefined ? {} : { at: String(numberOf(event)) };
+    return this.#ask({ command, fields: { ...fields, ...at }, words: wordsOf(session_id) });
   }
 
   async appendMessages({ session_id, messages, origin, ...fields }: Params) {
