@@ -237,6 +237,13 @@ test.each(ORDERS)("each command says once why its store refuses: %s", async (ord
   expect(wrong).toEqual([]);
 });
 
+// The list of sessions is there, so the chat begins, and its first prompt fails.
+test.each(ORDERS)("a chat that reads a pipe says once why its store refuses: %s", async (order) => {
+  for (const refusal of REFUSALS.slice(-1)) {
+    expect(await problemOf(order, { name: "chat", more: [], refusal })).toBe(undefined);
+  }
+});
+
 /** What is wrong with the output of a command, if anything is. */
 async function problemOf(
   order: Order,

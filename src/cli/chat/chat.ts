@@ -72,7 +72,8 @@ export class Chat implements Conversation {
     let interrupted = false;
     try {
       await this.#welcome();
-      this.#context.warnings.end();
+      // A person reads before typing. What a pipe asks may fail for the same reason, and says it then.
+      if (this.terminal.stdin.isTerminal) this.#context.warnings.end();
       if (resumed !== undefined) await this.#answer(`/resume ${resumed}`);
       while (!this.#left) {
         await this.#showStatus();
