@@ -155,11 +155,11 @@ test.each(DOCS_PAGES.filter((page) => !NO_GUIDES.includes(page)))(
 const WITH_COMMANDS = DOCS_PAGES.filter(
   (page) => scriptOf(page).trim() !== "" && (page !== ON_POSTGRES || hasPostgres),
 );
-const REST = WITH_COMMANDS.filter((page) => page !== "README.md");
+const REST = WITH_COMMANDS.filter((page) => !FROM_NOTHING.includes(page));
 
 // Some take over two seconds: they start servers, programs and a shell as a reader does. In the short form, what a
 // newcomer reads first and a part of the rest.
-test.each(["README.md", ...sampled(REST, { of: 14, at: 3 }, "cases")])(
+test.each([...FROM_NOTHING, ...sampled(REST, { of: 14, at: 3 }, "cases")])(
   "the commands and the first program of %s run",
   async (page) => {
     const replies = FROM_NOTHING.includes(page) ? [] : EARLIER.flatMap(({ replies }) => replies);

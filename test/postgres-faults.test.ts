@@ -284,7 +284,7 @@ async function crowdBehind(
   });
 }
 
-/** How much happened, for whoever runs the long form. */
+/** How much happened, for the reader of a long run. */
 function report(what: string, crowd: ConversingCrowd): void {
   if (LONG) note(`${what}; ${crowd.events} events were seen`);
 }

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
@@ -36,7 +37,15 @@ function expectPlain(text: string): void {
 
 const isLinux = process.platform === "linux";
 
-const canTrace = isLinux && spawnSync("strace", ["-f", "-o", "/dev/null", "true"]).status === 0;
+/** Whether a process may trace the one that started it. Many systems allow that to root only. */
+const tracesParents = () =>
+  process.getuid?.() === 0 ||
+  !existsSync(PTRACE_SCOPE) ||
+  readFileSync(PTRACE_SCOPE, "utf8").trim() === "0";
+const PTRACE_SCOPE = "/proc/sys/kernel/yama/ptrace_scope";
+
+const canTrace =
+  isLinux && tracesParents() && spawnSync("strace", ["-f", "-o", "/dev/null", "true"]).status === 0;
 const NEEDS_STRACE = { meta: { skipReason: "strace is not installed, or may not trace here" } };
 
 const DISKS = [

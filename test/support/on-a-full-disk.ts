@@ -66,5 +66,8 @@ async function mountReadOnly(): Promise<void> {
   tracer.unref();
   const isTraced = (thread: string) =>
     !/^TracerPid:\t0$/m.test(readFileSync(`/proc/self/task/${thread}/status`, "utf8"));
-  while (!readdirSync("/proc/self/task").every(isTraced)) await setTimeout(5);
+  while (!readdirSync("/proc/self/task").every(isTraced)) {
+    if (tracer.exitCode !== null) throw new Error("strace may not trace this process.");
+    await setTimeout(5);
+  }
 }

@@ -40,8 +40,9 @@ function crc32(text: string, before = 0): number {
 export function eventProblem(row: CheckedEventRow): string | undefined {
   const { session_id, seq, event, checksum } = row;
   const isRead = ifReadable(() => eventIn(event, seq)) !== undefined;
+  const stored = Number(checksum);
   // Earlier versions took the JSON alone.
-  const isSame = checksum === null || [eventChecksum(row), crc32(event)].includes(Number(checksum));
+  const isSame = checksum === null || eventChecksum(row) === stored || crc32(event) === stored;
   if (isSame && isRead) return undefined;
   const what = isSame ? "cannot be read" : "has changed since it was stored";
   const repair = isRead ? "" : " `rkat repair` makes it readable.";
