@@ -7,6 +7,7 @@ import { findSecrets } from "../src/secrets/redact-secrets.ts";
 import { SECRET_FORMS } from "../src/secrets/secret-forms.ts";
 import { IMPORT_FORMATS } from "../src/transcripts/import-formats.ts";
 import { TRANSCRIPT_SAMPLES } from "./support/transcript-samples.ts";
+import { sampled } from "./support/trials.ts";
 
 // docs/change.md says which files a usual change touches. Each of today's stores, operations, formats … is a change that
 // was made: it has to be found in the files that the page names, and nowhere else that a newcomer would have to guess.
@@ -162,7 +163,7 @@ test("a flag before the command: the reference has it", () => {
 
 test("a kind of credential: the row of an issuer is all that finding its credentials takes", () => {
   expect(filesFor("A kind of credential")[0]).toBe("src/secrets/secret-forms.ts");
-  const missed = SECRET_FORMS.filter(({ form, check }) => {
+  const missed = sampled(SECRET_FORMS, { of: 8, at: 3 }, "cases").filter(({ form, check }) => {
     const shortest = form.replace(/\{(\d+),\d+\}/g, "{$1}").replaceAll("\\b", "");
     const like = fc.stringMatching(new RegExp(`^(?:${shortest})$`));
     const [secret = ""] = fc.sample(like, { numRuns: 1, seed: 1 });

@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { OPERATIONS } from "../src/core/operations.ts";
 import { ERRORS } from "../src/index.ts";
+import { ANY_CHARACTER } from "./support/any-character.ts";
 import { builtProgram } from "./support/built-package.ts";
 import { INPUTS } from "./support/fuzz.ts";
 import { temporaryFolder } from "./support/obey.ts";
@@ -141,7 +142,7 @@ function frame(sessionId: string): fc.Arbitrary<Uint8Array> {
         weight: 1,
         arbitrary: fc.array(fc.constant(1), { minLength: 90, maxLength: 110 }).map(json),
       },
-      { weight: 3, arbitrary: fc.string({ unit: "binary" }).map(text) },
+      { weight: 3, arbitrary: fc.string({ unit: ANY_CHARACTER }).map(text) },
       { weight: 1, arbitrary: deep },
       { weight: 1, arbitrary: deepParams },
       { weight: 1, arbitrary: turn },

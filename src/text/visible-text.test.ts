@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { ANY_CHARACTER } from "../../test/support/any-character.ts";
 import { trials } from "../../test/support/trials.ts";
 import { controlTable, visibleCode, visibleText, withoutControls } from "./visible-text.ts";
 
@@ -16,7 +17,7 @@ test("each character that a pattern of Unicode calls hidden is shown, unless it 
       " ",
     ),
   );
-  const characters = fc.oneof(telling, fc.string({ unit: "binary", maxLength: 2 }));
+  const characters = fc.oneof(telling, fc.string({ unit: ANY_CHARACTER, maxLength: 2 }));
   fc.assert(
     fc.property(fc.array(characters, { maxLength: 8 }), (parts) => {
       const text = parts.join("");
@@ -30,7 +31,9 @@ test("breaks become line feeds, and control characters except tabs and line feed
   const [few, many] = [controlTable(""), controlTable("\r\u2028\f")];
   const telling = fc.constantFrom(..."a é 東 🎉 \u0000 \u001b \u007f \u0085 \u2028".split(" "));
   const breaks = fc.constantFrom("\r", "\n", "\r\n", "\t", "\f");
-  const texts = fc.array(fc.oneof(telling, breaks, fc.string({ unit: "binary", maxLength: 2 })));
+  const texts = fc.array(
+    fc.oneof(telling, breaks, fc.string({ unit: ANY_CHARACTER, maxLength: 2 })),
+  );
   fc.assert(
     fc.property(texts, fc.constantFrom(1, 50), (parts, times) => {
       const text = parts.join("").repeat(times);

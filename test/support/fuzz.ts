@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SessionError } from "../../src/index.ts";
+import { ANY_CHARACTER } from "./any-character.ts";
 import { GIVEN_SEED } from "./given-seed.ts";
 import { trials } from "./trials.ts";
 
@@ -56,7 +57,7 @@ export function damagedText(samples: readonly string[]): fc.Arbitrary<string> {
   const sample = fc.constantFrom(...samples);
   return fc.oneof(
     { weight: 9, arbitrary: damaged(sample, cutText, HOSTILE_TEXTS) },
-    { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 300 }) },
+    { weight: 1, arbitrary: fc.string({ unit: ANY_CHARACTER, maxLength: 300 }) },
   );
 }
 

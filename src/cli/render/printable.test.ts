@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { ANY_CHARACTER } from "../../../test/support/any-character.ts";
 import { trials } from "../../../test/support/trials.ts";
 import { fitLines, oneLine, printable, textWidth, wrapText } from "./printable.ts";
 
@@ -23,7 +24,7 @@ test("a text is as wide as its letters together, with any joiner between them", 
     "\r",
     "\n",
   );
-  const texts = fc.array(fc.oneof(telling, fc.string({ unit: "binary", maxLength: 2 })));
+  const texts = fc.array(fc.oneof(telling, fc.string({ unit: ANY_CHARACTER, maxLength: 2 })));
   const letters = new Intl.Segmenter();
   fc.assert(
     fc.property(texts, (parts) => {

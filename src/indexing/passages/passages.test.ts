@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { ANY_CHARACTER } from "../../../test/support/any-character.ts";
 import { trials } from "../../../test/support/trials.ts";
 import { PASSAGE_WORDS_MAX, passages } from "./passages.ts";
 
@@ -71,7 +72,7 @@ test("the passages are those of the text split into sentences and words", () => 
   );
   const texts = fc.oneof(
     fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join("")),
-    fc.string({ unit: "binary", maxLength: 400 }),
+    fc.string({ unit: ANY_CHARACTER, maxLength: 400 }),
   );
   fc.assert(
     fc.property(texts, (text) => {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { ANY_CHARACTER } from "../../../test/support/any-character.ts";
 import { ClaudeLines } from "../../../test/support/claude-lines.ts";
 import { claudeTalks } from "../../../test/support/claude-talks.ts";
 import { fuzz } from "../../../test/support/fuzz.ts";
@@ -386,7 +387,7 @@ test("no bytes make it throw", async () => {
         timestamp: fc.oneof(fc.string(), fc.integer()),
       })
       .map((line) => JSON.stringify(line)),
-    fc.string({ unit: "binary" }),
+    fc.string({ unit: ANY_CHARACTER }),
   );
   await fc.assert(
     fc.asyncProperty(fc.array(odd), async (lines) => {
