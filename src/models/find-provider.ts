@@ -1,7 +1,7 @@
 import { bypassProxy, LOOPBACK_NAME } from "../core/bypass-proxy.ts";
 import { SessionError, shownAddress } from "../core/errors.ts";
 import { nearestName } from "../text/nearest-name.ts";
-import { notOfModels, providerFailure } from "./provider-failure.ts";
+import { providerFailure } from "./provider-failure.ts";
 import {
   type AiSdkProvider,
   openAiCompatible,
@@ -9,6 +9,7 @@ import {
   type Provider,
   type ProviderSettings,
 } from "./providers.ts";
+import { safeFetch } from "./safe-fetch.ts";
 
 export interface FindProviderOptions {
   /** Keys by provider. They override the environment. */
@@ -52,7 +53,7 @@ export function findProvider(name: string, options: FindProviderOptions): FoundP
     name,
     baseURL,
     ...(key.secrets ? { apiKey: key.secrets[0] } : {}),
-    fetch: withoutRedirects(options.fetch ?? globalThis.fetch),
+    fetch: safeFetch(options.fetch ?? globalThis.fetch),
   };
   const place = addressFrom === undefined ? { address } : { address, addressFrom };
   return { ...key, ...place, load: () => load(provider, settings) };
@@ -74,7 +75,7 @@ export interface Contact {
 export function contactOf(id: string, options: FindProviderOptions): Contact {
   const [name = ""] = id.split("/");
   const { address, secrets: [key] = [], ...found } = findProvider(name, options);
-  const send = withoutRedirects(options.fetch ?? globalThis.fetch);
+  const send = safeFetch(options.fetch ?? globalThis.fetch);
   const { headers = (key: string) => ({ authorization: `Bearer ${key}` }) } = providerNamed(
     name,
     options,
@@ -214,28 +215,4 @@ function normalizeBaseUrl(text: string, usual: string | undefined): string {
   if (url.port === "" && withScheme !== address) url.port = new URL(usual).port;
   if (url.pathname === "/") url.pathname = new URL(usual).pathname;
   return url.href.replace(/(?<!\/)\/+$/, "");
-}
-
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-
-/**
- * A `fetch` that never follows a redirect: the key would go along, because `fetch` takes headers
- * such as `x-api-key` to another origin. A web page is no answer either.
- *
- * It throws `PROVIDER_ERROR`. A retry would get the same answer, so there is none.
- */
-function withoutRedirects(send: typeof globalThis.fetch): typeof globalThis.fetch {
-  return async (input, init) => {
-    const response = await send(input, { ...init, redirect: "manual" });
-    const asked = input instanceof Request ? input.url : String(input);
-    const isPage = response.ok && /^text\/html\b/i.test(response.headers.get("content-type") ?? "");
-    if (!isPage && !REDIRECTS.has(response.status)) return response;
-    await response.body?.cancel();
-    if (isPage) throw notOfModels(asked, "a web page");
-    const target = URL.parse(response.headers.get("location") ?? "", asked);
-    throw new SessionError("PROVIDER_ERROR", {
-      detail: `${new URL(asked).origin} redirects to ${target?.origin ?? "another address"} (HTTP ${response.status}). Redirects are not followed, because your key would go there.`,
-      hint: "Check the provider's base URL. If the provider has moved, set the new address yourself.",
-    });
-  };
 }

@@ -20,7 +20,9 @@ export interface FailureContext {
 
 /** A provider's failure as a `SessionError`, with the provider's own message. */
 export function providerFailure(error: unknown, context: FailureContext): SessionError {
-  if (SessionError.is(error)) return error;
+  // The AI SDK wraps what `fetch` throws.
+  const own = chainOf(error).find(SessionError.is);
+  if (own) return own;
   if (error instanceof Error && error.name === "TimeoutError") return noAnswer(context);
   const broken = connectionFailure(error, context);
   if (broken) return broken;
@@ -62,7 +64,10 @@ function connectionFailure(error: unknown, context: FailureContext): SessionErro
   const { address, addressFrom } = context;
   const { status, body } = failureFacts(error);
   if (address === undefined || status !== undefined || body !== "") return undefined;
-  const chain = causesOf(error);
+  const chain = chainOf(error).map(({ message, code }) => ({
+    message,
+    code: typeof code === "string" ? code : "",
+  }));
   const isNetwork = chain.some(
     ({ message, code }) =>
       /^fetch failed$|^bad port$|^Cannot connect to API/.test(message) ||
@@ -93,14 +98,10 @@ function connectionFailure(error: unknown, context: FailureContext): SessionErro
 }
 
 /** An error and its causes. A failed connection may have tried several addresses. */
-function causesOf(error: unknown, depth = 0): readonly { message: string; code: string }[] {
+function chainOf(error: unknown, depth = 0): readonly NodeJS.ErrnoException[] {
   if (!(error instanceof Error) || depth > 5) return [];
-  const { code } = error as NodeJS.ErrnoException;
   const first = error instanceof AggregateError ? error.errors[0] : undefined;
-  return [
-    { message: error.message, code: typeof code === "string" ? code : "" },
-    ...causesOf(first ?? error.cause, depth + 1),
-  ];
+  return [error, ...chainOf(first ?? error.cause, depth + 1)];
 }
 
 const TEMPORARY = new Set([408, 409, 425, 429]);

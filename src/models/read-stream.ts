@@ -16,7 +16,7 @@ import { type ModelFamily, toMeta } from "./model-family.ts";
  *
  * Blocks keep the order in which they started. Providers may end them in another
  * order. A stream without a finish throws `PROVIDER_ERROR` with `retry`. An error
- * within the stream is thrown as it is.
+ * within the stream is thrown as it is. So does one that says more than any model does, without `retry`.
  */
 export async function* readStream(
   parts: AsyncIterable<LanguageModelV4StreamPart | LanguageModelV3StreamPart>,
@@ -24,6 +24,11 @@ export async function* readStream(
 ): AsyncGenerator<ModelChunk> {
   const blocks = new OpenBlocks(family);
   let hasCalls = false;
+  let characters = 0;
+  const count = ({ length }: string) => {
+    characters += length;
+    if (characters > CHARACTERS_MAX) throw tooLong();
+  };
   for await (const part of parts) {
     switch (part.type) {
       case "text-start":
@@ -35,6 +40,7 @@ export async function* readStream(
         const { id, delta } = part;
         const kind = part.type === "text-delta" ? "text" : "reasoning";
         blocks.append(id, kind, delta, part);
+        count(delta);
         if (delta !== "") yield { type: `${kind}_delta`, delta };
         break;
       }
@@ -44,6 +50,9 @@ export async function* readStream(
         break;
       case "tool-input-start":
         if (!part.providerExecuted) blocks.open(part.id, "tool_use", part);
+        break;
+      case "tool-input-delta":
+        count(part.delta);
         break;
       case "tool-call":
         // The provider has executed this call itself.
@@ -65,6 +74,16 @@ export async function* readStream(
     yield* blocks.takeClosed();
   }
   throw cutShort();
+}
+
+/** The longest answers of current models have 128 000 tokens, a million characters. */
+const CHARACTERS_MAX = 16 * 1024 * 1024;
+
+function tooLong(): SessionError {
+  return new SessionError("PROVIDER_ERROR", {
+    detail: `The model said more than ${CHARACTERS_MAX / 2 ** 20} Mi characters and did not end.`,
+    hint: "Check the model's server, or set `max_tokens`.",
+  });
 }
 
 type Kind = AssistantBlock["block_type"];

@@ -17,6 +17,7 @@ import {
   ProtocolMemory,
   type ProviderReply,
   type ServerEvent,
+  type Wire,
 } from "./reply.ts";
 
 const PROTOCOLS = {
@@ -125,6 +126,7 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
     call: number,
   ) {
     const events = protocol.events(complete(answer, call), memory);
+    if (answer.onWire) return sendWire(response, answer.onWire(bytesOf(events)));
     const isWhole = !answer.interruption && !answer.streamError;
     response.writeHead(200, { "content-type": "text/event-stream" });
     for (const event of isWhole ? events : events.slice(0, Math.ceil(events.length / 2))) {
@@ -184,9 +186,40 @@ function fail(response: ServerResponse, protocol: Protocol, failure: Failure): v
   response.end(failure.body ?? JSON.stringify(protocol.errorBody(failure)));
 }
 
-async function write(response: ServerResponse, { event, data }: ServerEvent): Promise<void> {
+function bytesOf(events: readonly ServerEvent[]): Buffer {
+  return Buffer.from(events.map(textOf).join(""));
+}
+
+async function sendWire(response: ServerResponse, { bytes, after, headers }: Wire): Promise<void> {
+  response.writeHead(200, { "content-type": "text/event-stream", ...headers });
+  for (const part of bytes instanceof Uint8Array ? [bytes] : bytes) {
+    if (response.destroyed) return;
+    if (!response.write(part)) await drained(response);
+  }
+  // The bytes go before the end does.
+  await new Promise((resolve) => setImmediate(resolve));
+  if (after === "cut") response.destroy();
+  else if (after === "end") response.end();
+}
+
+/** Resolves when it takes more, or when it is closed. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      response.off("drain", end).off("close", end);
+      resolve();
+    };
+    response.on("drain", end).on("close", end);
+  });
+}
+
+function textOf({ event, data }: ServerEvent): string {
   const line = data === "[DONE]" ? data : JSON.stringify(data);
-  response.write(`${event ? `event: ${event}\n` : ""}data: ${line}\n\n`);
+  return `${event ? `event: ${event}\n` : ""}data: ${line}\n\n`;
+}
+
+async function write(response: ServerResponse, event: ServerEvent): Promise<void> {
+  response.write(textOf(event));
   // Each event in a packet of its own, so that a cut comes after it and not before.
   await new Promise((resolve) => setImmediate(resolve));
 }

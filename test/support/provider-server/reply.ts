@@ -15,6 +15,14 @@ export interface Answer {
   readonly interruption?: "cut" | "end" | "hang";
   /** An error that comes in the middle of the stream. */
   readonly streamError?: { readonly message: string; readonly code: string };
+  /** What a bad server makes of the bytes of the answer, and of the connection after them. */
+  readonly onWire?: (bytes: Buffer) => Wire;
+}
+
+export interface Wire {
+  readonly bytes: Uint8Array | Iterable<Uint8Array>;
+  readonly after: "cut" | "end" | "hang";
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface ToolCall {
