@@ -230,6 +230,30 @@ test.each(Object.entries(PRINTED))(
   },
 );
 
+test.each(Object.entries(PRINTED))(
+  "what `%s` printed and the program's own transcript, both taken by turns as they grow, are as the transcript alone",
+  async (_, { name, own, printed }) => {
+    // The facts about a session are those of its first import, which may come before its model is known.
+    const after = async (imports: Parameters<typeof stateAfter>[0]) => {
+      const { sessions, inMemory } = (await stateAfter(imports)).state;
+      return [sessions.map(({ sessionId, said }) => ({ sessionId, said })), inMemory];
+    };
+    const alone = await after([{ [name]: own }]);
+    const cuts = upTo(own).flatMap((some) => upTo(printed).map((lines) => [some, lines] as const));
+    for (const [some, lines] of sampled(cuts, { of: 4, at: 1 }, "cases")) {
+      const [half, whole] = [{ [name]: some }, { [name]: own }];
+      const [begun, ended] = [{ "printed.jsonl": lines }, { "printed.jsonl": printed }];
+      for (const imports of [
+        [begun, half, ended, whole],
+        [half, begun, whole, ended],
+        [begun, { ...half, ...ended }, whole],
+      ]) {
+        expect(await after(imports)).toEqual(alone);
+      }
+    }
+  },
+);
+
 test("what was printed is a session of its own where no transcript is, and is told", async () => {
   for (const { name, own, printed } of Object.values(PRINTED)) {
     const before = await stateAfter([{ "printed.jsonl": printed }]);

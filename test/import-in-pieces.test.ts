@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { importTranscripts } from "../src/app/import-transcripts.ts";
-import type { Message } from "../src/core/message.ts";
-import type { Stores } from "../src/core/stores.ts";
+import { type ImportTranscriptsOptions, importTranscripts } from "../src/app/import-transcripts.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
+import { saidIn } from "./support/said-in.ts";
 import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
 import { sampled } from "./support/trials.ts";
 
@@ -130,41 +129,119 @@ Now it is blue,
 as it was before.
 `;
 
-/** What is said in a message, one line for each block. How blocks are joined to messages depends on what was there before. */
-function linesOf(message: Message): readonly string[] {
-  switch (message.role) {
-    case "block_assistant":
-      return message.blocks.map((block) => JSON.stringify(block));
-    case "tool_results":
-      return message.results.map((result) => JSON.stringify(result));
-    default:
-      return [JSON.stringify(message)];
-  }
-}
+const text = (value: string) => ({ type: "text", text: value });
+const toolBlock = (id: string) => ({ type: "tool_use", id, name: "Bash", input: { command: id } });
+const claudeAnswer = (uuid: string, id: string, block: object) => ({
+  ...{ type: "assistant", uuid, session_id: LEADS, parent_tool_use_id: null },
+  message: { id, role: "assistant", content: [block] },
+});
+const claudeResult = (uuid: string, tool_use_id: string) => ({
+  ...{ type: "user", uuid, session_id: LEADS, parent_tool_use_id: null },
+  message: { role: "user", content: [{ type: "tool_result", tool_use_id, content: "out" }] },
+});
+const item = (id: string, type: string, rest: object, at = "completed") => ({
+  type: `item.${at}`,
+  item: { id, type, ...rest },
+});
+const printedPart = (type: string, id: string, messageID: string, part: object) => ({
+  ...{ type, timestamp: 1_770_000_000_000, sessionID: "ses_1" },
+  part: { id, messageID, sessionID: "ses_1", ...part },
+});
+const printedTool = (id: string, message: string) =>
+  printedPart("tool_use", id, message, {
+    ...{ type: "tool", tool: "bash", callID: `call-${id}` },
+    state: {
+      ...{ status: "completed", input: { command: id }, output: "out" },
+      time: { start: 1_770_000_000_100, end: 1_770_000_000_200 },
+    },
+  });
 
-/** What is said in each session, after its id and title. */
-async function saidIn(stores: Stores): Promise<readonly string[]> {
-  const said: string[] = [];
-  for (const { id, settings } of await stores.sessions.list({ limit: 100 })) {
-    said.push(`${id} ${settings.source?.title}`);
-    for await (const { event } of stores.events.read(id, 0)) {
-      if (event.type !== "message_added") continue;
-      const about = `${event.origin?.author} ${event.origin?.time} ${event.memory}`;
-      said.push(...linesOf(event.message).map((line) => `${about} ${line}`));
-    }
-  }
-  return said;
-}
+/** What programs print of sessions without their prompts: first calls, then answers. */
+const STREAMS = [
+  {
+    agent: "claude -p",
+    lines: [
+      { type: "system", subtype: "init", session_id: LEADS, cwd: "/home/ada/app", model: "m" },
+      claudeAnswer("u1", "m1", toolBlock("c1")),
+      claudeAnswer("u2", "m1", toolBlock("c2")),
+      claudeResult("u3", "c1"),
+      claudeResult("u4", "c2"),
+      claudeAnswer("u5", "m2", { type: "text", text: "It is paint." }),
+      { type: "result", subtype: "success", session_id: LEADS, result: "It is paint." },
+    ],
+  },
+  {
+    agent: "cursor-agent",
+    lines: [
+      { type: "system", subtype: "init", session_id: LEADS, apiKeySource: "login", cwd: "/home" },
+      { type: "user", session_id: LEADS, message: { role: "user", content: [text("Why?")] } },
+      {
+        type: "assistant",
+        session_id: LEADS,
+        message: { role: "assistant", content: [text("I look.")] },
+      },
+      {
+        type: "assistant",
+        session_id: LEADS,
+        message: { role: "assistant", content: [text("Paint.")] },
+      },
+      { type: "result", subtype: "success", session_id: LEADS, result: "I look.Paint." },
+    ],
+  },
+  {
+    agent: "codex exec",
+    lines: [
+      { type: "thread.started", thread_id: LEADS },
+      { type: "turn.started" },
+      item("item_0", "reasoning", { text: "Look at the paint." }),
+      item("item_1", "command_execution", { command: "ls", status: "inFolderprogress" }, "started"),
+      item("item_1", "command_execution", {
+        command: "ls",
+        aggregated_output: "a.ts",
+        exit_code: 0,
+      }),
+      item("item_2", "file_change", { changes: [{ path: "a.ts" }], status: "completed" }),
+      item("item_3", "agent_message", { text: "It is paint." }),
+      { type: "turn.completed", usage: {} },
+      { type: "thread.started", thread_id: LEADS },
+      item("item_0", "agent_message", { text: "Now it is blue." }),
+      { type: "turn.completed", usage: {} },
+    ],
+  },
+  {
+    agent: "opencode run",
+    lines: [
+      printedPart("step_start", "prt_0", "msg_1", { type: "step-start" }),
+      printedTool("prt_1", "msg_1"),
+      printedTool("prt_2", "msg_1"),
+      printedPart("step_finish", "prt_3", "msg_1", { type: "step-finish" }),
+      printedPart("text", "prt_4", "msg_2", { ...text("Paint."), time: { start: 1, end: 2 } }),
+      printedPart("step_finish", "prt_5", "msg_2", { type: "step-finish" }),
+    ],
+  },
+];
 
-/** The file is written and imported up to each of the ends, one after the other. */
-async function importedUpTo(name: string, bytes: Uint8Array, ends: readonly number[]) {
-  const folder = mkdtempSync(join(tmpdir(), "rkat-pieces-"));
+type Filter = Pick<ImportTranscriptsOptions, "since" | "project">;
+
+/** The file is written and imported up to each of the ends, one after the other, each with its filter. */
+async function importedUpTo(
+  name: string,
+  bytes: Uint8Array,
+  ends: readonly number[],
+  filters: readonly Filter[] = [],
+) {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), "rkat-pieces-"));
   const stores = sqliteStores({ path: ":memory:" });
+  const path = join(folder, name);
+  const inFolder = ({ project, ...filter }: Filter = {}) => ({
+    ...filter,
+    ...(project === undefined ? {} : { project: project === HERE ? folder : project }),
+  });
   try {
-    for (const end of ends) {
-      mkdirSync(dirname(join(folder, name)), { recursive: true });
-      writeFileSync(join(folder, name), bytes.subarray(0, end));
-      await importTranscripts({ stores, path: join(folder, name) });
+    for (const [index, end] of ends.entries()) {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, bytes.subarray(0, end));
+      await importTranscripts({ stores, path, ...inFolder(filters[index]) });
     }
     return await saidIn(stores);
   } finally {
@@ -173,16 +250,37 @@ async function importedUpTo(name: string, bytes: Uint8Array, ends: readonly numb
   }
 }
 
-for (const [number, sample] of TRANSCRIPT_SAMPLES.entries()) {
-  const bytes = transcriptBytes(sample, sample.values);
-  const name = basename(sample.path);
+/** The folder of the file. */
+const HERE = "here";
+const SINCE = { since: "2020-01-01" };
+
+/** Filters of a first and a second import, which both leave in all that is of this project. */
+function filtersOf(project: string | undefined): readonly (readonly Filter[])[] {
+  const some: readonly Filter[] = [SINCE, ...(project === undefined ? [] : [{ project }])];
+  return some.flatMap((filter) => [[filter], [{}, filter], [filter, filter]]);
+}
+
+const FILES = [
+  ...TRANSCRIPT_SAMPLES.map((sample) => ({
+    agent: sample.format.agent,
+    name: basename(sample.path),
+    bytes: transcriptBytes(sample, sample.values),
+  })),
+  ...STREAMS.map(({ agent, lines }) => ({
+    agent,
+    name: "printed.jsonl",
+    bytes: transcriptBytes({}, lines),
+  })),
+];
+
+for (const [number, { agent, name, bytes }] of FILES.entries()) {
   const all = Array.from({ length: bytes.length }, (_, index) => index + 1);
   const ends = all.filter((end) => bytes[end - 1] === 10 || end === bytes.length);
 
-  test(`${sample.format.agent} ${number}: taken in pieces, as it grows, a transcript is the same as at once`, async () => {
+  test(`${agent} ${number}: taken in pieces, as it grows, a transcript is the same as at once`, async () => {
     // What Gemini's user takes back later was said when it was imported.
     const said = (lines: readonly string[]) =>
-      lines.filter((line) => sample.format.agent !== "gemini" || !line.includes("taken back"));
+      lines.filter((line) => agent !== "gemini" || !line.includes("taken back"));
     const atOnce = await importedUpTo(name, bytes, [bytes.length]);
     expect(atOnce.length).toBeGreaterThan(2);
     expect(said(await importedUpTo(name, bytes, ends))).toEqual(atOnce);
@@ -194,6 +292,39 @@ for (const [number, sample] of TRANSCRIPT_SAMPLES.entries()) {
     // The long form takes a few minutes for the largest.
   }, 300_000);
 }
+
+/** Where these samples say that they were. */
+const PROJECTS: Readonly<Record<string, string>> = {
+  ...{
+    codex: "/home/ada",
+    pi: "/home/ada",
+    team: "/home/ada/app",
+    "claude -p": "/home/ada/app",
+  },
+  ...{ copilot: "/home/ada", qwen: "/home/ada", goose: "/home/ada/app", opencode: "/home/ada" },
+};
+
+test("a transcript taken in pieces, each since a day or of one project, is the same as at once", async () => {
+  const team = { agent: "team", name: `${LEADS}.jsonl`, bytes: teamBytes() };
+  const cases = [...FILES, team].flatMap(({ agent, name, bytes }, number) =>
+    filtersOf(PROJECTS[agent]).flatMap((filters, index) =>
+      // Of each filter other cuts.
+      Array.from({ length: Math.floor(bytes.length / 16) }, (_, at) => ({
+        ...{ number, agent, name, bytes, filters, cut: 16 * at + index + 1 },
+      })),
+    ),
+  );
+  const atOnce = new Map<number, readonly string[]>();
+  const kept = (lines: readonly string[]) => lines.filter((line) => !line.includes("taken back"));
+  for (const each of sampled(cases, { of: 97, at: 7 }, "cases")) {
+    const { number, agent, name, bytes, filters, cut } = each;
+    const said = atOnce.get(number) ?? (await importedUpTo(name, bytes, [bytes.length]));
+    atOnce.set(number, said);
+    const inPieces = await importedUpTo(name, bytes, [cut, bytes.length], filters);
+    const where = `${agent} cut at ${cut} with ${JSON.stringify(filters)}`;
+    expect(kept(inPieces), where).toEqual(kept(said));
+  }
+}, 300_000);
 
 /** The transcript of who leads a team: what teammates say comes between prompts, calls and answers, and lines of theirs beside them. */
 function teamLines(): ClaudeLines {
@@ -218,8 +349,12 @@ function teamLines(): ClaudeLines {
   return lines;
 }
 
+function teamBytes(): Buffer {
+  return Buffer.from(String(teamLines()));
+}
+
 test("a transcript with messages of teammates has its prompts, calls and answers in their order, taken in pieces too", async () => {
-  const bytes = Buffer.from(String(teamLines()));
+  const bytes = teamBytes();
   const name = `${LEADS}.jsonl`;
   const atOnce = await importedUpTo(name, bytes, [bytes.length]);
   const texts = atOnce.slice(1).map((line) => /"(?:text|content|name)":"([^"]+)/.exec(line)?.[1]);
@@ -268,11 +403,18 @@ test.each([
   const atOnce = textsOf(await importedUpTo(name, bytes, [bytes.length]));
   expect(atOnce.length).toBeGreaterThan(4);
   expect(textsOf(await importedUpTo(name, bytes, ends))).toEqual(atOnce);
+  const filtered = Array.from({ length: ends.length }, () => SINCE);
+  expect(textsOf(await importedUpTo(name, bytes, ends, filtered))).toEqual(atOnce);
   const some = new Set([...sampled(all, { of: 8, at: 1 }, "cases"), bytes.length]);
   expect(textsOf(await importedUpTo(name, bytes, [...some]))).toEqual(atOnce);
-  for (const cut of sampled(all, { of: bytes.length, at: 97 })) {
+  // A chat that Cursor exported says no project.
+  const variants = filtersOf(name.startsWith(".") ? HERE : undefined);
+  for (const cut of sampled(all, { of: 200, at: 97 })) {
     const inPieces = textsOf(await importedUpTo(name, bytes, [cut, bytes.length]));
     expect(inPieces, `cut at ${cut}`).toEqual(atOnce);
+    const filters = variants[cut % variants.length];
+    const some = textsOf(await importedUpTo(name, bytes, [cut, bytes.length], filters));
+    expect(some, `cut at ${cut} with ${JSON.stringify(filters)}`).toEqual(atOnce);
   }
 });
 

@@ -6,7 +6,7 @@ import type { PositionedEvent } from "../core/event-store.ts";
 import type { ImportedFile } from "../core/import-store.ts";
 import type { ImportReport } from "../core/operations/imports.ts";
 import { isPlain } from "../text/visible-text.ts";
-import { bytesAt } from "../transcripts/found-file.ts";
+import { bytesAt, isYoung } from "../transcripts/found-file.ts";
 import {
   type ImportedSession,
   type ImportFormat,
@@ -271,6 +271,10 @@ class ImportWork {
         this.#printed.push([file, format]);
         return;
       }
+      // Its name is that of its first answer, which is not there yet.
+      if (excerptOf !== undefined && session.title === undefined && isYoung(file)) {
+        return tally.isStillWritten(file.path);
+      }
       if (this.#group.hasSession(id)) await this.#group.settle();
       const place = await this.#placeOf(session, file);
       if (place === null) {
@@ -299,7 +303,7 @@ class ImportWork {
     tally.sessions += sessions;
     if (file.hasShrunk()) {
       tally.skip(file.path, undefined, "it became shorter while it was read");
-    } else if (isComplete && this.#isWhole && !this.#trial) {
+    } else if (isComplete && (this.#isWhole || isHalf(next)) && !this.#trial) {
       const readOn = next && {
         ...next,
         messages: messagesBefore,
@@ -307,7 +311,7 @@ class ImportWork {
       };
       this.#group.saveFile(file.path, {
         agent: format.agent,
-        stamp: next?.again ? "" : file.stamp,
+        stamp: next?.again || !this.#isWhole ? "" : file.stamp,
         sessions,
         messages,
         ...(readOn ? { readOn } : {}),
@@ -455,6 +459,11 @@ function stoppable(file: DiskFile, signal: AbortSignal): DiskFile {
       }
     },
   };
+}
+
+/** A file that is read whole each time, whose last message may have been half of it. Its other half is only known by this. */
+function isHalf(next: ReadOn | undefined): boolean {
+  return next?.line === 0 && next.state !== undefined;
 }
 
 const HASHED_BYTES = 64 * 1024;

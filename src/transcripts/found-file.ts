@@ -18,6 +18,13 @@ export interface FoundFile {
   readonly others: () => Iterable<FoundFile>;
 }
 
+/** A file that was changed so lately may still be written. */
+const YOUNG_MS = 60_000;
+
+export function isYoung({ mtimeMs }: Pick<FoundFile, "mtimeMs">): boolean {
+  return Math.abs(Date.now() - mtimeMs) < YOUNG_MS;
+}
+
 const CHUNK_BYTES = 256 * 1024;
 
 /** Bytes in memory as a file, such as the body of a request. */

@@ -1,8 +1,8 @@
 import type { Origin } from "../core/event.ts";
 import { isObject } from "../core/fields.ts";
 import type { Message } from "../core/message.ts";
-import type { FoundFile } from "./found-file.ts";
-import { parsedJson } from "./json-fields.ts";
+import { type FoundFile, isYoung } from "./found-file.ts";
+import { parsedJson, timeOf } from "./json-fields.ts";
 
 /** The programs whose conversations can be imported. */
 export const AGENTS = [
@@ -131,6 +131,20 @@ export interface ReadOn {
   readonly state?: unknown;
   /** The file is to be read again also if it stays as it is: its end was left out, because it may still be written. */
   readonly again?: true;
+}
+
+/** A program that was killed leaves the end of a session as it was. After so long it is taken as it is. */
+const LIVE_MS = 3_600_000;
+
+/**
+ * Whether the end of a session, which began at this time, may still change in place. It is then left to the next import,
+ * which reads the file also if that stays as it is: what was imported once stays as it was.
+ */
+export function isLive(file: FoundFile, since: unknown, notes: ImportNotes): boolean {
+  if (!isYoung(file) || !(Date.now() - Date.parse(timeOf(since) ?? "") < LIVE_MS)) return false;
+  notes.unfinished(file);
+  notes.readOn(file, { offset: 0, line: 0, again: true });
+  return true;
 }
 
 /** The beginning of a file, by which it is recognised. */

@@ -3,13 +3,14 @@ import { basename, dirname, join } from "node:path";
 import { given } from "../../core/fields.ts";
 import { headOf } from "../file-head.ts";
 import type { FoundFile } from "../found-file.ts";
-import type {
-  AgentName,
-  FileHead,
-  ImportedMessage,
-  ImportFormat,
-  ImportNotes,
-  Machine,
+import {
+  type AgentName,
+  type FileHead,
+  type ImportedMessage,
+  type ImportFormat,
+  type ImportNotes,
+  isLive,
+  type Machine,
 } from "../imported.ts";
 import {
   contentText,
@@ -143,9 +144,15 @@ async function* uiMessages(
   notes: ImportNotes,
 ): AsyncGenerator<ImportedMessage> {
   const reader = new UiReader(session, notes);
-  for await (const { value, line } of readListedObjects(file.read(), file, notes))
+  let last: Json = {};
+  for await (const { value, line } of readListedObjects(file.read(), file, notes)) {
+    last = value;
+    if (value.partial === true && isLive(file, value.ts, notes)) break;
     yield* reader.next(value, line);
-  yield* reader.end();
+  }
+  // More may be printed by a call that still runs.
+  const rest = [...reader.end()];
+  if (rest.length > 0 && !isLive(file, last.ts, notes)) yield* rest;
 }
 
 async function* apiMessages(

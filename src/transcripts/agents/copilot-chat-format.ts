@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import { given, isObject } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
 import type { FoundFile } from "../found-file.ts";
-import type { ImportedMessage, ImportFormat, ImportNotes } from "../imported.ts";
+import { type ImportedMessage, type ImportFormat, type ImportNotes, isLive } from "../imported.ts";
 import {
   contentText,
   type Json,
@@ -60,7 +60,7 @@ export const copilotChatFormat: ImportFormat = {
         updatedAt: timeOf(chat.lastMessageDate),
         model: nameOf(requests[0]?.modelId),
       }),
-      messages: messagesOf(native, requests, notes),
+      messages: messagesOf(native, requests, file, notes),
     };
   },
 };
@@ -142,6 +142,7 @@ function promptOf({ message }: Json): string {
 async function* messagesOf(
   session: string,
   requests: readonly Json[],
+  file: FoundFile,
   notes: ImportNotes,
 ): AsyncGenerator<ImportedMessage> {
   for (const [index, request] of requests.entries()) {
@@ -156,7 +157,12 @@ async function* messagesOf(
     const time = timeOf(request.timestamp);
     const text = promptOf(request);
     if (isTyped(request) && text !== "") yield prompt(id, text, { time });
-    yield* answerOf(id, request, notes);
+    const isDone =
+      index < requests.length - 1 ||
+      request.result !== undefined ||
+      objectOf(request.modelState).completedAt !== undefined;
+    // An answer that is being written grows in place.
+    if (isDone || !isLive(file, request.timestamp, notes)) yield* answerOf(id, request, notes);
   }
 }
 

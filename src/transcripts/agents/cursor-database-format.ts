@@ -2,12 +2,13 @@ import { hash } from "node:crypto";
 import { join } from "node:path";
 import { given, isObject } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
-import type { FoundFile } from "../found-file.ts";
+import { type FoundFile, isYoung } from "../found-file.ts";
 import {
   type ImportedMessage,
   type ImportedSession,
   type ImportFormat,
   type ImportNotes,
+  isLive,
   messagesFor,
 } from "../imported.ts";
 import {
@@ -140,7 +141,10 @@ class CursorChats {
         startedAt: timeOf(about.createdAt),
         updatedAt: timeOf(about.lastUpdatedAt),
       }),
-      messages: messagesFor(parent, this.#messages(id, bubbles)),
+      messages: messagesFor(
+        parent,
+        this.#messages(id, () => this.#finished(bubbles(), about)),
+      ),
     };
   }
 
@@ -158,6 +162,22 @@ class CursorChats {
     } catch (error) {
       skipDamaged(error, this.#file, this.#notes);
     }
+  }
+
+  /** Without the end of an answer that is being written: texts grow in place, and calls get their arguments and results. */
+  *#finished(bubbles: Iterable<Json>, about: Json): Generator<Json> {
+    const isDone = /^(?:completed|aborted)$/.test(textOf(about.status));
+    if (isDone || !isYoung(this.#file)) return yield* bubbles;
+    let last: Json[] = [];
+    for (const bubble of bubbles) {
+      if (isTyped(bubble) || !last.some(isRunning)) {
+        yield* last;
+        last = [];
+      }
+      last.push(bubble);
+    }
+    const since = about.lastUpdatedAt ?? about.createdAt;
+    if (last.every(isTyped) || !isLive(this.#file, since, this.#notes)) yield* last;
   }
 
   /** The messages of a chat, in their order. Those that are not in it any more were taken back. */
@@ -188,6 +208,7 @@ class CursorChats {
   }
 }
 
+const isRunning = ({ toolFormerData }: Json) => objectOf(toolFormerData).status === "loading";
 const isTyped = ({ type }: Json) => type === 1 || type === "user";
 
 function* bubbleParts(id: string, bubble: Json, notes: ImportNotes): Generator<ImportedMessage> {

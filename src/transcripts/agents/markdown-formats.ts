@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { basename, join } from "node:path";
 import { given, isObject } from "../../core/fields.ts";
 import { decoded, readByteLines } from "../../text/read-lines.ts";
-import type { FoundFile } from "../found-file.ts";
+import { type FoundFile, isYoung } from "../found-file.ts";
 import type {
   AgentName,
   ImportedMessage,
@@ -34,13 +34,6 @@ interface Start {
 }
 
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
-
-/** A file that was changed so lately may still be written. */
-const YOUNG_MS = 60_000;
-
-function isYoung({ mtimeMs }: FoundFile): boolean {
-  return Math.abs(Date.now() - mtimeMs) < YOUNG_MS;
-}
 
 /** The lines of a file, with those that are blank, and without one that is still being written. */
 async function* textLines(

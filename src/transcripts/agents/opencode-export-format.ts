@@ -9,6 +9,7 @@ import {
   printedOf,
 } from "../imported.ts";
 import { type Json, listOf, nameOf, objectOf, textOf, timeOf, titleOf } from "../json-fields.ts";
+import { messagesOf } from "../opencode/opencode-format.ts";
 import { messageParts } from "../opencode/opencode-parts.ts";
 import { readRecords } from "../read-records.ts";
 import { NO_PROMPT } from "./claude-stream-format.ts";
@@ -43,7 +44,7 @@ export const opencodeExportFormat: ImportFormat = {
       return;
     }
     const exported = await wholeObject(file, notes);
-    if (exported) yield exportedSession(exported, notes);
+    if (exported) yield exportedSession(exported, file, notes);
   },
 };
 
@@ -61,7 +62,11 @@ async function* firstRecords(file: Parameters<ImportFormat["read"]>[0]): AsyncGe
   }
 }
 
-function exportedSession({ info, messages }: Json, notes: ImportNotes): ImportedSession {
+function exportedSession(
+  { info, messages }: Json,
+  file: FoundFile,
+  notes: ImportNotes,
+): ImportedSession {
   const about = objectOf(info);
   const id = textOf(about.id);
   const parentId = nameOf(about.parentID);
@@ -70,21 +75,10 @@ function exportedSession({ info, messages }: Json, notes: ImportNotes): Imported
       ? undefined
       : ({ id: `opencode:${parentId}`, relation: "subagent" } as const);
   const time = objectOf(about.time);
-  const { messageID } = objectOf(about.revert);
-  const all = async function* (): AsyncGenerator<ImportedMessage> {
-    for (const one of listOf(messages).map(objectOf)) {
-      const own = objectOf(one.info);
-      const from = nameOf(messageID);
-      if (from !== undefined && textOf(own.id) >= from) notes.otherBranch(1);
-      else
-        yield* messageParts(
-          own,
-          listOf(one.parts).map(objectOf),
-          `opencode:${id}:${textOf(own.id)}`,
-          notes,
-        );
-    }
-  };
+  const stored = listOf(messages).map((one) => {
+    const own = objectOf(objectOf(one).info);
+    return { id: textOf(own.id), info: own, parts: listOf(objectOf(one).parts).map(objectOf) };
+  });
   return {
     id: `opencode:${id}`,
     agent: "opencode",
@@ -96,29 +90,24 @@ function exportedSession({ info, messages }: Json, notes: ImportNotes): Imported
       startedAt: timeOf(time.created),
       updatedAt: timeOf(time.updated),
     }),
-    messages: messagesFor(parent, all()),
+    messages: messagesFor(parent, messagesOf(id, stored, about.revert, file, notes)),
   };
 }
 
-/** The parts of one message have its id, as in the database. */
+/** The parts of one message have its id, as in the database. They stand in the order in which they were printed, results beside their calls. */
 function runSession(
   id: string,
   parts: readonly Json[],
   file: FoundFile,
   notes: ImportNotes,
 ): ImportedSession {
-  const byMessage = Map.groupBy(parts, (part) => textOf(part.messageID));
   const text = parts.find(({ type }) => type === "text");
   const all = async function* (): AsyncGenerator<ImportedMessage> {
     notes.skip(file, undefined, NO_PROMPT);
-    for (const [message, own] of byMessage) {
-      const created = objectOf(own[0]?.time).start;
-      yield* messageParts(
-        { role: "assistant", time: { created } },
-        own,
-        `opencode:${id}:${message}`,
-        notes,
-      );
+    for (const part of parts) {
+      const created = objectOf(part.time ?? objectOf(part.state).time).start;
+      const info = { role: "assistant", time: { created } };
+      yield* messageParts(info, [part], `opencode:${id}:${textOf(part.messageID)}`, notes);
     }
   };
   return printedOf({

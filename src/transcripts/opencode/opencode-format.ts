@@ -1,13 +1,15 @@
 import { basename, join } from "node:path";
 import { given } from "../../core/fields.ts";
+import type { FoundFile } from "../found-file.ts";
 import {
   type ImportedMessage,
   type ImportedSession,
   type ImportFormat,
   type ImportNotes,
+  isLive,
   messagesFor,
 } from "../imported.ts";
-import { type Json, nameOf, objectOf, timeOf } from "../json-fields.ts";
+import { nameOf, objectOf, timeOf } from "../json-fields.ts";
 import { readDatabase } from "./opencode-database.ts";
 import { messageParts, newMessageParts } from "./opencode-parts.ts";
 import { readTree, type StoredMessage, type StoredSession } from "./opencode-stores.ts";
@@ -30,7 +32,7 @@ export const opencodeFormat: ImportFormat = {
       : SESSION_FILE.test(path) && nameOf(first?.id) !== undefined,
   async *read(file, notes) {
     const stored = isDatabase(file.path) ? readDatabase(file, notes) : readTree(file, notes);
-    for await (const session of stored) yield sessionOf(session, notes);
+    for await (const session of stored) yield sessionOf(session, file, notes);
   },
 };
 
@@ -42,6 +44,7 @@ function isDatabase(path: string): boolean {
 
 function sessionOf(
   { id, about, project, messages }: StoredSession,
+  file: FoundFile,
   notes: ImportNotes,
 ): ImportedSession {
   const parentId = nameOf(about.parent_id) ?? nameOf(about.parentID);
@@ -61,20 +64,38 @@ function sessionOf(
       startedAt: timeOf(about.time_created ?? time.created),
       updatedAt: timeOf(about.time_updated ?? time.updated),
     }),
-    messages: messagesFor(parent, messagesOf(id, messages(), objectOf(about.revert), notes)),
+    messages: messagesFor(parent, messagesOf(id, messages(), about.revert, file, notes)),
   };
 }
 
+/** Without the last message, while it is being written: its parts come one by one, and change in place. */
+async function* finished(
+  messages: AsyncIterable<StoredMessage> | Iterable<StoredMessage>,
+  file: FoundFile,
+  notes: ImportNotes,
+): AsyncGenerator<StoredMessage> {
+  let last: StoredMessage | undefined;
+  for await (const message of messages) {
+    if (last) yield last;
+    last = message;
+  }
+  const { error, time } = last?.info ?? {};
+  const { created, completed } = objectOf(time);
+  const isDone = completed !== undefined || error !== undefined;
+  if (last && (isDone || !isLive(file, created, notes))) yield last;
+}
+
 /** `revert` hides its message and all after it, or the later parts of that message. Ids ascend. */
-async function* messagesOf(
+export async function* messagesOf(
   session: string,
   messages: AsyncIterable<StoredMessage> | Iterable<StoredMessage>,
-  revert: Json,
+  revert: unknown,
+  file: FoundFile,
   notes: ImportNotes,
 ): AsyncGenerator<ImportedMessage> {
-  const from = nameOf(revert.messageID);
-  const fromPart = nameOf(revert.partID);
-  for await (const { id, info, parts } of messages) {
+  const from = nameOf(objectOf(revert).messageID);
+  const fromPart = nameOf(objectOf(revert).partID);
+  for await (const { id, info, parts } of finished(messages, file, notes)) {
     const sourceId = `opencode:${session}:${id}`;
     if (from !== undefined && (id > from || (id === from && fromPart === undefined))) {
       notes.otherBranch(1);

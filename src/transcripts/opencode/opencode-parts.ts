@@ -126,6 +126,8 @@ function* answer(
     const text = textOf(block.text);
     if (block.type === "tool") {
       const state = objectOf(block.state);
+      // Its arguments are still being written.
+      if (state.status === "pending") continue;
       const callId = nameOf(block.callID) ?? nameOf(block.id) ?? place;
       const name = nameOf(block.tool) ?? nameOf(block.name) ?? "unknown_tool";
       yield part(place, toolCall(callId, name, state.input ?? state.raw));
