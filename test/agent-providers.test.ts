@@ -83,6 +83,25 @@ describe.each(MODEL_NAMES)("an agent with %s", (name) => {
     expect(events.filter((event) => event.type === "retrying")).toHaveLength(3);
   });
 
+  test("goes on without signatures that the provider no longer accepts, and keeps those that it gives then", async () => {
+    const signed = { reasoning: "I should look.", text: "Looking.", toolCalls: calls("a") };
+    const replies = [signed, "Done.", signed, "Again.", "Yes."];
+    const { say, server, service } = await session(name, () => replies.shift() ?? "ok");
+    await say("look at a");
+    server.forgetSignatures();
+    expect((await say("look again")).text).toBe("Again.");
+    const refused = server.problems.length;
+    // A server that signs nothing refuses nothing.
+    expect(refused).toBe(name === "openai-compatible" ? 0 : 1);
+    expect((await say("and?")).text).toBe("Yes.");
+    expect(server.problems).toHaveLength(refused);
+    // What was said without a signature is still there.
+    const last = JSON.stringify(server.requests.at(-1)?.body);
+    expect(last.split("Looking.")).toHaveLength(3);
+    expect(last.split("the text of a")).toHaveLength(3);
+    await service.close();
+  });
+
   test("compacts and tries once more when the provider calls the history too long", async () => {
     const long = "A long answer about many things. ".repeat(40);
     const script = [long, long, long, "context-too-long" as const, "In short.", "It fits."];

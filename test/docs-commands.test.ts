@@ -21,6 +21,7 @@ import { startProviderServer } from "./support/provider-server/provider-server.t
 import type { ProviderReply } from "./support/provider-server/reply.ts";
 import { Project } from "./support/rkat-process.ts";
 import { spawn } from "./support/start-process.ts";
+import { writeTinyTable } from "./support/tiny-static-table.ts";
 import { LONG, sampled } from "./support/trials.ts";
 import { startWarm } from "./support/warm-commands.ts";
 
@@ -43,6 +44,9 @@ const PLACEHOLDERS: readonly (readonly [string, string])[] = [
   ["019b2c4e-…:12", "$(id_of memory list)"],
   ["019b2c4e-…", "$(id_of sessions list)"],
   ["<id>", "$(id_of knowledge list)"],
+  ["memory edit ID", "memory edit $(added_id)"],
+  ["memory pin ID", "memory pin $(added_id)"],
+  ["keep-both ID OTHER", "keep-both $(added_id) $(id_of memory list)"],
   ["unpin last @17", "unpin last @$(id_of sessions pins last)"],
 ];
 
@@ -96,6 +100,12 @@ const FILES: Readonly<Record<string, string>> = {
   "bench/soak/run.ts": "",
   "conversation.jsonl": '{"role":"user","content":"hi"}\n{"role":"assistant","content":"Hello."}\n',
 };
+
+/** Where a person has downloaded a model to. */
+const MODELS = [
+  ".cache/huggingface/hub/models--minishlab--potion-base-8M/snapshots/1",
+  "Downloads/potion-base-8M",
+];
 
 /** Programs that are not ours. Those that fetch something do nothing. */
 const STAND_INS: Readonly<Record<string, string>> = {
@@ -180,6 +190,7 @@ test.each([...FROM_NOTHING, ...sampled(REST, { of: 14, at: 3 }, "cases")])(
       DOCS_NODE_OPTIONS: [...IMPORTS_BUILT_PACKAGE, `--import=${DOCS_PRELUDE.href}`].join(" "),
     };
     for (const [path, content] of Object.entries(FILES)) project.write(path, content);
+    for (const folder of MODELS) writeTinyTable(join(home, folder));
     for (const [name, script] of Object.entries(STAND_INS)) {
       const file = project.write(`../bin/${name}`, `#!/bin/sh\n${script}\n`);
       chmodSync(join(project.folder, file), 0o755);

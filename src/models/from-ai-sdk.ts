@@ -10,6 +10,7 @@ import type {
 import { SessionError } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
+import type { Message } from "../core/message.ts";
 import {
   type Check,
   callback,
@@ -31,8 +32,9 @@ import {
   ToolError,
 } from "../core/tool.ts";
 import { contextWindowOf, familyOf } from "./model-family.ts";
-import { type FailureContext, providerFailure } from "./provider-failure.ts";
+import { type FailureContext, providerFailure, refusesSignature } from "./provider-failure.ts";
 import { readStream } from "./read-stream.ts";
+import { noteRefused } from "./refused-signatures.ts";
 import { toPrompt } from "./to-prompt.ts";
 
 export interface AiSdkModelOptions {
@@ -93,16 +95,30 @@ async function* streamModel(
   request: ModelRequest,
   options: AiSdkModelOptions & FailureContext,
 ): AsyncGenerator<ModelChunk> {
-  const asked = callOptions(model, request, options);
   try {
-    const { stream } =
-      model.specificationVersion === "v3"
+    const { stream } = await accepted(request, async () => {
+      const asked = callOptions(model, request, options);
+      return model.specificationVersion === "v3"
         ? await model.doStream({ ...asked, prompt: asked.prompt.map(toV3) })
         : await model.doStream(asked);
+    });
     yield* readStream(stream, familyOf(model.provider));
   } catch (error) {
     request.signal.throwIfAborted();
     throw providerFailure(error, options);
+  }
+}
+
+/** Messages whose signatures a provider has refused. */
+const UNSIGNED = new WeakSet<Message>();
+
+/** Asks once more, without signatures, where these are refused: they stay in the history, and would be so each time. */
+async function accepted<Answer>({ messages }: ModelRequest, ask: () => Promise<Answer>) {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!refusesSignature(error) || !noteRefused(messages, UNSIGNED)) throw error;
+    return await ask();
   }
 }
 
@@ -112,7 +128,7 @@ function callOptions(
   { providerOptions }: AiSdkModelOptions,
 ): LanguageModelV4CallOptions {
   return {
-    prompt: toPrompt(messages, familyOf(model.provider)),
+    prompt: toPrompt(messages, familyOf(model.provider), UNSIGNED),
     abortSignal: signal,
     // Checked to be objects; the provider's package checks what is in them.
     providerOptions: providerOptionsFor(model, providerOptions as SharedV4ProviderOptions),

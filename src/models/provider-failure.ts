@@ -3,6 +3,7 @@ import { ERRORS, errorText, SessionError, shownAddress } from "../core/errors.ts
 import { parsedJson } from "../core/json-values.ts";
 import { isDigit } from "../text/character-kinds.ts";
 import { isContextTooLong } from "./context-too-long.ts";
+import { isSignatureRefused } from "./refused-signatures.ts";
 
 /** The names in the message of a failure, and the secrets that it must not contain. */
 export interface FailureContext {
@@ -40,6 +41,12 @@ export function providerFailure(error: unknown, context: FailureContext): Sessio
     hint: `${hintOf(facts, context)}${placeOf(context)}`,
     ...(mayRetry(facts) ? { retry: afterMs === undefined ? {} : { afterMs } } : {}),
   });
+}
+
+/** Whether the provider refused a request for a signature in its history. */
+export function refusesSignature(error: unknown): boolean {
+  const { status, code, message } = failureFacts(error);
+  return isSignatureRefused(status, `${code} ${endsOf(message)}`);
 }
 
 /** The system's codes when there is no connection, and what to check then. */

@@ -30,10 +30,14 @@ type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
  * - Blank text is left out.
  * - The results of a message's calls follow it directly, one for each call.
  * - No two calls have the same id.
- * - Parts that another model family signed are left out.
+ * - Reasoning that another model family signed is left out, and so are the signatures of `unsigned` messages.
  */
-export function toPrompt(messages: readonly Message[], family: ModelFamily): LanguageModelV4Prompt {
-  const turns = new PromptTurns(family);
+export function toPrompt(
+  messages: readonly Message[],
+  family: ModelFamily,
+  unsigned: Pick<WeakSet<Message>, "has"> = NONE,
+): LanguageModelV4Prompt {
+  const turns = new PromptTurns(family, unsigned);
   for (const message of messages) turns.add(message);
   const system = messages.flatMap((message) =>
     message.role === "system" && isText(message.content) ? [message.content] : [],
@@ -44,6 +48,8 @@ export function toPrompt(messages: readonly Message[], family: ModelFamily): Lan
   ];
 }
 
+const NONE = new WeakSet<Message>();
+
 /** User messages for places where a provider requires one. */
 const SILENT_START = "(The conversation starts with the assistant.)";
 const SILENT_END = "Continue.";
@@ -51,6 +57,7 @@ const NO_RESULT = "No result was recorded for this call.";
 
 class PromptTurns {
   readonly #family: ModelFamily;
+  readonly #unsigned: Pick<WeakSet<Message>, "has">;
   readonly #prompt: LanguageModelV4Message[] = [];
   /** Ids of earlier calls. Some servers reuse ids, and others refuse reused ids. */
   readonly #callIds = new Set<string>();
@@ -59,8 +66,9 @@ class PromptTurns {
   #results = new Map<string, ToolResult>();
   #meanwhile: UserPart[] = [];
 
-  constructor(family: ModelFamily) {
+  constructor(family: ModelFamily, unsigned: Pick<WeakSet<Message>, "has">) {
     this.#family = family;
+    this.#unsigned = unsigned;
   }
 
   add(message: Message): void {
@@ -74,7 +82,7 @@ class PromptTurns {
         for (const result of message.results) this.#results.set(result.tool_use_id, result);
         break;
       default:
-        this.#assistant(blocksOf(message));
+        this.#assistant(blocksOf(this.#unsigned.has(message) ? withoutMeta(message) : message));
     }
   }
 
@@ -168,6 +176,15 @@ function blocksOf(message: AssistantMessage | BlockAssistantMessage): readonly A
     { block_type: "text", data: { text: message.content } },
     ...(message.tool_calls ?? []).map((data) => ({ block_type: "tool_use" as const, data })),
   ];
+}
+
+function withoutMeta(message: AssistantMessage | BlockAssistantMessage) {
+  if (message.role !== "block_assistant") return message;
+  const blocks = message.blocks.map((block): AssistantBlock => {
+    const { meta: _, ...data } = block.data;
+    return { ...block, data } as AssistantBlock;
+  });
+  return { ...message, blocks };
 }
 
 function resultPart(

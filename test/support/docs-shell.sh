@@ -106,3 +106,9 @@ id_of() {
   command_line "$@" --json | grep -oE '"(session_id|id|message)": *"?[^",}]+' |
     sed -nE '1s/^"[a-z_]+": *"?//p'
 }
+
+# The id of what was added to memory last, not of what it replaced.
+added_id() {
+  command_line memory list --limit 1000 --json |
+    sed 's/"earlier":\[[^]]*\]//g' | grep -oE 'added:[^"]+' | tail -n 1
+}

@@ -44,6 +44,8 @@ export interface ProviderServer {
   readonly requests: readonly ProviderRequest[];
   /** What the real APIs would have refused requests for; those got a 400. */
   readonly problems: readonly string[];
+  /** Refuses what it signed until now, as with the key of another organisation. */
+  forgetSignatures(): void;
   close(): Promise<void>;
 }
 
@@ -157,6 +159,7 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
     },
     requests,
     problems,
+    forgetSignatures: () => memory.forget(),
     async close() {
       server.closeAllConnections();
       server.close();

@@ -88,6 +88,11 @@ export class ProtocolMemory {
     return signature;
   }
 
+  /** From now on each signature so far is one of somebody else. */
+  forget(): void {
+    this.#signatures.clear();
+  }
+
   signed(signature: unknown): boolean {
     return typeof signature === "string" && this.#signatures.has(signature);
   }
