@@ -153,26 +153,26 @@ test("what was appended is forgotten like what was said in a turn", async () => 
   const { service, stores } = await serviceWith();
   const { sessionId } = await service.createSession({});
   const origin = { author: "user" } as const;
-  const messages = said("Always open the vault with 4711.");
+  const messages = said("Always open the vault with 47114711471.");
   await service.appendMessages({ sessionId, messages, origin });
   expect(await service.listKnowledge({ kind: "preference" })).toHaveLength(1);
   await service.forgetMemory({ sessionId });
   expect(await service.listKnowledge({})).toEqual([]);
   expect(await service.searchMemory({ query: "vault" })).toEqual([]);
   const log = await Array.fromAsync(stores.events.read(sessionId, 0));
-  expect(JSON.stringify(log)).not.toContain("4711");
+  expect(JSON.stringify(log)).not.toContain("47114711471");
 });
 
 test("forgetting one thing that a user said takes it out of an appended message, and leaves the rest", async () => {
   const { service, stores } = await serviceWith({ compaction: {} });
   const { sessionId } = await service.createSession({});
   const origin = { author: "user" } as const;
-  const messages = said("Always open the vault with 4711. Never paint the fence.");
+  const messages = said("Always open the vault with 47114711471. Never paint the fence.");
   await service.appendMessages({ sessionId, messages, origin });
   const [vault] = await service.listKnowledge({ kind: "preference", query: "vault" });
   await service.forgetKnowledge({ knowledgeId: vault?.id ?? "" });
   const log = JSON.stringify(await Array.fromAsync(stores.events.read(sessionId, 0)));
-  expect(log).not.toContain("4711");
+  expect(log).not.toContain("47114711471");
   expect(log).toContain("Never paint the fence.");
   const { instructions } = await service.read({ sessionId });
   expect(instructions.map(({ text }) => text)).toEqual(["Never paint the fence."]);
@@ -186,14 +186,14 @@ test("forgetting a session takes the arguments of appended calls too, as of its 
     {
       role: "assistant",
       content: "",
-      tool_calls: [{ id: "a", name: "open", args: { code: "4711" } }],
+      tool_calls: [{ id: "a", name: "open", args: { code: "47114711471" } }],
     },
     { role: "tool_results", results: [{ tool_use_id: "a", content: "Open.", is_error: false }] },
   ];
   await service.appendMessages({ sessionId, messages });
   await service.forgetMemory({ sessionId });
   const log = JSON.stringify(await Array.fromAsync(stores.events.read(sessionId, 0)));
-  expect(log).not.toContain("4711");
+  expect(log).not.toContain("47114711471");
   expect(log).toContain('"name":"open"');
 });
 

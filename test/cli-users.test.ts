@@ -6,7 +6,7 @@ import { connectRest } from "../src/rest.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
 
-const PIN = "My PIN is 5128. Always answer in French.";
+const PIN = "My PIN is 51285128512. Always answer in French.";
 
 /** What the commands that read print for a user, or for nobody. */
 async function shownTo(project: Project, user: string | undefined): Promise<string> {
@@ -30,11 +30,11 @@ test("what one user says to the command is shown to no other, nor without a user
   const project = await Project.open({ provider });
   expect(await project.rkat(["--user", "ada", "run", PIN])).toMatchObject({ code: 0 });
   const adas = await shownTo(project, "ada");
-  expect(adas).toContain("5128");
+  expect(adas).toContain("51285128512");
   expect(adas).toContain("Always answer in French.");
   for (const user of ["bob", undefined]) {
     const shown = await shownTo(project, user);
-    expect(shown).not.toContain("5128");
+    expect(shown).not.toContain("51285128512");
     expect(shown).not.toContain("French");
   }
   await project.rkat(["--user", "bob", "run", "hello"]);
@@ -97,7 +97,7 @@ test("a server with tokens of users acts for the user of each token", async () =
   const created = await ada?.createSession({});
   if (!created || !bob) throw new Error("unreachable");
   await ada?.startTurn({ ...created, prompt: PIN, origin: { author: "user" } });
-  expect(JSON.stringify(await ada?.searchHistory({ query: "PIN" }))).toContain("5128");
+  expect(JSON.stringify(await ada?.searchHistory({ query: "PIN" }))).toContain("51285128512");
   expect(await bob.searchHistory({ query: "PIN" })).toEqual([]);
   await expect(bob.read(created)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
   await expect(connectRest({ url }).list({})).rejects.toMatchObject({ code: "UNAUTHORIZED" });

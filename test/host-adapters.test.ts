@@ -232,7 +232,7 @@ test("an item of a store is forgotten with what memory has of it, and the others
   const ada = ["users", "ada"];
   await store.put(ada, "drink", {
     text: "She drinks green tea.",
-    cups: [4310],
+    cups: [431_043_104_310],
     from: { city: "Bergen" },
   });
   await store.put(ada, "drink", { text: "She drinks coffee." });
@@ -245,7 +245,7 @@ test("an item of a store is forgotten with what memory has of it, and the others
 
   const [entry] = await sessions.listMemory({ limit: 1 });
   const log = await Array.fromAsync(stores.events.read(entry?.sessionId ?? "", 0));
-  expect(JSON.stringify(log)).not.toMatch(/green tea|4310|Ottilie|oak/);
+  expect(JSON.stringify(log)).not.toMatch(/green tea|431043104310|Ottilie|oak/);
   const values = (await store.search(ada)).map(({ key, value }) => [key, value]);
   expect(Object.fromEntries(values)).toEqual({
     drink: { text: "She drinks coffee." },

@@ -312,7 +312,7 @@ test("commands search the project and the user-wide store, together or apart", a
     await count("--agent", "codex"),
   ]).toEqual([2, 2, 1]);
   expect((await project.rkat(["memory", "list"])).stdout).toContain("in ~/.rkat");
-  expect((await project.rkat(["memory", "export"])).stdout).not.toContain("7000");
+  expect((await project.rkat(["memory", "export"])).stdout).not.toContain("was 7000");
   const exported = await project.rkat(["memory", "export", "--scope", "user"]);
   expect(exported.stdout).toContain("7000");
   const id = one?.session_id ?? "";

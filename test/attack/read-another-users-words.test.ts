@@ -310,15 +310,15 @@ test("one user's PIN is found by no log search of another, and one user's wish i
   const { service, model } = await openService();
   const [ada, bob] = [service.forUser("ada"), service.forUser("bob")];
   const { sessionId } = await ada.createSession({});
-  await ada.startTurn({ sessionId, prompt: "My PIN is 5128. Always answer in French." });
+  await ada.startTurn({ sessionId, prompt: "My PIN is 51285128512. Always answer in French." });
   const [learned] = await ada.listKnowledge({ kind: "preference" });
   expect(learned?.content).toBe("Always answer in French.");
   const next = await bob.createSession({});
   await bob.startTurn({ ...next, prompt: "call search_project_history with PIN" });
   const sent = JSON.stringify(model.requests.slice(-2));
-  expect(sent).not.toContain("5128");
+  expect(sent).not.toContain("51285128512");
   expect(sent).not.toContain("French");
-  expect(JSON.stringify(await ada.searchHistory({ query: "PIN" }))).toContain("5128");
+  expect(JSON.stringify(await ada.searchHistory({ query: "PIN" }))).toContain("51285128512");
   expect(JSON.stringify(await ada.read(await ada.createSession({})))).toContain("French");
 });
 
