@@ -2,7 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createSessionService, defineTool, type EventEnvelope } from "../src/index.ts";
+import {
+  createSessionService,
+  defineTool,
+  type EventEnvelope,
+  type SessionService,
+} from "../src/index.ts";
 import { MODEL_NAMES, MODELS, type ModelName, modelsOf } from "./support/model-under-test.ts";
 import {
   type ProviderScript,
@@ -24,6 +29,8 @@ const read = defineTool({
   execute: ({ path }) => `the text of ${path}`,
 });
 
+type Prompt = Parameters<SessionService["startTurn"]>[0]["prompt"];
+
 /** A session whose model is the real provider package, talking to a server that acts the provider. */
 async function session(name: ModelName, script: ProviderScript) {
   const server = await startProviderServer(script);
@@ -38,13 +45,16 @@ async function session(name: ModelName, script: ProviderScript) {
   });
   const { sessionId } = await service.createSession({ systemPrompt: "Be brief." });
   const events: EventEnvelope["payload"][] = [];
-  const say = (prompt: string, signal?: AbortSignal) =>
+  const say = (prompt: Prompt, signal?: AbortSignal) =>
     service.startTurn(
       { sessionId, prompt },
       { onEvent: ({ payload }) => events.push(payload), ...(signal ? { signal } : {}) },
     );
   return { server, service, say, events };
 }
+
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
 const calls = (...ids: string[]) => ids.map((id) => ({ id, name: "read", args: { path: id } }));
 
@@ -101,6 +111,37 @@ describe.each(MODEL_NAMES)("an agent with %s", (name) => {
     expect(last.split("the text of a")).toHaveLength(3);
     await service.close();
   });
+
+  test.each([
+    "Could not process image",
+    "The image data you provided does not represent a valid image.",
+    "Unable to process input image. Please retry or report.",
+    "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+  ])(
+    "goes on without an image that the provider refuses, after it has said so: %s",
+    async (message) => {
+      const { say, server, service } = await session(name, ({ body }) =>
+        JSON.stringify(body).includes(PIXEL)
+          ? { status: 400, message, code: "bad_request" }
+          : "Yes.",
+      );
+      const image = { type: "image", media_type: "image/png", data: PIXEL } as const;
+      await say("Hello.");
+      for (const _ of [1, 2]) {
+        const sent = say([{ type: "text", text: "What is this?" }, image]);
+        await expect(sent).rejects.toThrow(message);
+      }
+      expect((await say("Never mind.")).text).toBe("Yes.");
+      const asked = server.requests.length;
+      expect((await say("And now?")).text).toBe("Yes.");
+      expect(server.requests).toHaveLength(asked + 1);
+      const last = JSON.stringify(server.requests.at(-1)?.body);
+      expect(last.split("(An image was here, which the provider refused.)")).toHaveLength(3);
+      expect(last.split("What is this?")).toHaveLength(3);
+      expect(server.problems).toEqual([]);
+      await service.close();
+    },
+  );
 
   test("compacts and tries once more when the provider calls the history too long", async () => {
     const long = "A long answer about many things. ".repeat(40);

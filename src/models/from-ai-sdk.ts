@@ -10,7 +10,6 @@ import type {
 import { SessionError } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
-import type { Message } from "../core/message.ts";
 import {
   type Check,
   callback,
@@ -32,9 +31,9 @@ import {
   ToolError,
 } from "../core/tool.ts";
 import { contextWindowOf, familyOf } from "./model-family.ts";
-import { type FailureContext, providerFailure, refusesSignature } from "./provider-failure.ts";
+import { type FailureContext, providerFailure, refusalOf } from "./provider-failure.ts";
 import { readStream } from "./read-stream.ts";
-import { noteRefused } from "./refused-signatures.ts";
+import { RefusedParts } from "./refused-parts.ts";
 import { toPrompt } from "./to-prompt.ts";
 
 export interface AiSdkModelOptions {
@@ -109,16 +108,16 @@ async function* streamModel(
   }
 }
 
-/** Messages whose signatures a provider has refused. */
-const UNSIGNED = new WeakSet<Message>();
+const REFUSED = new RefusedParts();
 
-/** Asks once more, without signatures, where these are refused: they stay in the history, and would be so each time. */
-async function accepted<Answer>({ messages }: ModelRequest, ask: () => Promise<Answer>) {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!refusesSignature(error) || !noteRefused(messages, UNSIGNED)) throw error;
-    return await ask();
+/** Asks again, without what of the history was refused. */
+async function accepted<Answer>({ messages, signal }: ModelRequest, ask: () => Promise<Answer>) {
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (signal.aborted || !REFUSED.note(refusalOf(error), messages, isFirst)) throw error;
+    }
   }
 }
 
@@ -128,7 +127,7 @@ function callOptions(
   { providerOptions }: AiSdkModelOptions,
 ): LanguageModelV4CallOptions {
   return {
-    prompt: toPrompt(messages, familyOf(model.provider), UNSIGNED),
+    prompt: toPrompt(messages, familyOf(model.provider), REFUSED),
     abortSignal: signal,
     // Checked to be objects; the provider's package checks what is in them.
     providerOptions: providerOptionsFor(model, providerOptions as SharedV4ProviderOptions),

@@ -3,7 +3,7 @@ import { ERRORS, errorText, SessionError, shownAddress } from "../core/errors.ts
 import { parsedJson } from "../core/json-values.ts";
 import { isDigit } from "../text/character-kinds.ts";
 import { isContextTooLong } from "./context-too-long.ts";
-import { isSignatureRefused } from "./refused-signatures.ts";
+import type { Refusal } from "./refused-parts.ts";
 
 /** The names in the message of a failure, and the secrets that it must not contain. */
 export interface FailureContext {
@@ -43,10 +43,10 @@ export function providerFailure(error: unknown, context: FailureContext): Sessio
   });
 }
 
-/** Whether the provider refused a request for a signature in its history. */
-export function refusesSignature(error: unknown): boolean {
+/** What the provider refused a request with. */
+export function refusalOf(error: unknown): Refusal {
   const { status, code, message } = failureFacts(error);
-  return isSignatureRefused(status, `${code} ${endsOf(message)}`);
+  return { status, text: `${code} ${endsOf(message)}` };
 }
 
 /** The system's codes when there is no connection, and what to check then. */

@@ -16,6 +16,7 @@ import type {
   UserMessage,
 } from "../core/message.ts";
 import { fromMeta, type ModelFamily } from "./model-family.ts";
+import { RefusedParts } from "./refused-parts.ts";
 
 type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
@@ -30,14 +31,14 @@ type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
  * - Blank text is left out.
  * - The results of a message's calls follow it directly, one for each call.
  * - No two calls have the same id.
- * - Reasoning that another model family signed is left out, and so are the signatures of `unsigned` messages.
+ * - Reasoning that another model family signed is left out, and so is what a provider `refused`.
  */
 export function toPrompt(
   messages: readonly Message[],
   family: ModelFamily,
-  unsigned: Pick<WeakSet<Message>, "has"> = NONE,
+  refused = new RefusedParts(),
 ): LanguageModelV4Prompt {
-  const turns = new PromptTurns(family, unsigned);
+  const turns = new PromptTurns(family, refused);
   for (const message of messages) turns.add(message);
   const system = messages.flatMap((message) =>
     message.role === "system" && isText(message.content) ? [message.content] : [],
@@ -48,8 +49,6 @@ export function toPrompt(
   ];
 }
 
-const NONE = new WeakSet<Message>();
-
 /** User messages for places where a provider requires one. */
 const SILENT_START = "(The conversation starts with the assistant.)";
 const SILENT_END = "Continue.";
@@ -57,7 +56,7 @@ const NO_RESULT = "No result was recorded for this call.";
 
 class PromptTurns {
   readonly #family: ModelFamily;
-  readonly #unsigned: Pick<WeakSet<Message>, "has">;
+  readonly #refused: RefusedParts;
   readonly #prompt: LanguageModelV4Message[] = [];
   /** Ids of earlier calls. Some servers reuse ids, and others refuse reused ids. */
   readonly #callIds = new Set<string>();
@@ -66,9 +65,9 @@ class PromptTurns {
   #results = new Map<string, ToolResult>();
   #meanwhile: UserPart[] = [];
 
-  constructor(family: ModelFamily, unsigned: Pick<WeakSet<Message>, "has">) {
+  constructor(family: ModelFamily, refused: RefusedParts) {
     this.#family = family;
-    this.#unsigned = unsigned;
+    this.#refused = refused;
   }
 
   add(message: Message): void {
@@ -76,13 +75,17 @@ class PromptTurns {
       case "system":
         break;
       case "user":
-        this.#user(userParts(message));
+        this.#user(
+          userParts(this.#refused.isWithoutMedia(message) ? withoutMedia(message) : message),
+        );
         break;
       case "tool_results":
         for (const result of message.results) this.#results.set(result.tool_use_id, result);
         break;
       default:
-        this.#assistant(blocksOf(this.#unsigned.has(message) ? withoutMeta(message) : message));
+        this.#assistant(
+          blocksOf(this.#refused.isUnsigned(message) ? withoutMeta(message) : message),
+        );
     }
   }
 
@@ -176,6 +179,17 @@ function blocksOf(message: AssistantMessage | BlockAssistantMessage): readonly A
     { block_type: "text", data: { text: message.content } },
     ...(message.tool_calls ?? []).map((data) => ({ block_type: "tool_use" as const, data })),
   ];
+}
+
+/** With a note in the place of each image and file. */
+function withoutMedia({ content, ...message }: UserMessage): UserMessage {
+  if (typeof content === "string") return { ...message, content };
+  const texts = content.map((block) => {
+    if (block.type === "text") return block;
+    const what = block.type === "image" ? "An image" : `The file ${block.filename ?? "of a user"}`;
+    return { type: "text" as const, text: `(${what} was here, which the provider refused.)` };
+  });
+  return { ...message, content: texts };
 }
 
 function withoutMeta(message: AssistantMessage | BlockAssistantMessage) {
