@@ -25,7 +25,7 @@ import {
 import { otherWays, withOtherWay } from "./words/definitions.ts";
 import { foldText } from "./words/fold-text.ts";
 import { editsAllowed, nearWords } from "./words/near-words.ts";
-import { stem, textKey } from "./words/words.ts";
+import { hasTextKey, stem, textKey } from "./words/words.ts";
 
 /**
  * Finds entries, best first. Entries whose text is the query come before all others.
@@ -247,7 +247,7 @@ function* sameTexts(
       const rows = at === 0 ? first : bySlot(yield* ask("entries", { slots: page }));
       for (const slot of page) {
         const row = rows.get(slot);
-        if (!row || !isWanted(entryOf(row)) || textKey(row.content) !== key) continue;
+        if (!row || !isWanted(entryOf(row)) || !hasTextKey(row.content, key)) continue;
         found.set(row.key, row);
       }
     }

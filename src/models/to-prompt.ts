@@ -16,7 +16,6 @@ import type {
   UserMessage,
 } from "../core/message.ts";
 import { fromMeta, type ModelFamily } from "./model-family.ts";
-import { RefusedParts } from "./refused-parts.ts";
 
 type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
@@ -31,14 +30,10 @@ type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
  * - Blank text is left out.
  * - The results of a message's calls follow it directly, one for each call.
  * - No two calls have the same id.
- * - Reasoning that another model family signed is left out, and so is what a provider `refused`.
+ * - Parts that another model family signed are left out.
  */
-export function toPrompt(
-  messages: readonly Message[],
-  family: ModelFamily,
-  refused = new RefusedParts(),
-): LanguageModelV4Prompt {
-  const turns = new PromptTurns(family, refused);
+export function toPrompt(messages: readonly Message[], family: ModelFamily): LanguageModelV4Prompt {
+  const turns = new PromptTurns(family);
   for (const message of messages) turns.add(message);
   const system = messages.flatMap((message) =>
     message.role === "system" && isText(message.content) ? [message.content] : [],
@@ -56,7 +51,6 @@ const NO_RESULT = "No result was recorded for this call.";
 
 class PromptTurns {
   readonly #family: ModelFamily;
-  readonly #refused: RefusedParts;
   readonly #prompt: LanguageModelV4Message[] = [];
   /** Ids of earlier calls. Some servers reuse ids, and others refuse reused ids. */
   readonly #callIds = new Set<string>();
@@ -65,9 +59,8 @@ class PromptTurns {
   #results = new Map<string, ToolResult>();
   #meanwhile: UserPart[] = [];
 
-  constructor(family: ModelFamily, refused: RefusedParts) {
+  constructor(family: ModelFamily) {
     this.#family = family;
-    this.#refused = refused;
   }
 
   add(message: Message): void {
@@ -75,17 +68,13 @@ class PromptTurns {
       case "system":
         break;
       case "user":
-        this.#user(
-          userParts(this.#refused.isWithoutMedia(message) ? withoutMedia(message) : message),
-        );
+        this.#user(userParts(message));
         break;
       case "tool_results":
         for (const result of message.results) this.#results.set(result.tool_use_id, result);
         break;
       default:
-        this.#assistant(
-          blocksOf(this.#refused.isUnsigned(message) ? withoutMeta(message) : message),
-        );
+        this.#assistant(blocksOf(message));
     }
   }
 
@@ -179,26 +168,6 @@ function blocksOf(message: AssistantMessage | BlockAssistantMessage): readonly A
     { block_type: "text", data: { text: message.content } },
     ...(message.tool_calls ?? []).map((data) => ({ block_type: "tool_use" as const, data })),
   ];
-}
-
-/** With a note in the place of each image and file. */
-function withoutMedia({ content, ...message }: UserMessage): UserMessage {
-  if (typeof content === "string") return { ...message, content };
-  const texts = content.map((block) => {
-    if (block.type === "text") return block;
-    const what = block.type === "image" ? "An image" : `The file ${block.filename ?? "of a user"}`;
-    return { type: "text" as const, text: `(${what} was here, which the provider refused.)` };
-  });
-  return { ...message, content: texts };
-}
-
-function withoutMeta(message: AssistantMessage | BlockAssistantMessage) {
-  if (message.role !== "block_assistant") return message;
-  const blocks = message.blocks.map((block): AssistantBlock => {
-    const { meta: _, ...data } = block.data;
-    return { ...block, data } as AssistantBlock;
-  });
-  return { ...message, blocks };
 }
 
 function resultPart(

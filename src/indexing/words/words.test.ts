@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ANY_CHARACTER } from "../../../test/support/any-character.ts";
+import { trials } from "../../../test/support/trials.ts";
 import { foldText } from "./fold-text.ts";
-import { askedWords, hasWords, isBeginning, stem, words } from "./words.ts";
+import { askedWords, hasTextKey, hasWords, isBeginning, stem, textKey, words } from "./words.ts";
 
 describe("words", () => {
   test.each([
@@ -106,4 +107,42 @@ test.each([
   ["東京", "東京"],
 ])("the stem of %s", (words, expected) => {
   expect(new Set(words.split(" ").map(stem))).toEqual(new Set([expected]));
+});
+
+test("a text has its own key, however long it is and wherever its beginning ends", () => {
+  const piece = fc.oneof(
+    fc.constantFrom(
+      " ",
+      "\n",
+      "\u00a0",
+      "\u2009",
+      "\u3000",
+      "1",
+      "000",
+      ",",
+      ".",
+      ":",
+      "'s",
+      "don't",
+      "東京",
+      "に",
+      "한국어",
+      "ไทย",
+      "e\u0301",
+      "-",
+      "_",
+      "getUser2",
+      "🎉",
+    ),
+    fc.string({ unit: ANY_CHARACTER, maxLength: 3 }),
+    fc.string({ unit: "grapheme", maxLength: 3 }),
+  );
+  const texts = fc.array(piece, { minLength: 300, maxLength: 700 }).map((all) => all.join(""));
+  fc.assert(
+    fc.property(texts, texts, (text, other) => {
+      expect(hasTextKey(text, textKey(text))).toBe(true);
+      expect(hasTextKey(other, textKey(text))).toBe(textKey(other) === textKey(text));
+    }),
+    { numRuns: trials(40, 5000) },
+  );
 });

@@ -93,3 +93,14 @@ function read(text: string, { asks = false, stems, once, bounds }: Reading = {})
 export function textKey(text: string): string {
   return words(text).join(" ") || foldText(text).replace(/\s+/g, " ").trim();
 }
+
+/** Characters of a long text that tell it from nearly every other one. */
+const BEGINNING = 500;
+
+/** Whether `textKey` of a text is this key. A long text is read to its end only if it begins as the key does. */
+export function hasTextKey(text: string, key: string): boolean {
+  // No word goes over white space.
+  const length = text.length > BEGINNING ? text.slice(BEGINNING, 2 * BEGINNING).search(/\s/) : -1;
+  const beginning = length < 0 ? [] : words(text.slice(0, BEGINNING + length));
+  return key.startsWith(beginning.join(" ")) && textKey(text) === key;
+}

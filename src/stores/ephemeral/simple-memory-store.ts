@@ -17,7 +17,7 @@ import { hasOnlyStopWords, readQuestion } from "../../indexing/score/question.ts
 import { ODDS, reportedMatch, scoresOf } from "../../indexing/score/score.ts";
 import { isCommonWord } from "../../indexing/words/common-words.ts";
 import { otherWays, withOtherWay } from "../../indexing/words/definitions.ts";
-import { textKey } from "../../indexing/words/words.ts";
+import { hasTextKey, textKey } from "../../indexing/words/words.ts";
 import { redactEntries } from "../../secrets/redact-secrets.ts";
 
 /**
@@ -192,7 +192,7 @@ function found(
     .map((entry) => {
       const text = entry.content.toLowerCase();
       const has = words.filter(({ word }) => text.includes(word));
-      const isSame = textKey(entry.content) === own;
+      const isSame = hasTextKey(entry.content, own);
       const match = isSame ? 1 : reportedMatch(all === 0 ? 0 : sumOf(has) / all);
       const parts = has.map(({ word, counts }) => ({ name: "word", of: word, adds: counts / all }));
       return { ...entry, match, ...(explain ? { explanation: { parts } } : {}) };
