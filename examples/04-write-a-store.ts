@@ -24,7 +24,7 @@ class JsonSessionStore implements SessionStore {
 
   constructor(file: string) {
     this.#db = new DatabaseSync(file, { timeout: 5000 });
-    // With WAL, readers and a writer do not wait for each other, and a write waits for the disk once, not four times.
+    // With WAL, readers and a writer do not wait for each other, and a write waits for the disk once, not several times.
     this.#db.exec(`
       PRAGMA journal_mode = WAL;
       CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, seq INT, updated INT, json TEXT);

@@ -1,4 +1,10 @@
-import type { Message, UserMessage } from "../core/message.ts";
+import type {
+  AssistantBlock,
+  BlockAssistantMessage,
+  Message,
+  UserMessage,
+} from "../core/message.ts";
+import { type Refusal, refusalOf } from "./provider-failure.ts";
 
 /**
  * Error texts of providers that do not take back what they signed or encrypted. It was damaged on its way, or another
@@ -35,55 +41,75 @@ const MEDIA: readonly RegExp[] = [
 
 const MEDIA_STATUSES: readonly (number | undefined)[] = [400, 404, 415, 422, 500];
 
-/** A provider's refusal: the status of HTTP, and its code and message. */
-export interface Refusal {
-  readonly status: number | undefined;
-  readonly text: string;
+/**
+ * Sends histories without what a model's provider has refused of them. Else each request of a session would be refused,
+ * since its history keeps that.
+ */
+export class AcceptedHistories {
+  /** What was accepted in the place of a message, by the model. */
+  readonly #instead = new WeakMap<Message, Map<string, Message>>();
+
+  /** Asks a model, and again without what it refuses. When no try is accepted, nothing is left out later. */
+  async send<Answer>(
+    model: string,
+    messages: readonly Message[],
+    ask: (messages: readonly Message[]) => Promise<Answer>,
+  ): Promise<Answer> {
+    let sent = messages.map((message) => this.#instead.get(message)?.get(model) ?? message);
+    // Of images, the newest alone at first: the older ones were accepted before.
+    for (let mediaMax = 1; ; mediaMax = Infinity) {
+      try {
+        const answer = await ask(sent);
+        this.#remember(model, messages, sent);
+        return answer;
+      } catch (error) {
+        const shorter = withoutRefused(refusalOf(error), sent, mediaMax);
+        if (!shorter) throw error;
+        sent = shorter;
+      }
+    }
+  }
+
+  #remember(model: string, messages: readonly Message[], sent: readonly Message[]): void {
+    for (const [at, message] of messages.entries()) {
+      const accepted = sent[at];
+      if (accepted === undefined || accepted === message) continue;
+      const byModel = this.#instead.get(message) ?? new Map<string, Message>();
+      this.#instead.set(message, byModel.set(model, accepted));
+    }
+  }
 }
 
 /**
- * The messages of histories that go out without what a provider refused of them. Else each request of a session would be
- * refused, since they stay in its history.
+ * The messages without what this refusal is about; undefined when it is about nothing in them. The images and files of
+ * the newest prompt stay: who sent them reads the refusal.
  */
-export class RefusedParts {
-  readonly #signed = new WeakSet<Message>();
-  readonly #media = new WeakSet<Message>();
-
-  /**
-   * Notes what is to be left out of these messages after a refusal. Returns whether there is anything that was not: then
-   * another try may be accepted. Of images and files, those of the newest prompt are not left out: who sent them is told.
-   */
-  note({ status, text }: Refusal, messages: readonly Message[], isFirst: boolean): boolean {
-    if (status === 400 && SIGNATURE.some((pattern) => pattern.test(text))) {
-      return addAll(messages.filter(isSigned), this.#signed);
-    }
-    if (!MEDIA_STATUSES.includes(status) || !MEDIA.some((pattern) => pattern.test(text)))
-      return false;
-    const prompt = messages.findLastIndex(({ role }) => role === "user");
-    const earlier = messages.slice(0, prompt).filter(hasMedia);
-    // The older ones were accepted before.
-    return addAll(isFirst ? earlier.slice(-1) : earlier, this.#media);
+function withoutRefused({ status, text }: Refusal, messages: readonly Message[], mediaMax: number) {
+  const says = (patterns: readonly RegExp[]) => patterns.some((pattern) => pattern.test(text));
+  if (status === 400 && says(SIGNATURE)) {
+    if (!messages.some(isSigned)) return undefined;
+    return messages.map((message) => (isSigned(message) ? withoutSignatures(message) : message));
   }
-
-  isUnsigned(message: Message): boolean {
-    return this.#signed.has(message);
-  }
-
-  isWithoutMedia(message: Message): boolean {
-    return this.#media.has(message);
-  }
+  if (!MEDIA_STATUSES.includes(status) || !says(MEDIA)) return undefined;
+  const newest = messages.findLastIndex(({ role }) => role === "user");
+  const refused = messages.slice(0, Math.max(newest, 0)).filter(hasMedia).slice(-mediaMax);
+  if (refused.length === 0) return undefined;
+  const without = new Map<Message, Message>(refused.map((each) => [each, withoutMedia(each)]));
+  return messages.map((message) => without.get(message) ?? message);
 }
 
-function addAll(messages: readonly Message[], to: WeakSet<Message>): boolean {
-  const added = messages.filter((message) => !to.has(message));
-  for (const message of added) to.add(message);
-  return added.length > 0;
-}
-
-function isSigned(message: Message): boolean {
+function isSigned(message: Message): message is BlockAssistantMessage {
   return (
     message.role === "block_assistant" && message.blocks.some(({ data }) => data.meta !== undefined)
   );
+}
+
+function withoutSignatures(message: BlockAssistantMessage): BlockAssistantMessage {
+  const blocks = message.blocks.map((block) => {
+    const { meta: _, ...data } = block.data;
+    return { ...block, data } as AssistantBlock;
+  });
+  return { ...message, blocks };
 }
 
 function hasMedia(message: Message): message is UserMessage {
@@ -92,4 +118,15 @@ function hasMedia(message: Message): message is UserMessage {
     typeof message.content !== "string" &&
     message.content.some(({ type }) => type !== "text")
   );
+}
+
+/** With a note in the place of each image and file. */
+function withoutMedia({ content, ...message }: UserMessage): UserMessage {
+  if (typeof content === "string") return { ...message, content };
+  const texts = content.map((block) => {
+    if (block.type === "text") return block;
+    const what = block.type === "image" ? "An image" : `The file ${block.filename ?? "of a user"}`;
+    return { type: "text" as const, text: `(${what} was here, which the provider refused.)` };
+  });
+  return { ...message, content: texts };
 }

@@ -30,10 +30,10 @@ import {
   type ToolDefinition,
   ToolError,
 } from "../core/tool.ts";
+import { AcceptedHistories } from "./accepted-histories.ts";
 import { contextWindowOf, familyOf } from "./model-family.ts";
-import { type FailureContext, providerFailure, refusalOf } from "./provider-failure.ts";
+import { type FailureContext, providerFailure } from "./provider-failure.ts";
 import { readStream } from "./read-stream.ts";
-import { RefusedParts } from "./refused-parts.ts";
 import { toPrompt } from "./to-prompt.ts";
 
 export interface AiSdkModelOptions {
@@ -94,32 +94,23 @@ async function* streamModel(
   request: ModelRequest,
   options: AiSdkModelOptions & FailureContext,
 ): AsyncGenerator<ModelChunk> {
+  const { messages, signal } = request;
   try {
-    const { stream } = await accepted(request, async () => {
-      const asked = callOptions(model, request, options);
+    const { stream } = await HISTORIES.send(options.id, messages, async (messages) => {
+      signal.throwIfAborted();
+      const asked = callOptions(model, { ...request, messages }, options);
       return model.specificationVersion === "v3"
         ? await model.doStream({ ...asked, prompt: asked.prompt.map(toV3) })
         : await model.doStream(asked);
     });
     yield* readStream(stream, familyOf(model.provider));
   } catch (error) {
-    request.signal.throwIfAborted();
+    signal.throwIfAborted();
     throw providerFailure(error, options);
   }
 }
 
-const REFUSED = new RefusedParts();
-
-/** Asks again, without what of the history was refused. */
-async function accepted<Answer>({ messages, signal }: ModelRequest, ask: () => Promise<Answer>) {
-  for (let isFirst = true; ; isFirst = false) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (signal.aborted || !REFUSED.note(refusalOf(error), messages, isFirst)) throw error;
-    }
-  }
-}
+const HISTORIES = new AcceptedHistories();
 
 function callOptions(
   model: VersionedModel,
@@ -127,7 +118,7 @@ function callOptions(
   { providerOptions }: AiSdkModelOptions,
 ): LanguageModelV4CallOptions {
   return {
-    prompt: toPrompt(messages, familyOf(model.provider), REFUSED),
+    prompt: toPrompt(messages, familyOf(model.provider)),
     abortSignal: signal,
     // Checked to be objects; the provider's package checks what is in them.
     providerOptions: providerOptionsFor(model, providerOptions as SharedV4ProviderOptions),

@@ -3,7 +3,6 @@ import { ERRORS, errorText, SessionError, shownAddress } from "../core/errors.ts
 import { parsedJson } from "../core/json-values.ts";
 import { isDigit } from "../text/character-kinds.ts";
 import { isContextTooLong } from "./context-too-long.ts";
-import type { Refusal } from "./refused-parts.ts";
 
 /** The names in the message of a failure, and the secrets that it must not contain. */
 export interface FailureContext {
@@ -43,7 +42,13 @@ export function providerFailure(error: unknown, context: FailureContext): Sessio
   });
 }
 
-/** What the provider refused a request with. */
+/** A provider's answer to a request that it refuses: the status of HTTP, and its code and message. */
+export interface Refusal {
+  readonly status: number | undefined;
+  readonly text: string;
+}
+
+/** The refusal in an error of the AI SDK. Other errors have no status. */
 export function refusalOf(error: unknown): Refusal {
   const { status, code, message } = failureFacts(error);
   return { status, text: `${code} ${endsOf(message)}` };

@@ -16,7 +16,8 @@ import { type ModelFamily, toMeta } from "./model-family.ts";
  *
  * Blocks keep the order in which they started. Providers may end them in another
  * order. A stream without a finish throws `PROVIDER_ERROR` with `retry`. An error
- * within the stream is thrown as it is. So does one that says more than any model does, without `retry`.
+ * within the stream is thrown as it is. A stream that says more than any model does
+ * throws `PROVIDER_ERROR` without `retry`.
  */
 export async function* readStream(
   parts: AsyncIterable<LanguageModelV4StreamPart | LanguageModelV3StreamPart>,

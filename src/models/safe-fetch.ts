@@ -29,13 +29,13 @@ export function safeFetch(send: Fetch): Fetch {
 
 const MIB = 1024 * 1024;
 
-/** Whoever reads a stream keeps its line until it ends. A picture in a line has up to 20 MB. */
+/** The reader of a stream keeps each line until it ends. A line with an image has up to 20 MB. */
 const LINE_BYTES_MAX = 32 * MIB;
 
-/** A stream of the longest answers, 128 000 tokens with 300 bytes around each, has a seventh of it. */
+/** Seven times the stream of a longest answer: 128 000 tokens, each with 300 bytes around it. */
 const ANSWER_BYTES_MAX = 256 * MIB;
 
-/** The response, whose body fails when it, or one of its lines, is longer than any answer. */
+/** The same response. Its body fails when it, or a line of it, is longer than any answer. */
 function bounded(response: Response): Response {
   let [inAll, inLine] = [0, 0];
   const counted = response.body?.pipeThrough(
@@ -50,8 +50,11 @@ function bounded(response: Response): Response {
       },
     }),
   );
-  // An answer with one of these statuses cannot have a body.
-  return counted ? new Response(counted, response) : response;
+  if (!counted) return response;
+  // Servers may send a status that no `Response` can be made with.
+  const status = Math.min(response.status, 599);
+  const { statusText, headers } = response;
+  return new Response(counted, { status, statusText, headers });
 }
 
 const LINE_END = 10;

@@ -112,6 +112,7 @@ const NONSENSE: Readonly<Record<string, (bytes: Buffer) => Wire>> = {
   }),
   "a type of an image": ended(utf8("GIF89a"), { "content-type": "image/gif" }),
   "JSON, not a stream": ended(utf8('{"ok":true}'), { "content-type": "application/json" }),
+  "a status that there is not": () => ({ bytes: utf8("no"), after: "end", status: 799 }),
   "its events backwards": (bytes) => ({
     bytes: utf8(String(bytes).split("\n\n").reverse().join("\n\n")),
     after: "end",

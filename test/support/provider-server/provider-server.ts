@@ -193,8 +193,11 @@ function bytesOf(events: readonly ServerEvent[]): Buffer {
   return Buffer.from(events.map(textOf).join(""));
 }
 
-async function sendWire(response: ServerResponse, { bytes, after, headers }: Wire): Promise<void> {
-  response.writeHead(200, { "content-type": "text/event-stream", ...headers });
+async function sendWire(
+  response: ServerResponse,
+  { bytes, after, headers, status = 200 }: Wire,
+): Promise<void> {
+  response.writeHead(status, { "content-type": "text/event-stream", ...headers });
   for (const part of bytes instanceof Uint8Array ? [bytes] : bytes) {
     if (response.destroyed) return;
     if (!response.write(part)) await drained(response);

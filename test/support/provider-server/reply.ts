@@ -23,6 +23,8 @@ export interface Wire {
   readonly bytes: Uint8Array | Iterable<Uint8Array>;
   readonly after: "cut" | "end" | "hang";
   readonly headers?: Readonly<Record<string, string>>;
+  /** 200 unless it is given. */
+  readonly status?: number;
 }
 
 interface ToolCall {
@@ -88,7 +90,7 @@ export class ProtocolMemory {
     return signature;
   }
 
-  /** From now on each signature so far is one of somebody else. */
+  /** From now on, no signature given so far is known. */
   forget(): void {
     this.#signatures.clear();
   }

@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import type { Message } from "../core/message.ts";
+import { AcceptedHistories } from "./accepted-histories.ts";
+
+const photo = (data: string): Message => ({
+  role: "user",
+  content: [
+    { type: "text", text: `What is on ${data}?` },
+    { type: "image", media_type: "image/png", data },
+  ],
+});
+const HISTORY: readonly Message[] = [
+  photo("the first"),
+  photo("the second"),
+  { role: "user", content: "And now?" },
+];
+
+const refusal = (message: string) => Object.assign(new Error(message), { statusCode: 400 });
+
+/** A server that refuses what has one of these, and keeps what it was sent. */
+function server(message: string, ...refused: readonly string[]) {
+  const sent: string[] = [];
+  const ask = async (messages: readonly Message[]) => {
+    const text = JSON.stringify(messages);
+    sent.push(text);
+    if (refused.some((data) => text.includes(`"data":"${data}"`))) throw refusal(message);
+    return "accepted";
+  };
+  return { sent, ask };
+}
+
+test("of the images, only the newest is left out when that is enough, and for this model only", async () => {
+  const histories = new AcceptedHistories();
+  const { sent, ask } = server("Could not process image", "the second");
+  expect(await histories.send("a/small", HISTORY, ask)).toBe("accepted");
+  expect(sent).toHaveLength(2);
+  expect(sent[1]).toContain('"data":"the first"');
+  expect(await histories.send("a/small", HISTORY, ask)).toBe("accepted");
+  expect(sent).toHaveLength(3);
+  const other = server("Could not process image");
+  await histories.send("a/large", HISTORY, other.ask);
+  expect(other.sent[0]).toContain('"data":"the second"');
+});
+
+test("a model without images is asked three times, however many there are", async () => {
+  const { sent, ask } = server("This model does not support images", "the first", "the second");
+  expect(await new AcceptedHistories().send("a/blind", HISTORY, ask)).toBe("accepted");
+  expect(sent).toHaveLength(3);
+  expect(sent[2]).not.toContain('"data"');
+});
+
+test("nothing is left out later when that did not help, and the refusal is told", async () => {
+  const histories = new AcceptedHistories();
+  const sent: string[] = [];
+  const ask = async (messages: readonly Message[]) => {
+    sent.push(JSON.stringify(messages));
+    throw refusal("Could not process image");
+  };
+  for (const _ of [1, 2]) {
+    await expect(histories.send("a/b", HISTORY, ask)).rejects.toThrow("Could not process image");
+  }
+  expect(sent[3]).toBe(JSON.stringify(HISTORY));
+});
+
+test("another refusal is told at once, and so is that of the newest prompt's image", async () => {
+  for (const [message, history] of [
+    ["temperature: out of range", HISTORY],
+    ["Could not process image", [photo("the first")]],
+  ] as const) {
+    const { sent, ask } = server(message, "the first");
+    await expect(new AcceptedHistories().send("a/b", history, ask)).rejects.toThrow(message);
+    expect(sent).toHaveLength(1);
+  }
+});
