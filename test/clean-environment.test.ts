@@ -67,7 +67,6 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "test/postgres-versions/run.ts": "npm needs the contributor's registry, proxy and certificates",
   "test/support/clean-environment.ts": "cleans it",
   "test/support/own-environment.ts": "adds to it",
-  "test/repeat/run.ts": "hands the switches of the tests on, and nothing else",
   "test/support/watch-children.ts": "watches what they print",
   "test/support/start-process.ts": "starts the processes of all others",
   "test/support/system-environment.ts": "chooses from it",

@@ -1,6 +1,9 @@
 import { once } from "node:events";
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { temporaryFolder } from "./support/obey.ts";
 import { spawn } from "./support/start-process.ts";
 import { LONG } from "./support/trials.ts";
 
@@ -44,4 +47,17 @@ test("a red run ends with each failure and the command that repeats it, then the
   const again = await shell(repeat);
   expect(again).toContain("Property failed after 1 tests");
   expect(again.trimEnd().split("\n").at(-1)).toBe("0 passed, 1 failed, 8 skipped");
+});
+
+// Takes over two seconds: each is a run of Vitest.
+test("a long run goes on where one was stopped: what passed does not run again", async () => {
+  const done = join(await temporaryFolder(), "done.jsonl");
+  const long = `node test/long/run.ts --config test/support/failing-tests/half-failing.config.ts --done ${done}`;
+  expect(await shell(long)).toContain("\n3 passed, 7 failed, 1 skipped");
+  // As a run leaves it that is killed while it writes.
+  appendFileSync(done, '{"file":"test/supp');
+  const again = await shell(long);
+  expect(again).toMatch(/^Files that passed before, and do not run again: 1\n/);
+  expect(again).toContain("\n2 passed, 7 failed, 1 skipped");
+  expect(again).toMatch(/All files that passed on this commit, 1: 1 passed, 0 skipped, \d+ s\n$/);
 });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isKept } from "../support/clean-environment.ts";
+import { givenSwitches } from "../support/clean-environment.ts";
 import { spawn } from "../support/start-process.ts";
 import { CONDITIONS, type StartedCondition } from "./conditions.ts";
 import type { FailureRecord } from "./failures-file.ts";
@@ -14,8 +14,7 @@ import { type PlannedRun, repeatPlan } from "./repeat-plan.ts";
 const names = CONDITIONS.map(({ name }) => name);
 const randomSeed = () => Math.floor(Math.random() * 1e9);
 const plan = planOrEnd();
-/** The switches of the tests, which this run was given. */
-const switches = Object.fromEntries(Object.entries(process.env).filter(([name]) => isKept(name)));
+const switches = givenSwitches();
 const folder = mkdtempSync(join(tmpdir(), "rkat-repeat-"));
 let condition: StartedCondition | undefined;
 let isStopped = false;

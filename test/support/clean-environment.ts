@@ -11,6 +11,7 @@ const KEPT = [
   "RKAT_FUZZ_SEED",
   "RKAT_INPUTS",
   "RKAT_MINUTES",
+  "RKAT_PASSED_FILES",
   "RKAT_PATH",
   "RKAT_POINTS",
   "RKAT_SEED",
@@ -37,6 +38,11 @@ export function cleanEnvironment(): void {
 
 export function isKept(name: string): boolean {
   return isNeededBySystem(name) || KEPT.includes(name) || /^(?:VITEST|TINYPOOL)_/.test(name);
+}
+
+/** The switches of the tests that this process was given, for a run of them that it starts. */
+export function givenSwitches(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => isKept(name)));
 }
 
 // Loaded by each worker before its tests.
