@@ -29,11 +29,14 @@ const doors = [...Object.values(about.exports), "./dist/cli.js"]
 /** Started by their address: `new URL("./database-worker.ts", import.meta.url)`. */
 const programs = globSync("src/{stores,embedders}/**/*-worker.ts");
 
+/** What every command begins with, but for `rkat --version`. */
+const TERMINAL = "src/cli/terminal/process-terminal.ts";
+
 /** What `rkat memory search` loads, always: people wait for it, and each file takes its time. */
-const SEARCH = ["src/cli.ts", "src/cli/main.ts", "src/sqlite.ts"];
+const SEARCH = [TERMINAL, "src/cli/main.ts", "src/sqlite.ts"];
 
 /** What a coding agent waits for. It loads a small part of each chunk. */
-const HOOK = ["src/cli.ts", "src/cli/commands/run-hook.ts", "src/coding-agents/rules-of.ts"];
+const HOOK = [TERMINAL, "src/cli/commands/run-hook.ts", "src/coding-agents/rules-of.ts"];
 
 /** The lowest first: what it takes along is not taken by the next. */
 const LAYERS = ["core", "store", "command"] as const;

@@ -1,10 +1,19 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { CliContext } from "./cli/cli-context.ts";
-import { printWarnings, processTerminal } from "./cli/terminal/process-terminal.ts";
+
+/** Scripts ask for the version to see whether rkat is there, so nothing else is loaded for it. */
+const VERSION: readonly string[] = ["--version", "-V"];
 
 /** Runs the command line of this process. */
 export async function runCli(): Promise<void> {
+  const args = process.argv.slice(2);
+  const [command = "", event = ""] = args;
+  if (args.length === 1 && VERSION.includes(command)) {
+    process.stdout.write(`${version()}\n`);
+    return;
+  }
+  const { printWarnings, processTerminal } = await import("./cli/terminal/process-terminal.ts");
   const context: CliContext = {
     terminal: processTerminal(),
     version: version(),
@@ -13,8 +22,6 @@ export async function runCli(): Promise<void> {
     warnings: printWarnings(),
     program: fileURLToPath(new URL("../bin/rkat.js", import.meta.url)),
   };
-  const args = process.argv.slice(2);
-  const [command, event = ""] = args;
   if (command === "hook" && !event.startsWith("-")) {
     // A coding agent waits for it, so the other commands are not loaded.
     const { runHook } = await import("./cli/commands/run-hook.ts");

@@ -261,6 +261,27 @@ test("bin/rkat.js lets other warnings through", async () => {
   expect(stderr).toContain("mind the gap");
 });
 
+test("the version is printed without loading the command", async () => {
+  const folder = await temporaryFolder();
+  const watches = join(folder, "watches.mjs");
+  writeFileSync(
+    watches,
+    `import { registerHooks } from "node:module";
+    registerHooks({
+      load(url, context, next) {
+        if (url.includes("/dist/")) console.error(url.split("/").at(-1));
+        return next(url, context);
+      },
+    });`,
+  );
+  for (const flag of ["--version", "-V"]) {
+    const { stdout, stderr } = await runBin(folder, ["--import", watches], [flag]);
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    // Its own file, in one or two parts.
+    expect(stderr).toMatch(/^(?:cli[-\w]*\.js\n)+$/);
+  }
+});
+
 test("a Node that is too old is reported in one line", async () => {
   const folder = await temporaryFolder();
   const old = join(folder, "old.cjs");

@@ -11,7 +11,6 @@ import type {
 } from "../session/service-options.ts";
 import { EphemeralApprovalStore, ephemeralStores } from "../stores/ephemeral/ephemeral-stores.ts";
 import { openTelemetry } from "../traces/open-telemetry.ts";
-import { importTranscripts } from "./import-transcripts.ts";
 
 /**
  * A session service with the capabilities whose parts you pass:
@@ -53,7 +52,8 @@ export class PersistentSessionService extends ServiceClass {
       stores: withApprovals(options.stores),
       persistent: true,
       ...tracerOf(options),
-      importer: importTranscripts,
+      // The readers of all formats are a tenth of the package, and most processes import nothing.
+      importer: async (asked) => (await import("./import-transcripts.ts")).importTranscripts(asked),
     });
   }
 }
