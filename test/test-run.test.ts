@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -60,4 +60,19 @@ test("a long run goes on where one was stopped: what passed does not run again",
   expect(again).toMatch(/^Files that passed before, and do not run again: 1\n/);
   expect(again).toContain("\n2 passed, 7 failed, 1 skipped");
   expect(again).toMatch(/All files that passed on this commit, 1: 1 passed, 0 skipped, \d+ s\n$/);
+});
+
+test("a long run that is told to end leaves none of its processes behind", async () => {
+  const done = join(await temporaryFolder(), "done.jsonl");
+  const config = "test/support/failing-tests/endless.config.ts";
+  const run = spawn(process.execPath, ["test/long/run.ts", "--config", config, "--done", done], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [stdout, stderr] = [run.stdout, run.stderr].map(text);
+  await expect.poll(() => existsSync(`${done}.begun`)).toBe(true);
+  run.kill("SIGTERM");
+  const [code] = await once(run, "exit");
+  expect(code).not.toBe(0);
+  // Each process of the run has both, so they end with the last one.
+  await Promise.all([stdout, stderr]);
 });

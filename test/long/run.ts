@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { givenSwitches } from "../support/clean-environment.ts";
 import { renderSamples } from "../support/run-report.ts";
 import { execFileSync, spawn } from "../support/start-process.ts";
+import { VITEST } from "../support/vitest-program.ts";
 import { readPassed } from "./passed-files.ts";
 
 // `npm run test:long [-- --afresh] [FILE…]`: all tests in their long form. It takes hours, so it goes on where it was
@@ -34,9 +35,9 @@ if (before.length > 0)
 
 const reporters = ["./test/support/run-reporter.ts", "./test/long/passed-files.ts"];
 const child = spawn(
-  "npx",
+  process.execPath,
   [
-    ...["vitest", "run", "--mode", "long", "--config", values.config, "--passWithNoTests"],
+    ...[VITEST, "run", "--mode", "long", "--config", values.config, "--passWithNoTests"],
     ...[...reporters, "./test/support/closing-line.ts"].map((path) => `--reporter=${path}`),
     ...before.map(({ file }) => `--exclude=${file}`),
     ...positionals,
@@ -49,7 +50,8 @@ const child = spawn(
     stdio: ["ignore", "inherit", "inherit"],
   },
 );
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
+// Vitest ends its tests for this one.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill("SIGINT"));
 const [code] = (await once(child, "exit")) as [number | null];
 if (before.length > 0 && done !== undefined) {
   const all = readPassed(done);

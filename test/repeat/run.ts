@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { givenSwitches } from "../support/clean-environment.ts";
 import { spawn } from "../support/start-process.ts";
+import { VITEST } from "../support/vitest-program.ts";
 import { CONDITIONS, type StartedCondition } from "./conditions.ts";
 import type { FailureRecord } from "./failures-file.ts";
 import { type PlannedRun, repeatPlan } from "./repeat-plan.ts";
@@ -55,7 +56,7 @@ async function runOnce(run: PlannedRun, title: string): Promise<void> {
   const own = ["./test/repeat/failures-file.ts", "./test/support/closing-line.ts"];
   const [program = "", ...args] = [
     ...before,
-    ...["npx", "vitest", "run", ...plan.files],
+    ...[process.execPath, VITEST, "run", ...plan.files],
     ...["--sequence.shuffle.files", "--sequence.shuffle.tests", `--sequence.seed=${run.seed}`],
     ...own.map((reporter) => `--reporter=${reporter}`),
   ];
