@@ -137,9 +137,18 @@ function endOfLastSentence(text: string): number {
 const PREFERENCE_MESSAGE_MAX = 1500;
 const PREFERENCE = { min: 8, max: 300 } as const;
 
+/** What people put before a wish: "Ok, please never …", "Oh, one more thing: never …". */
+const LEAD_IN =
+  /^(?:(?:please|pls|plz|kindly|and|also|but|so|then|ok(?:ay)?|note|remember|important|actually|hey|hi|hello|oh|btw|by the way|again|just|one (?:more|last|other) thing)[,:!]? )+/iu;
+
+/** A sentence from where it says something. */
+function withoutLeadIn(sentence: string): string {
+  return sentence.replace(LEAD_IN, "");
+}
+
 /** Beginnings of sentences that state a lasting wish. */
 const LASTING =
-  /^(?:(?:please|and|also|but|so|ok(?:ay)?|note|remember)[,:]? )*(?:(?:always|never) (?<always>[\p{L}'’-]+)|prefer|from now on|in (?:the )?future|going forward|by default|i (?:always |would |'d )?prefer|i (?:never|always) want you to|(?:do not|don't|don’t) ever|(?:do not|don't|don’t)\b.*\b(?:again|any ?more|in (?:the )?future|ever))\b/iu;
+  /^(?:(?:always|never) (?<always>[\p{L}'’-]+)|prefer|from now on|in (?:the )?future|going forward|by default|i (?:always |would |'d )?prefer|i (?:never|always) want you to|(?:do not|don't|don’t) ever|(?:do not|don't|don’t)\b.*\b(?:again|any ?more|in (?:the )?future|ever))\b/iu;
 
 /** "Always here to help", "Never had the chance": a description, not a request. */
 const NO_REQUEST =
@@ -158,13 +167,14 @@ export function preferencesIn(message: string): readonly string[] {
 
 /** A question, a choice among what was shown, or what will come. */
 const OF_THE_MOMENT =
-  /\?$|^never give up|^i(?:['’]d)? (?:\w+ )?prefer (?:the|this|that|your|option|number) (?:.*\b)?(?:ones?|options?|versions?|first|second|third|last|former|latter|two|three)\b|^from now on,? (?:it|he|she|they|things)\b/i;
+  /\?$|\bth(?:is|at) (?:one|time)[.!]?$|^never give up|^i(?:['’]d)? (?:\w+ )?prefer (?:the|this|that|your|option|number) (?:.*\b)?(?:ones?|options?|versions?|first|second|third|last|former|latter|two|three)\b|^from now on,? (?:it|he|she|they|things)\b/i;
 
 /** Whether a sentence states a lasting wish. */
 function isLasting(sentence: string): boolean {
   if (sentence.length < PREFERENCE.min || sentence.length > PREFERENCE.max) return false;
-  if (OF_THE_MOMENT.test(sentence)) return false;
-  const found = LASTING.exec(sentence);
+  const said = withoutLeadIn(sentence);
+  if (OF_THE_MOMENT.test(said) || HAPPENING.test(said)) return false;
+  const found = LASTING.exec(said);
   return found !== null && !NO_REQUEST.test(found.groups?.always ?? "");
 }
 
@@ -178,13 +188,29 @@ const INSTRUCTIONS_MAX = 400;
 const HEADING =
   /^(?:[#*_ ]*(?:(?:please )?(?:follow|obey|respect|keep to|stick to|here are) )?(?:the |these |my |our |following |some |hard |strict |important |standing |ground )*(?:constraints?|rules?|requirements?|restrictions?|limits|limitations?|guidelines?|standing instructions?)(?: (?:for|of) (?:you|this (?:session|task|project)))?[*_ ]*)$/i;
 
+/** What things do and did, in forms that no wish has and that are no things ("Only answers in German", "Always tests first"). */
+const HAPPENINGS =
+  "happens happened works worked fails failed crashes crashed breaks broke hangs hung returns returned throws threw gives gave gets got goes went comes came takes took says said shows showed seems seemed looks looked needs needed wants wanted makes made does did finds found loses lost runs ran stops stopped ends ended starts started finishes finished responds responded appears appeared occurs occurred knows knew forgets forgot loads loaded exists existed matters mattered saw thought heard kidding joking wondering curious gonna".replaceAll(
+    " ",
+    "|",
+  );
+
+/**
+ * "Always crashes at startup.", "Only happens on Windows.", "Never have I seen this.": somebody tells what happens, and
+ * leaves the subject out or turns it round. So does "From now on it is faster, says the article."
+ */
+const HAPPENING = new RegExp(
+  `^(?:always|never|only) (?:just |ever |even )?(?:${HAPPENINGS}|(?:have|has|had|did|do|does|will|would|can|could|was|were|am|are|is) (?:i|you|he|she|it|we|they|there|this|that))\\b|,? (?:says|said|writes|wrote|claims|claimed) [^,]{1,60}$`,
+  "iu",
+);
+
 /** The start of a sentence that holds for the rest of a session. */
 const STANDING =
-  /^(?:(?:please|and|also|but|so|ok(?:ay)?|note|remember|important)[,:]? )*(?:(?:constraint|rule|requirement|restriction|limit|guideline)s?: |(?:do not|don't|don’t|never|only|under no circumstances|at no (?:time|point)|in no case|no longer|stop \p{L}+ing|you (?:must|may|can|are (?:not )?allowed to|should (?:never|always|not|only))|make sure|be sure to|keep in mind|as of now|for the rest of|(?:in|for|during) this (?:session|conversation|chat)|until (?:i|we) (?:say|tell)|it(?:'s| is|’s) (?:now )?ok(?:ay)? to|feel free to) \S)/iu;
+  /^(?:(?:constraint|rule|requirement|restriction|limit|guideline)s?: |(?:do not|don't|don’t|never|only|under no circumstances|at no (?:time|point)|in no case|no longer|stop \p{L}+ing|you(?: (?:must|may|can)|(?: are|['’]re) (?:not )?allowed to| should (?:never|always|not|only))|(?:make|be) sure(?= .*\b(?:always|never|every\p{L}*|each|all|any|only|no|not|nothing|nobody|\p{L}+n['’]t|whenever|unless|before|stays?|keeps?|remains?)\b)|keep in mind|as of now|for the rest of|(?:in|for|during) this (?:session|conversation|chat)|until (?:i|we) (?:say|tell)|it(?:'s| is|’s) (?:now )?ok(?:ay)? to|feel free to) \S)/iu;
 
 /** A sentence about this moment, which is no instruction. */
 const PASSING =
-  /^(?:please )?(?:(?:do not|don't|don’t) (?:worry|mind|bother|panic|thank|know|think|understand|see|care|remember|believe|like|want|need|have|get|you|we|they|i)\b|never mind|stop (?:it|that|here|now|there)?[.!]?$|only (?:then|now|if|when|because|one|two|three|a|an|the|some|after|recently|today|yesterday)\b|you can (?:see|find|also see|read|tell|imagine|check|look)\b|you (?:must|may|can|can['’]t|cannot) (?:be (?!brief|concise|polite|formal|informal|careful|precise|honest|direct|short|consistent|blunt|strict|\p{L}+ed\b)\p{L}+|have (?:\p{L}+ed|been|had|seen|forgotten|known|made|done|got|gone)|feel|think|mean|guess)\b|for the rest of the (?:day|week|month|year)\b)/iu;
+  /^(?:(?:do not|don't|don’t) (?:worry|mind|bother|panic|be (?:offended|sad|afraid|shy|sorry|silly|late|mad|angry|upset|scared)|thank|know|think|understand|see|care|remember|believe|like|want|need|have|get|you|we|they|i)\b|never mind|stop (?:it|that|here|now|there)?[.!]?$|only (?:then|now|if|when|because|one|two|three|a|an|the|some|after|recently|today|yesterday)\b|you can (?:see|find|also see|read|tell|imagine|check|look|(?:stop|relax|rest|continue|start|begin|go)(?: on| again| now| here)*[.!]?$)|you (?:must|may|can|can['’]t|cannot) (?:be (?!brief|concise|polite|formal|informal|careful|precise|honest|direct|short|consistent|blunt|strict|(?!(?:tir|bor|worri|annoy|surpris|confus|excit|exhaust)ed)\p{L}+ed\b)\p{L}+|have (?:\p{L}+ed|been|had|seen|forgotten|known|made|done|got|gone)|feel|think|mean|guess)\b|for the rest of the (?:day|week|month|year)\b)/iu;
 
 /**
  * The standing instructions in a user's message, word for word: its lasting wishes, and what holds for
@@ -208,7 +234,9 @@ function isInstruction({ text, isListed }: OwnWords): boolean {
 
 function isStanding(sentence: string): boolean {
   if (sentence.length < INSTRUCTION.min || sentence.length > INSTRUCTION.max) return false;
-  return STANDING.test(sentence) && !PASSING.test(sentence) && !sentence.endsWith("?");
+  const said = withoutLeadIn(sentence);
+  if (OF_THE_MOMENT.test(said) || PASSING.test(said) || HAPPENING.test(said)) return false;
+  return STANDING.test(said);
 }
 
 /**
