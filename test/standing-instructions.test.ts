@@ -147,6 +147,28 @@ test("a later word that contradicts an instruction replaces it, and the event sa
   expect(texts).not.toContain("Always deploy with Terraform.");
 });
 
+test("what a user takes back holds no more, here and in later sessions, and the withdrawal is no rule", async () => {
+  const session = await Session.open();
+  await session.say("Always use tabs.");
+  await session.say("Never push without asking me.");
+  const back = await session.say("Forget what I said about tabs, four spaces please.");
+  expect(back.instructions).toEqual([
+    { id: 3, text: "Forget what I said about tabs, four spaces please.", replaces: [1] },
+  ]);
+  const idle = await session.say("Forget what I said about lunch.");
+  expect(idle.instructions).toBeUndefined();
+  await session.say("You can push without asking me now.");
+  for (let turn = 0; turn < 4; turn += 1) await session.say(`Question ${turn}?`);
+  await session.compact();
+  await session.say("Go on.");
+  expect(session.sent).toContain("- Forget what I said about tabs, four spaces please.");
+  expect(session.sent).toContain("- You can push without asking me now.");
+  expect(session.sent).not.toContain("Always use tabs");
+  expect(session.sent).not.toContain("Never push");
+  const rules = await session.service.listKnowledge({ kind: "rule" });
+  expect(rules.map(({ content }) => content)).toEqual(["Never push without asking me."]);
+});
+
 const MANY = trials(8, 20, "cases");
 
 test(`of ${50 * MANY} instructions the newest are kept within a budget, and the report names the messages of others`, async () => {

@@ -12,7 +12,7 @@ import {
   fromBothEnds,
   requestsOf,
 } from "../handoff/session-facts.ts";
-import { instructionsIn } from "../knowledge/lasting-wishes.ts";
+import { heldAfter } from "../knowledge/lasting-wishes.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { unclosable } from "../text/quoting.ts";
 import { CHARACTERS_MAX, shortened, TAG } from "./window-record.ts";
@@ -154,8 +154,12 @@ function promptsIn(history: CarriedSession["history"]): readonly string[] {
 /** The newest comes last. */
 function instructionsOf({ task, history }: CarriedSession): readonly string[] {
   const noted = (task.scratchpad[INSTRUCTIONS_NOTE] ?? "").split("\n").filter(Boolean);
-  const all = [...noted, ...promptsIn(history).flatMap(instructionsIn)];
-  return [...new Set(all)].slice(-LIMITS.instructions);
+  const said = [
+    ...noted.map((text) => ({ text, isInstruction: true })),
+    ...promptsIn(history).map((text) => ({ text })),
+  ];
+  const held = heldAfter(said).map(({ text }) => text);
+  return [...new Set(held)].slice(-LIMITS.instructions);
 }
 
 /** The instructions of a session as the text of a note, without the oldest that do not fit. */

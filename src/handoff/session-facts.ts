@@ -3,7 +3,7 @@ import { isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import { indexableText, toolResults, toolUses } from "../core/message.ts";
 import { filesOfCall } from "../core/working-memory.ts";
-import { instructionsIn } from "../knowledge/lasting-wishes.ts";
+import { heldAfter } from "../knowledge/lasting-wishes.ts";
 import {
   type HandoffMessage,
   type HandoffSource,
@@ -18,15 +18,18 @@ export function goalOf({ task }: HandoffSource): Quote | undefined {
   return task && task.goal !== "" ? { at: task.at, by: "user", text: task.goal } : undefined;
 }
 
-/** Standing instructions, and refused calls with their reasons. The newest comes first. */
+/** Standing instructions that still hold, and refused calls with their reasons. The newest comes first. */
 export function standingInstructions(messages: readonly HandoffMessage[]): readonly Quote[] {
-  const found = messages.flatMap((each): readonly Quote[] => {
-    const { at, message, denied = [] } = each;
-    const own = isTyped(each) ? instructionsIn(quotable(indexableText(message))) : [];
-    const refused = denied.flatMap(({ reason = "" }) => (reason.trim() === "" ? [] : [reason]));
-    return [...own, ...refused].map((text) => ({ at, by: "user", text }));
-  });
-  return newestOfEach(found);
+  const typed = messages.flatMap((each) =>
+    isTyped(each) ? [{ at: each.at, text: quotable(indexableText(each.message)) }] : [],
+  );
+  const held = heldAfter(typed).map(({ text, said }): Quote => ({ at: said.at, by: "user", text }));
+  const refused = messages.flatMap(({ at, denied = [] }) =>
+    denied.flatMap(({ reason = "" }): readonly Quote[] =>
+      reason.trim() === "" ? [] : [{ at, by: "user", text: reason }],
+    ),
+  );
+  return newestOfEach([...held, ...refused].toSorted((one, other) => one.at - other.at));
 }
 
 /** A longer answer is a request of its own. */

@@ -14,6 +14,13 @@ test.each([
   ["Constraint: only edit files under src/", "Constraint: only edit files under lib/"],
   ["Never use the network.", "You may use the network now."],
   ["Never use the network", "It's okay to use the network."],
+  ["Never push without asking me.", "You can push without asking me now."],
+  ["You can push without asking me now.", "Ask me again before you push."],
+  ["Never spend more than 40 euros.", "Never spend more than 60 euros."],
+  ["Always use tabs.", "Forget what I said about tabs, four spaces please."],
+  ["Never use mocks.", "The rule about mocks no longer applies."],
+  ["Never spend more than 40 euros.", "Scrap the 40 euro limit."],
+  ["Forget what I said about tabs.", "Always use tabs."],
 ])("these cannot both hold: %s / %s", (one, other) => {
   expect(both(one, other)).toBe(true);
 });
@@ -28,6 +35,12 @@ test.each([
   ["Always put tests in test", "Always put tests in lib"],
   ["Never deploy with Terraform.", "Never deploy with Pulumi."],
   ["Always use pnpm.", "Always use Vitest."],
+  ["Never push without asking me.", "Ask me before you push."],
+  ["Always use tabs.", "Forget what I said about mocks."],
+  ["Always use tabs.", "Forget what I said about tabs in Makefiles."],
+  ["Always write docstrings.", "The rule about docstrings no longer applies to tests."],
+  ["Always use tabs.", "Forget the tabs in my browser."],
+  ["Never edit step 1.", "Never edit step 2."],
   ["Always deploy with Terraform.", "Always deploy to production with care."],
 ])("these can: %s / %s", (one, other) => {
   expect(both(one, other)).toBe(false);

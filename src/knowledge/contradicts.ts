@@ -1,10 +1,41 @@
 /** Words that say nothing about the subject. */
 const EMPTY_WORDS = new Set(
-  "a an and any are as at be by do does don for from i if in is it its me my never not no of on or please prefer that the then this to us use used using want we when with you your always avoid stop ever again anymore future now over instead rather than should must will make sure would may can could are allowed okay ok feel free s t longer need only just constraint rule".split(
+  "a an and any are as at be by do does don for from i if in is it its me my never not no of on or please prefer that the then this to us use used using want we when with you your always avoid stop ever again anymore future now over instead rather than should must will make sure would may can could are allowed okay ok feel free s t longer need only just constraint rule without".split(
     " ",
   ),
 );
-const NO = /\b(?:never|not|no|avoid|stop|without)\b|n['’]t\b/i;
+const NO = /\b(?:never|not|no|avoid|stop)\b|n['’]t\b/i;
+const WITHOUT = /\bwithout\b/i;
+
+/** "Never push without asking me." says yes to asking. */
+function saysNo(text: string): boolean {
+  return NO.test(text) !== WITHOUT.test(text);
+}
+
+/** "at most 40 euros", "more than 80 characters": a limit that another number replaces. */
+const LIMIT =
+  /\b(?:than|most|least|max(?:imum)?|minimum|limit(?: is)?|to|under|below|over|above|within|exceed):? (?:[$€£])?(\p{N}+(?:[.,]\p{N}+)*)/giu;
+
+/** What a sentence about earlier words is about: "Forget what I said about tabs.", "Scrap the rule about mocks." */
+const TAKEN_BACK = [
+  /^(?:please )?(?:forget|ignore|disregard|scratch|drop|scrap|cancel|undo|lift|skip) (?:about )?(?:(?:everything |all )?(?:what|that|the things?|the stuff) i (?:said|told you|wrote|asked|wanted)|(?:the|my|that|this|our)(?: old| earlier| first)? (?:rules?|instructions?|limits?|restrictions?|constraints?|requirements?|things?|bits?|parts?|wish|request)) (?:about|on|regarding|concerning|with|for|of) (?<subject>[^,.;:!?–—(]+)/iu,
+  /^(?:please )?(?:forget|ignore|disregard|scratch|drop|scrap|cancel|undo|lift) (?:about )?(?:the|my|that|this|our) (?<subject>[^,.;:!?–—(]+?) (?:rule|instruction|limit|restriction|constraint|requirement)s?\b/iu,
+  /^(?:the|my|that|our) (?:rule|instruction|limit|restriction|constraint|requirement|thing)s? (?:about|on|regarding|for|of|with) (?<subject>[^,.;:!?–—(]+?) (?:no longer (?:holds?|appl(?:y|ies)|counts?|matters?)|(?:is|are) (?:gone|off|lifted|over|dropped|void|obsolete)|do(?:es)?n['’]t (?:hold|apply|count) (?:any ?more|any longer))(?= ?(?:now)?(?:[,.;!–—]|$))/iu,
+] as const;
+
+/** Words that a withdrawal has beside its subject: "what I said about using tabs earlier". */
+const BESIDE_SUBJECT = new Set(["earlier", "before", "rule", "limit", "instruction"]);
+
+/** Whether a sentence takes earlier words back, and about what. */
+export function takenBack(sentence: string): ReadonlySet<string> | undefined {
+  for (const form of TAKEN_BACK) {
+    const { subject } = form.exec(sentence)?.groups ?? {};
+    if (subject === undefined) continue;
+    const words = wordsOf(subject.toLowerCase()).filter((word) => !BESIDE_SUBJECT.has(word));
+    return words.length > 0 ? new Set(words) : undefined;
+  }
+  return undefined;
+}
 
 /** "with Terraform", "in German", "under 80": one thing is chosen, so another is not. */
 const CHOSEN =
@@ -25,6 +56,9 @@ interface Statement {
   /** Its words in order, and the things that it chooses, by their preposition. */
   readonly text: readonly string[];
   readonly chosen: readonly { readonly by: string; readonly thing: string }[];
+  readonly limits: readonly string[];
+  /** The subject of earlier words that it takes back. */
+  readonly takenBack?: ReadonlySet<string>;
 }
 
 /** A wish is a sentence. Of a longer text, such as a pasted reason, only the beginning is compared. */
@@ -32,31 +66,61 @@ const STATEMENT_MAX = 2000;
 
 export function statementOf(text: string): Statement {
   const lower = text.slice(0, STATEMENT_MAX).toLowerCase().replace(/\s+/g, " ");
+  const back = takenBack(lower);
   const [, one, other] =
     /\b(?:prefer|use|choose|pick|take) (.{1,200}?) (?:over|instead of|rather than|not|to) (.+?)[.!]?$/.exec(
       lower,
     ) ?? [];
   return {
     words: new Set(wordsOf(lower)),
-    no: NO.test(lower),
+    no: saysNo(lower),
     text: wordsOf(lower),
     chosen: Array.from(lower.matchAll(CHOSEN), ({ groups }) => ({
       by: groups?.by ?? "",
       thing: bare(groups?.thing ?? ""),
     })),
+    limits: Array.from(lower.matchAll(LIMIT), ([, number = ""]) => number),
+    ...(back ? { takenBack: back } : {}),
     ...(one && other ? { choice: [bare(one), bare(other)] as const } : {}),
   };
 }
 
 /** Whether two statements about the same subject cannot both hold. */
 export function contradicts(one: Statement, other: Statement): boolean {
+  if (one.takenBack || other.takenBack) return isTakenBack(one, other) || isTakenBack(other, one);
   if (one.choice && other.choice) {
     return one.choice[0] === other.choice[1] && one.choice[1] === other.choice[0];
   }
   if (one.words.size === 0) return false;
-  if (one.no === other.no) return !one.no && choosesOtherwise(one, other);
+  if (one.no === other.no) {
+    return limitsOtherwise(one, other) || (!one.no && choosesOtherwise(one, other));
+  }
   const common = [...one.words].filter((word) => other.words.has(word)).length;
   return common / (one.words.size + other.words.size - common) >= 0.6;
+}
+
+/** Whether a statement is about all of what another one takes back. Two that take something back can both hold. */
+function isTakenBack({ words, takenBack }: Statement, by: Statement): boolean {
+  return (
+    !takenBack && by.takenBack !== undefined && [...by.takenBack].every((word) => words.has(word))
+  );
+}
+
+/** "Never spend more than 40 euros." and "Never spend more than 60 euros.": the same words except for one limit. */
+function limitsOtherwise(one: Statement, other: Statement): boolean {
+  const [limit, instead] = differing(one, other) ?? [];
+  if (limit === undefined || instead === undefined) return false;
+  return one.limits.includes(limit) && other.limits.includes(instead);
+}
+
+/** The only word in which two statements differ. */
+function differing(one: Statement, other: Statement): readonly [string, string] | undefined {
+  if (one.text.length !== other.text.length || one.text.length < 2) return undefined;
+  const at = one.text.findIndex((word, index) => word !== other.text[index]);
+  if (at < 0 || one.text.slice(at + 1).join(" ") !== other.text.slice(at + 1).join(" ")) {
+    return undefined;
+  }
+  return [one.text[at] ?? "", other.text[at] ?? ""];
 }
 
 /**
@@ -64,11 +128,8 @@ export function contradicts(one: Statement, other: Statement): boolean {
  * preposition chooses. "In" chooses a language: "Put tests in test." and "Put tests in lib." can both hold.
  */
 function choosesOtherwise(one: Statement, other: Statement): boolean {
-  if (one.text.length !== other.text.length || one.text.length < 2) return false;
-  const at = one.text.findIndex((word, index) => word !== other.text[index]);
-  if (at < 0 || one.text.slice(at + 1).join(" ") !== other.text.slice(at + 1).join(" "))
-    return false;
-  const [thing = "", instead = ""] = [one.text[at], other.text[at]];
+  const [thing, instead] = differing(one, other) ?? [];
+  if (thing === undefined || instead === undefined) return false;
   const by = one.chosen.find((chosen) => chosen.thing === thing)?.by;
   const isSame = other.chosen.some((chosen) => chosen.thing === instead && chosen.by === by);
   if (by === undefined || !isSame) return false;

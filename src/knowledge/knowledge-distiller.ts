@@ -4,6 +4,7 @@ import { group, requireOptions, whole } from "../core/options.ts";
 import { type ArgumentShape, CHANGED_WORD, shapeOfTags, sharedShape } from "./call-shape.ts";
 import { contradicts, statementOf } from "./contradicts.ts";
 import { hashOf } from "./hash-of.ts";
+import { isWithdrawal } from "./lasting-wishes.ts";
 import { statementKey } from "./learned-entries.ts";
 import { oneLine } from "./one-line.ts";
 import { bySupport } from "./rank-rules.ts";
@@ -69,7 +70,9 @@ export class KnowledgeDistiller {
     const made = [
       ...kept.map(asNew),
       ...correctionRules(left.filter(({ kind }) => kind === "correction")),
-      ...left.filter(({ kind }) => kind === "preference").map(preferenceRule),
+      ...left
+        .filter(({ kind, content }) => kind === "preference" && !isWithdrawal(content))
+        .map(preferenceRule),
     ];
     const byHand = rules.filter(({ origin }) => origin === "added").length;
     const room = Math.max(0, this.#maxRules - byHand);

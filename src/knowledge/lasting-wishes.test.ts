@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { instructionsIn, preferencesIn } from "./lasting-wishes.ts";
+import { heldAfter, instructionsIn, preferencesIn } from "./lasting-wishes.ts";
 
 test.each([
   ["Always run the tests before you commit.", ["Always run the tests before you commit."]],
@@ -143,4 +143,24 @@ test.each([
   "Rules:\n- is this one?",
 ])("what is said in passing, asked or quoted is none: %s", (message) => {
   expect(instructionsIn(message)).toEqual([]);
+});
+
+test.each([
+  [
+    ["Always use tabs.", "Forget what I said about tabs, two spaces please."],
+    ["Forget what I said about tabs, two spaces please."],
+  ],
+  [
+    [
+      "Never push without asking me.",
+      "You can push without asking me now.",
+      "And ask me again before you push.",
+    ],
+    ["And ask me again before you push."],
+  ],
+  [["Always use tabs.", "Did you forget what I said about tabs?"], ["Always use tabs."]],
+  [["Fix the parser.", "Forget what I said about the parser."], []],
+  [["Always use tabs.", 'He wrote: "Forget what I said about tabs."'], ["Always use tabs."]],
+])("what a later message takes back holds no more: %j", (messages, expected) => {
+  expect(heldAfter(messages.map((text) => ({ text }))).map(({ text }) => text)).toEqual(expected);
 });

@@ -7,7 +7,7 @@ import {
 import { contentText, FORGOTTEN, type UserMessage } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { utf8Bytes } from "../core/tokens.ts";
-import { contradicts, statementOf } from "./contradicts.ts";
+import { contradicts, statementOf, takenBack } from "./contradicts.ts";
 import { oneLine } from "./one-line.ts";
 
 /** Quotation marks of any script. */
@@ -155,14 +155,22 @@ const NO_REQUEST =
   /^(?!(?:embed|exceed|feed|proceed|seed|shed|speed|bring|ping|string)$)(?:an?|the|my|your|his|her|our|their|its?|this|that|here|there|up|down|in|on|at|for|of|to|with|about|around|ready|good|great|nice|happy|glad|fun|better|best|more|too|so|very|really|quite|had|has|been|was|were|is|are|am|will|would|could|can|did|does|saw|thought|knew|felt|heard|mind|say|ever|again|\p{L}+ing|\p{L}+ed)$/iu;
 
 /**
- * The lasting wishes in a user's message: "Always …", "Never …", "Prefer …", "From now on …". Only
- * the user's own sentences count, and a long message is skipped.
+ * The lasting wishes in a user's message: "Always …", "Never …", "Prefer …", "From now on …", and after them what takes
+ * earlier ones back: "Forget what I said about tabs." Only the user's own sentences count, and a long message is skipped.
  */
 export function preferencesIn(message: string): readonly string[] {
   if (message.length > PREFERENCE_MESSAGE_MAX) return [];
-  return ownSentences(message)
-    .filter(isLasting)
-    .map((sentence) => oneLine(sentence, PREFERENCE.max));
+  const sentences = ownSentences(message);
+  return [...sentences.filter(isLasting), ...sentences.filter(isWithdrawal)].map((sentence) =>
+    oneLine(sentence, PREFERENCE.max),
+  );
+}
+
+/** Whether a sentence of the user takes back earlier ones. It makes no rule of its own. */
+export function isWithdrawal(sentence: string): boolean {
+  if (sentence.length > PREFERENCE.max || sentence.endsWith("?") || isLasting(sentence))
+    return false;
+  return takenBack(withoutLeadIn(sentence)) !== undefined;
 }
 
 /** A question, a choice among what was shown, or what will come. */
@@ -206,7 +214,7 @@ const HAPPENING = new RegExp(
 
 /** The start of a sentence that holds for the rest of a session. */
 const STANDING =
-  /^(?:(?:constraint|rule|requirement|restriction|limit|guideline)s?: |(?:do not|don't|don’t|never|only|under no circumstances|at no (?:time|point)|in no case|no longer|stop \p{L}+ing|you(?: (?:must|may|can)|(?: are|['’]re) (?:not )?allowed to| should (?:never|always|not|only))|(?:make|be) sure(?= .*\b(?:always|never|every\p{L}*|each|all|any|only|no|not|nothing|nobody|\p{L}+n['’]t|whenever|unless|before|stays?|keeps?|remains?)\b)|keep in mind|as of now|for the rest of|(?:in|for|during) this (?:session|conversation|chat)|until (?:i|we) (?:say|tell)|it(?:'s| is|’s) (?:now )?ok(?:ay)? to|feel free to) \S)/iu;
+  /^(?:(?:constraint|rule|requirement|restriction|limit|guideline)s?: |(?:do not|don't|don’t|never|only|under no circumstances|at no (?:time|point)|in no case|no longer|stop \p{L}+ing|you(?: (?:must|may|can)|(?: are|['’]re) (?:not )?allowed to| should (?:never|always|not|only))|(?:make|be) sure(?= .*\b(?:always|never|every\p{L}*|each|all|any|only|no|not|nothing|nobody|\p{L}+n['’]t|whenever|unless|before|stays?|keeps?|remains?)\b)|keep in mind|as of now|for the rest of|(?:in|for|during) this (?:session|conversation|chat)|until (?:i|we) (?:say|tell)|it(?:'s| is|’s) (?:now )?ok(?:ay)? to|feel free to|(?:ask|warn|tell|consult|check with) (?:me|us) (?:(?:again|first|always) )?(?:before|whenever|each time|every time)) \S)/iu;
 
 /** A sentence about this moment, which is no instruction. */
 const PASSING =
@@ -220,8 +228,15 @@ const PASSING =
  * Only the user's own sentences count, as for `preferencesIn`.
  */
 export function instructionsIn(message: string): readonly string[] {
+  return statedIn(message).filter((text) => !isWithdrawal(text));
+}
+
+/** The standing instructions in a message, and what takes earlier ones back. */
+function statedIn(message: string): readonly string[] {
   if (message.length > INSTRUCTION_MESSAGE_MAX) return [];
-  const found = ownWords(message, HEADING).filter(isInstruction);
+  const found = ownWords(message, HEADING).filter(
+    (words) => isInstruction(words) || (!words.isListed && isWithdrawal(words.text)),
+  );
   const last = found.slice(-INSTRUCTIONS_MAX);
   return [...new Set(last.map(({ text }) => oneLine(text, INSTRUCTION.max)))];
 }
@@ -252,19 +267,39 @@ export function givenInstructions(
   const lasting = new Set(settings.knowledge ? preferencesIn(text) : []);
   const held = working.instructions.map(({ id, text }) => ({ id, text }));
   const instructions: StandingInstruction[] = [];
-  for (const words of isUsersWord(said.origin) ? instructionsIn(text) : []) {
+  for (const words of isUsersWord(said.origin) ? statedIn(text) : []) {
     const earlier = [...held, ...instructions];
     const replaces = earlier.filter((one) => cannotStay(one.text, words)).map(({ id }) => id);
+    const takesBack = isWithdrawal(words);
+    if (takesBack && replaces.length === 0) continue;
     instructions.push({
       id: earlier.reduce((most, { id }) => Math.max(most, id), 0) + 1,
       text: words,
       ...(replaces.length > 0 ? { replaces } : {}),
-      ...(lasting.has(words) ? { lasting: true } : {}),
+      ...(lasting.has(words) && !takesBack ? { lasting: true } : {}),
     });
   }
   if (instructions.length === 0) return {};
   const leftOut = withoutRoom([...held, ...instructions], bytesMax);
   return { instructions, ...(leftOut.length > 0 ? { instructions_left_out: leftOut } : {}) };
+}
+
+/**
+ * The standing instructions that hold after several messages of the user, oldest first: without those that a later one
+ * replaces or takes back. One of them may be an instruction already, such as a line of a note.
+ */
+export function heldAfter<Said extends { readonly text: string; readonly isInstruction?: boolean }>(
+  messages: readonly Said[],
+): readonly { readonly text: string; readonly said: Said }[] {
+  let held: { readonly text: string; readonly said: Said }[] = [];
+  for (const said of messages) {
+    for (const text of said.isInstruction ? [said.text] : statedIn(said.text)) {
+      const staying = held.filter((one) => !cannotStay(one.text, text));
+      const isIdle = staying.length === held.length && isWithdrawal(text);
+      held = isIdle ? held : [...staying, { text, said }].slice(-INSTRUCTIONS_MAX);
+    }
+  }
+  return held;
 }
 
 /** Whether a later statement repeats or contradicts an instruction. */

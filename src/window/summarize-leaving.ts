@@ -4,7 +4,7 @@ import { cutMiddle, textSize } from "../compaction/cut-text.ts";
 import { keepAnchors } from "../compaction/keep-anchors.ts";
 import type { AnchorReport } from "../core/event.ts";
 import { contentText, isSummary, type Message } from "../core/message.ts";
-import { instructionsIn } from "../knowledge/lasting-wishes.ts";
+import { heldAfter } from "../knowledge/lasting-wishes.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 
@@ -121,7 +121,7 @@ function quotesOf({
   contextWindow,
 }: Pick<Leaving, "typed" | "staying" | "contextWindow">): Quoted {
   const bytesMax = quotesMax(contextWindow);
-  const found = new Set(typed.flatMap(instructionsIn));
+  const found = new Set(heldAfter(typed.map((text) => ({ text }))).map(({ text }) => text));
   const instructions: string[] = [];
   let room = bytesMax;
   for (const instruction of [...found].map((text) => redactSecrets(text)).reverse()) {
