@@ -5,13 +5,7 @@ import { contentText, isSummary, type Message } from "../core/message.ts";
 import type { SessionView } from "../core/operations/sessions.ts";
 import { refusalsIn } from "../core/refusal.ts";
 import { type HandoffMessage, isCommand, isTyped, type Quote } from "../handoff/handoff-source.ts";
-import {
-  decisions,
-  failedCalls,
-  filesOf,
-  fromBothEnds,
-  requestsOf,
-} from "../handoff/session-facts.ts";
+import { byRoom, decisions, failedCalls, filesOf, requestsOf } from "../handoff/session-facts.ts";
 import { heldAfter } from "../knowledge/lasting-wishes.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { unclosable } from "../text/quoting.ts";
@@ -110,7 +104,7 @@ function keptLines({ task, history }: CarriedSession): readonly string[] {
 function askedLines(newestFirst: readonly Quote[]): readonly string[] {
   const lineOf = ({ text, outcome }: Quote) => `[${outcome ?? ""}] ${text}`;
   let room = LIMITS.asked;
-  const fitting = fromBothEnds(newestFirst).filter((quote) => {
+  const fitting = byRoom(newestFirst).filter((quote) => {
     room -= Math.min(lineOf(quote).length, LIMITS.request);
     return room >= 0;
   });

@@ -10,6 +10,8 @@ test.each([
   ],
   ["- Decided: the table stays.", undefined],
   ["Let's go with the table.", undefined],
+  ["Use spawn instead of exec for the long commands.", undefined],
+  ["The pipe is read by lines instead of chunks, because chunks cut names.", undefined],
   ["I'm going to use spawn instead of exec, because exec cuts the output.", undefined],
 ])("a decision is kept with its reason: %s", (text, found = text) => {
   expect(decisionsIn(text)).toEqual([found]);
@@ -23,7 +25,12 @@ test.each([
   "Updating the method to return a list instead of a string.",
   "Should we use a table instead of a switch?",
   "> We decided to drop it all.",
-])("a step that is announced, a question and a quote are none: %s", (text) => {
+  "Now change the callers to use the table instead of the switch:",
+  "Instead of fixing each error alone, let me write a helper first.",
+  "The invoice test fails: the total is 1191 cents instead of 1190.",
+  "Fixed the style objects to use functions instead of strings.",
+  "The loader should catch this error instead of crashing.",
+])("a step, a report, a question and a quote are none: %s", (text) => {
   expect(decisionsIn(text)).toEqual([]);
 });
 

@@ -1,4 +1,5 @@
 import { requestsIn } from "../compaction/kept-words.ts";
+import { LASTING_CUES, lastingCues } from "../compaction/lasting-cues.ts";
 import { isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import { indexableText, toolResults, toolUses } from "../core/message.ts";
@@ -51,10 +52,13 @@ export function decisions(messages: readonly HandoffMessage[]): readonly Quote[]
     question = by === "assistant" ? questionAt(at, said) : undefined;
     const isAnswer = by === "user" && asked && said.length <= ANSWER_MAX && !isCommand(said);
     // Quotes are read backwards, so that an answer has room only with its question.
-    return isAnswer && !said.endsWith("?") ? [asked, { at, by, text: said }] : stated;
+    return isAnswer && !ASKS_BACK.test(said) ? [asked, { at, by, text: said }] : stated;
   });
   return newestOfEach(found);
 }
+
+/** An answer that is a question, or begins with one. */
+const ASKS_BACK = /[?？]$|^[^.!?\n]{0,120}[?？]\s/u;
 
 /** The question that a message ends with. */
 function questionAt(at: number, said: string): Quote | undefined {
@@ -89,11 +93,27 @@ export function requestsOf(messages: readonly HandoffMessage[], last: number): r
   return newestOfEach(asked);
 }
 
+/** Requests at each end that get room before what may hold for longer, and the most of those. */
+const ENDS = 4;
+const DEMANDS_MAX = 12;
+
 /**
  * Requests in the order in which they get room: the newest and the oldest by turns. Long sessions have their goals at both
- * ends, and their many small steps in between.
+ * ends, and their many small steps in between. What sounds as if it holds for longer is no step, wherever it stands:
+ *
+ *     newest, oldest, next newest, next oldest   then limits and preferences, the newest first   then the others
  */
-export function fromBothEnds(requests: readonly Quote[]): readonly Quote[] {
+export function byRoom(requests: readonly Quote[]): readonly Quote[] {
+  const turns = fromBothEnds(requests);
+  const demands = requests.filter(({ text }) => isDemand(text)).slice(0, DEMANDS_MAX);
+  return [...new Set([...turns.slice(0, 2 * ENDS), ...demands, ...turns])];
+}
+
+function isDemand(text: string): boolean {
+  return text.length <= ANSWER_MAX && lastingCues(text) >= LASTING_CUES && !/[?？]$/.test(text);
+}
+
+function fromBothEnds(requests: readonly Quote[]): readonly Quote[] {
   return requests.flatMap((newest, index) => {
     const oldest = requests[requests.length - 1 - index];
     if (oldest === undefined || 2 * index >= requests.length) return [];
@@ -115,12 +135,20 @@ export function failedCalls(messages: readonly HandoffMessage[]): readonly (read
       const known = calls.get(tool_use_id);
       if (!known) continue;
       failed.delete(known.key);
-      if (!is_error || refused.has(tool_use_id)) continue;
+      if (!is_error || refused.has(tool_use_id) || foundNothing(known.key, content)) continue;
       const error: Quote = { at, by: "tool", text: content };
       failed.set(known.key, content.trim() === "" ? [known.call] : [known.call, error]);
     }
   }
   return [...failed.values()].reverse();
+}
+
+/** Commands that end with 1 where there is no hit, or no difference. */
+const SEARCHES = /\b(?:grep|egrep|rg|ag|ack|diff|which|pgrep)\s/;
+const SAYS_NOTHING = /^(?:\(?no output\)?)?\s*(?:[\p{L} ]{0,30}(?:code|status):? 1\b\.?)?$/iu;
+
+function foundNothing(call: string, output: string): boolean {
+  return SEARCHES.test(call) && SAYS_NOTHING.test(output.trim());
 }
 
 const CHANGES = /write|edit|patch|replace|create|insert|delete|move|rename/i;
@@ -234,9 +262,18 @@ function isOpenStatus(status: string): boolean {
   return !/^(?:completed|done|cancell?ed|deleted)$/.test(status);
 }
 
-/** A sentence that states a choice or an exclusion. */
+/** A sentence that states a choice or an exclusion, or a difference. */
 const DECISION =
   /\b(?:decided|decision|we(?:'ll|’ll| will)? (?:chose|choose|go with|use|keep|settle)|agreed|settled on|let(?:'|’)?s (?:use|go with|keep)|chose|ruled out|rejected|instead of|rather than|trade-?off)\b/iu;
+
+/** "The total is 1191 instead of 1190" is a difference. It takes someone who chooses, or a reason, to make it a choice. */
+const DIFFERENCE = /\b(?:instead of|rather than|trade-?off)\b/giu;
+const CHOOSES =
+  /\b(?:we|i|us|let(?:'|’)?s|use|keep|take|prefer|choose|chose|pick|switch|stick)\b/iu;
+
+/** What was done: "Fixed the loader to use a map instead of a list". The files that changed say it. */
+const REPORT =
+  /^(?:\*\*|`)?(?:fixed|changed|updated|added|removed|replaced|renamed|moved|rewrote)\b/iu;
 
 /** Words that may stand before the sentence's own. */
 const OPENING =
@@ -249,6 +286,9 @@ const ANNOUNCEMENT =
 /** A choice that the one who makes it announces: "I'll go with the table". */
 const OWN_CHOICE =
   /^(?:i|we)(?:'ll|’ll| will|(?:'m|’m| am) going to) (?:go with|keep|stick (?:with|to)|choose|settle on|leave)\b/iu;
+
+/** "Now change the callers:", "Instead of that, let me write a helper": what comes next. */
+const STEP = /[:：]$|^[^.!?]{0,120}, let me\b/iu;
 
 /** A reason, in the sentence or at the beginning of the next one. */
 const REASON =
@@ -280,8 +320,11 @@ export function decisionsIn(message: string): readonly string[] {
 
 function isDecision(sentence: string): boolean {
   if (sentence.length < SENTENCE.min || sentence.length > SENTENCE.max) return false;
-  if (sentence.endsWith("?")) return false;
+  if (sentence.endsWith("?") || STEP.test(sentence)) return false;
   const own = sentence.replace(/^[-*•\d.)\s]{0,8}/, "").replace(OPENING, "");
   if (OWN_CHOICE.test(own)) return true;
-  return DECISION.test(sentence) && (!ANNOUNCEMENT.test(own) || REASON.test(own));
+  if (!DECISION.test(sentence)) return false;
+  if (REASON.test(own)) return true;
+  if (ANNOUNCEMENT.test(own) || REPORT.test(own)) return false;
+  return DECISION.test(sentence.replace(DIFFERENCE, "")) || CHOOSES.test(sentence);
 }

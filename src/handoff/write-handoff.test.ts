@@ -67,6 +67,63 @@ test("a handoff has requests, instructions, tasks, decisions, files and the last
   expect(text).toContain("[user #9]\n> And now\n> the docs?\n[assistant #10]\n> They come next.\n");
 });
 
+test("of many requests, those that may hold for longer stay before small steps", () => {
+  const steps = (from: number) =>
+    Array.from({ length: 60 }, (_, step) => [
+      user(`Look at the module number ${from + step} and tell me what it is there for.`),
+      assistant("It is fine."),
+    ]).flat();
+  const demand = "Nothing may leave the country, so no servers abroad.";
+  const messages = [
+    user("Move the billing to the new host."),
+    ...steps(0),
+    user(demand),
+    assistant("Noted."),
+    ...steps(100),
+    user("And the last one?"),
+  ];
+  const asked = sectionOf(
+    writeHandoff(sourceOf(messages), 2000).text,
+    "What the user asked before",
+  );
+  expect(asked).toContain(demand);
+  expect(asked).toContain("Move the billing to the new host.");
+  expect(asked).toContain("number 159");
+  expect(asked).not.toContain("number 100 ");
+});
+
+test("a search without a hit is no failed attempt, and a question back is no answer", () => {
+  const failed = (content: string, tool_use_id: string): Message => ({
+    role: "tool_results",
+    results: [{ tool_use_id, content, is_error: true }],
+  });
+  const { text } = writeHandoff(
+    sourceOf([
+      user("Find out who calls it."),
+      call("bash", { command: "cd src && grep -rn caller . | head" }, "a"),
+      failed("(no output)\n\nCommand exited with code 1", "a"),
+      call("bash", { command: "grep -rn caller missing" }, "b"),
+      failed("grep: missing: No such file or directory\nexit code 2", "b"),
+      call("bash", { command: "make" }, "c"),
+      failed("Command exited with code 1", "c"),
+      assistant("Shall I start with the first package?"),
+      user("how do we set things? all i see is getters"),
+      assistant("Through setters. Shall I write them?"),
+      user("yes, with tests"),
+      assistant("Done."),
+      user("Thanks. And now?"),
+    ]),
+    2000,
+  );
+  const attempts = sectionOf(text, "Failed attempts");
+  expect(attempts).not.toContain("| head");
+  expect(attempts).toContain("No such file or directory");
+  expect(attempts).toContain("make");
+  expect(sectionOf(text, "Decisions")).toBe(
+    "> [assistant #10] Shall I write them?\n> [user #11] yes, with tests",
+  );
+});
+
 test("tasks that were created one by one are open until one is completed", () => {
   const { text } = writeHandoff(
     sourceOf([

@@ -20,10 +20,10 @@ import {
   withinBounds,
 } from "./handoff-source.ts";
 import {
+  byRoom,
   decisions,
   failedCalls,
   filesOf,
-  fromBothEnds,
   goalOf,
   requestsOf,
   standingInstructions,
@@ -111,7 +111,7 @@ export function writeHandoff(session: HandoffSource, tokensMax: number): Handoff
   const tasks = tasksOf(source);
   const files = filesOf(messages);
   const failed = failedCalls(messages).slice(0, FAILED_MAX).flat();
-  const asked = fromBothEnds(requestsOf(messages, request.at));
+  const asked = byRoom(requestsOf(messages, request.at));
   const sections = [
     room.section("Goal", goal ? [goal] : [], 0.15, shortBlock),
     room.section("What the user asked before", asked, 0.2, shortLine, "newest first"),
