@@ -125,6 +125,39 @@ describe("the words of people below a summary", () => {
     );
   });
 
+  const steps = (count: number) =>
+    Array.from({ length: count }, (_, step) => [user(`Now page ${step}.`), answer("Done.")]).flat();
+  const carried = (first: string, rest: readonly Message[]) =>
+    splitWords(wordsSection(wordsIn([user(first), answer("Yes."), ...rest]), 20_000, 8_000).text)
+      .words[0]?.text;
+
+  test("begin with what the session began with, also when hundreds of short ones came after it", () => {
+    const first =
+      "Good morning! We write the handbook of the new dishwasher together, for people who have never had one before. The printer takes the file on Tuesday.";
+    expect(carried(first, steps(300))).toBe(first);
+  });
+
+  test("say that something was left out only where it was", () => {
+    const work =
+      "The worker in src/queue.ts takes a job and hands it to Anna4, as it did in release 7.";
+    const said = `Never push to main. My budget is 900 euros. ${`${work} `.repeat(16)}Use no servers abroad, ever.`;
+    const { words } = splitWords(
+      wordsSection(wordsIn([user(said), answer("Yes."), ...steps(150)]), 20_000, 8_000).text,
+    );
+    expect(words[0]?.text).toContain("Never push to main. My budget is 900 euros.");
+    expect(words[0]?.text).toContain(" … Use no servers abroad, ever.");
+  });
+
+  test("have no quoted rule without the question about it", () => {
+    const wiki = `The wiki of the old team says this about deploys, and nobody here knows why it does:\n\n> Always restart the gateway.\n> Never deploy without a ticket.\n\n\`\`\`\nERROR must not call send twice\n\`\`\`\nIs any of it still current?`;
+    const { text: section } = wordsSection(
+      wordsIn([user("Hello."), answer("Yes."), user(wiki), answer("No."), ...steps(300)]),
+      20_000,
+      8_000,
+    );
+    expect(section).not.toMatch(/Always restart|Never deploy|must not call/);
+  });
+
   test("short ones stay before long ones, and a pasted text keeps its two ends", () => {
     const pasted = `Look at this log. ${"0123456789 ".repeat(500)} Why does it stop?`;
     const words = wordsIn([

@@ -42,6 +42,10 @@ const SHORT_CHARACTERS = 120;
 /** The part of the room that sentences of longer texts may take before short texts. */
 const SURE_PART = 1 / 10;
 
+/** What a session began with says what it is about, so it stays in this part of the room: whole, if it has at most so many bytes. */
+const FIRST_PART = 1 / 5;
+const FIRST_BYTES = 600;
+
 /** Longer texts stay whole while all of them together take at most this part of the room. */
 const WHOLE_PART = 1 / 10;
 
@@ -149,8 +153,8 @@ interface Line {
 }
 
 /**
- * The section below a summary, within `bytesMax` of JSON and the `room` that there is, or nothing. First come sentences of longer
- * texts that surely hold for longer, then short texts, the newest before older ones. Of what is left whole longer texts take a
+ * The section below a summary, within `bytesMax` of JSON and the `room` that there is, or nothing. First comes what
+ * the session began with, then sentences of longer texts that surely hold for longer, then short texts, the newest before older ones. Of what is left whole longer texts take a
  * part, and sentences of still others:
  *
  *     ├── what surely holds ──┤
@@ -184,6 +188,9 @@ export function wordsSection(
   const short = newestFirst.filter(isShort);
   const long = newestFirst.filter((word) => !isShort(word));
   const excerptOf = excerpts();
+  add(FIRST_PART, words.slice(0, 1), (word) =>
+    textSize(word.text) <= FIRST_BYTES ? lineOf(word) : excerptOf(word, -Infinity),
+  );
   add(SURE_PART, long, (word) => excerptOf(word, SURE_CUES));
   add(1, short, (word) => (isLasting(word) ? lineOf(word) : undefined));
   add(1, short, lineOf);
@@ -243,8 +250,8 @@ function excerpts(): (word: Word, least: number) => Line | undefined {
         }),
     );
     if (chosen.size === 0) return undefined;
-    const shown = all.filter((each) => chosen.has(each)).map(({ text }) => text);
-    return { word, line: renderLine(word, shown.join(" … ")) };
+    const shown = joined(all, chosen);
+    return { word, line: renderLine(word, shown), isWhole: shown === word.text };
   };
 }
 
@@ -252,21 +259,49 @@ interface Sentence {
   readonly text: string;
   readonly cues: number;
   readonly worth: number;
+  /** Its place among all sentences of the text, and what stands before it there. */
+  readonly place: number;
+  readonly gap: string;
 }
 
 function sentencesOf({ text }: Word): readonly Sentence[] {
-  const short = text.split(SENTENCE_ENDS).filter(isDemandLike);
-  return short.map((sentence) => {
+  // Sentences stand at even places, and what parts them at odd ones.
+  const parts = text.split(SENTENCE_ENDS);
+  let isFenced = false;
+  return parts.flatMap((sentence, at): readonly Sentence[] => {
+    if (at % 2 === 1) return [];
+    const isFence = FENCE.test(sentence);
+    if (isFence) isFenced = !isFenced;
+    if (isFence || isFenced || QUOTED.test(sentence) || !isDemandLike(sentence)) return [];
     const cues = lastingCues(sentence);
     const worth = 2 * Number(cues >= LASTING_CUES) + Number(SPECIFIC.test(sentence));
-    return { text: sentence, cues, worth };
+    return [{ text: sentence, cues, worth, place: at / 2, gap: parts[at - 1] ?? "" }];
   });
 }
+
+/** Without their surroundings, quotes and code would stand as the person's own words. */
+const QUOTED = /^\s*[>＞|]/;
+const FENCE = /^\s*(?:```|~~~)/;
+
+/** The chosen sentences, with a mark only where something between them was left out. */
+function joined(all: readonly Sentence[], chosen: ReadonlySet<Sentence>): string {
+  let text = "";
+  let next = 0;
+  for (const sentence of all) {
+    if (!chosen.has(sentence)) continue;
+    const gap = sentence.place === next ? sentence.gap : OMITTED;
+    text += text === "" ? sentence.text : gap + sentence.text;
+    next = sentence.place + 1;
+  }
+  return text;
+}
+
+const OMITTED = " … ";
 
 /** A number, or a name that is not the first word. */
 const SPECIFIC = /\p{N}|[`_/@]|.\s\p{Lu}\p{L}/u;
 
-const SENTENCE_ENDS = /(?<=[.!?])\s+(?:… )?|(?<=[。！？])|\n+| … /;
+const SENTENCE_ENDS = /((?<=[.!?])\s+(?:… )?|(?<=[。！？])|\n+| … )/;
 
 /** Whether a sentence is short, is no question, and has words. */
 function isDemandLike(sentence: string): boolean {
