@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Message } from "../core/message.ts";
+import { type Message, summaryMessage } from "../core/message.ts";
 import { compactHistory } from "./compact-history.ts";
 import { correctFacts } from "./correct-facts.ts";
 
@@ -171,6 +171,19 @@ describe("over made conversations", () => {
       }),
     );
   });
+});
+
+test("a correction is corrected without a quote in a quote, however often", () => {
+  let summary = "The user asked NOT to send the invoice.";
+  const record = [...RECORD];
+  for (let round = 0; round < 6; round += 1) {
+    const text = fix(summary, record);
+    expect(text.split("on record").length).toBeLessThanOrEqual(2);
+    expect(text).toContain("Send the invoice to Marta by Friday");
+    record.push(summaryMessage(text));
+    // The next model reads it the wrong way again, and takes the form of the correction along.
+    summary = text.replace("Send", "Do not send");
+  }
 });
 
 test("a hostile text takes no longer than its length asks for", () => {

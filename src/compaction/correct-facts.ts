@@ -63,7 +63,8 @@ export function correctFacts(
     if (verdict.instead === "")
       from += /^[.,;。,;!]?[ \t]*/.exec(summary.slice(from))?.[0].length ?? 0;
   });
-  return { text: changed === 0 ? summary : text + summary.slice(from), changed };
+  if (changed === 0) return { text: summary, changed };
+  return { text: (text + summary.slice(from)).replace(NESTED, "$1"), changed };
 }
 
 /** Words behind a clause that tells what was before. */
@@ -150,9 +151,17 @@ class RecordedFacts {
     if (known.some(({ clause }) => clause.polarity === polarity)) return SUPPORTED;
     const said = known.at(-1);
     if (!said?.isSaid || known.some(({ clause }) => clause.polarity === 0)) return UNKNOWN;
-    return { is: "contradicted", instead: `on record: “${said.clause.text}”` };
+    return { is: "contradicted", instead: onRecord(said.clause.text) };
   }
 }
+
+/** How a correction quotes the record, which may have the correction of an earlier summary. */
+function onRecord(text: string): string {
+  return `on record: “${text.replaceAll("on record: ", "").replace(/[“”]/g, "")}”`;
+}
+
+/** A correction inside of another one: a summary took its form along, and turned its words around again. */
+const NESTED = /on record: “[^“”]{0,40}(on record: “[^“”]*”)”?/g;
 
 /** The facts of a clause about its subject: the key of each, and its value. */
 function factsOf({ subject, state, value }: Clause): readonly (readonly [string, string])[] {
