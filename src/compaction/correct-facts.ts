@@ -1,7 +1,7 @@
 import { indexableText, isSummary, type Message, toolResults } from "../core/message.ts";
 import { type Clause, clausesIn } from "./clause-facts.ts";
 import { twoEnds } from "./cut-text.ts";
-import { summaryText, userText } from "./render-transcript.ts";
+import { summaryWords, userText } from "./render-transcript.ts";
 
 /** A longer text is read at its two ends only. */
 const TEXT_CHARACTERS_MAX = 20_000;
@@ -207,7 +207,7 @@ function withLast(text: string, word: string, other: string): string {
 function textsOf(message: Message): readonly { readonly text: string; readonly isSaid: boolean }[] {
   if (message.role === "system") return [{ text: message.content, isSaid: true }];
   if (message.role === "user") {
-    const text = isSummary(message) ? summaryText(message) : userText(message.content);
+    const text = isSummary(message) ? summaryWords(message) : userText(message.content);
     return [{ text, isSaid: true }];
   }
   return [

@@ -176,6 +176,18 @@ describe("a compaction", () => {
   });
 });
 
+test("the marks of a summary that no model wrote name nothing", () => {
+  const summary = summaryMessage(
+    "[Earlier] [Start] Fix it.\n[Tool: read_file]\n[Result: 2018.mbox 2019.mbox 2020.mbox]\n[Latest] 77 rows are left.",
+  );
+  const { text } = keepAnchors(
+    "The mails were counted.",
+    { discarded: [summary], retained: [] },
+    4000,
+  );
+  expect(text).not.toMatch(/Result|Latest|Start/);
+});
+
 test("what a tool wrote keeps its settings, and no lines, hashes, times and columns", () => {
   const result = (content: string): Message => ({
     role: "tool_results",

@@ -5,7 +5,7 @@ import type { AnchorKind } from "./anchor-forms.ts";
 import { type Anchor, anchorsIn } from "./anchors.ts";
 import { cutEnd, cutToSize, textSize } from "./cut-text.ts";
 import { TIME } from "./named-value.ts";
-import { summaryText, userText } from "./render-transcript.ts";
+import { summaryWords, userText } from "./render-transcript.ts";
 
 /** The heading of the anchors appended to a summary. */
 const HEADING = "[Also mentioned, word for word]";
@@ -184,7 +184,7 @@ const DIFF_SIDE = /^[ab]\/\w/;
 export function textsOf(
   message: Message,
 ): readonly { readonly text: string; readonly weight: number }[] {
-  if (isSummary(message)) return [{ text: summaryText(message), weight: WEIGHTS.summary }];
+  if (isSummary(message)) return [{ text: summaryWords(message), weight: WEIGHTS.summary }];
   if (message.role === "system") return [{ text: message.content, weight: WEIGHTS.user }];
   if (message.role === "user") {
     return [{ text: userText(message.content), weight: WEIGHTS.user }];

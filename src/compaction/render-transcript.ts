@@ -59,6 +59,17 @@ export function renderTranscript(messages: readonly Message[], textBytesMax: num
   return messages.flatMap(render).join("\n");
 }
 
+/**
+ * What a summary says, without the marks of one that no model wrote: `[Start] `, `[Result: …]`. They are no words of the
+ * talk.
+ */
+export function summaryWords(summary: Message): string {
+  return summaryText(summary).replace(LINE_MARKS, "").replace(TOOL_MARK, "$1");
+}
+
+const LINE_MARKS = /^(?:\[(?:Earlier|Start|User|Assistant|Latest)\] )+/gm;
+const TOOL_MARK = /^\[(?:Tool: .*|Result: (.*))\]$/gm;
+
 /** The text of a summary after its prefix. */
 export function summaryText(message: Message): string {
   if (message.role !== "user") return "";

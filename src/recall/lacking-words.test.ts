@@ -20,6 +20,17 @@ test("a prompt needs more, the more of its words the best three results lack, an
   expect(added("Which desserts does Paola cook?", ...others, paola)).toBe(name);
 });
 
+test("a number is there only as it was asked, and not in another number or in the hour of a record", () => {
+  const added = (content: string, time = "2026-05-08T10:00:00.000Z") =>
+    addedForLacking("How many rows has dump 28?", [{ content, time }]);
+  expect(added("The rows of dump 28 are complete.")).toBe(0);
+  expect(added("The rows of dump 28 are complete.")).toBeLessThan(added("The rows of dump 1280."));
+  expect(added("The rows of dump 7.", "2026-05-08T10:28:28.280Z")).toBe(
+    added("The rows of dump 7."),
+  );
+  expect(added("The rows of the dump.", "2026-05-28T10:00:00.000Z")).toBe(0);
+});
+
 test("a month is no name, and the text of the prompt itself has none of its words", () => {
   const query = "Which desserts did you cook in Dec?";
   expect(addedForLacking(query, [desserts])).toBe(0);

@@ -37,17 +37,26 @@ export function addedForLacking(
     if (texts.length === RESULTS) break;
     // The prompt itself may be among them, once for each time that it was given.
     if (oneLine(content) === asking) continue;
-    texts.push(`${speaker} ${time} ${content}`.toLowerCase());
+    texts.push(`${speaker} ${time.slice(0, DATE_LENGTH)} ${content}`.toLowerCase());
   }
   let [asked, found] = [0, 0];
   for (const word of new Set([...contentWords(query), ...names])) {
     const counts = names.has(word) ? NAME_COUNTS : 1;
     asked += counts;
-    if (texts.some((text) => text.includes(word))) found += counts;
+    if (texts.some((text) => has(text, word))) found += counts;
   }
   if (found === 0) return 0;
   const needed = Math.min(asked, WORDS_MAX);
   return (ADDED_MOST * Math.max(0, needed - found)) / needed;
+}
+
+/** `2026-05-08` of a time: the hour of a record answers no number. */
+const DATE_LENGTH = 10;
+
+/** Whether a text has a word, or the beginning of one. A number has to be there as it is: 28 is not in 1280. */
+function has(text: string, word: string): boolean {
+  if (!/^\d+$/.test(word)) return text.includes(word);
+  return new RegExp(String.raw`(?<!\d)0?${word}(?!\d)`).test(text);
 }
 
 /** A word with a capital inside a sentence. */
