@@ -48,9 +48,19 @@ export function shownBy(
   );
   return ({ content }) => {
     const text = oneLine(content);
-    return texts.has(text) || summaries.some((summary) => summary.includes(text));
+    return texts.has(text) || summaries.some((summary) => hasAll(summary, text));
   };
 }
+
+/** Whether a summary has a text, or all of its sentences but the shortest ("Hi!"). */
+function hasAll(summary: string, text: string): boolean {
+  if (summary.includes(text)) return true;
+  const sentences = sentencesOf(text).map((sentence) => sentence.trim());
+  const telling = sentences.filter(({ length }) => length >= TELLING_CHARACTERS);
+  return telling.length > 0 && telling.every((sentence) => summary.includes(sentence));
+}
+
+const TELLING_CHARACTERS = 12;
 
 /** The sentences of a text, and the parts of long ones. */
 export function sentencesOf(text: string): readonly string[] {
