@@ -13,7 +13,34 @@ function partWith(cues: number, file: string): number {
 
 test("most of what people say to hold has cues, and little of what is done with its answer", () => {
   expect(partWith(LASTING_CUES, "lasting-sentences.txt")).toBeGreaterThan(0.88);
-  expect(partWith(LASTING_CUES, "passing-sentences.txt")).toBeLessThan(0.2);
+  expect(partWith(LASTING_CUES, "passing-sentences.txt")).toBeLessThan(0.14);
   expect(partWith(SURE_CUES, "lasting-sentences.txt")).toBeGreaterThan(0.55);
-  expect(partWith(SURE_CUES, "passing-sentences.txt")).toBeLessThan(0.08);
+  expect(partWith(SURE_CUES, "passing-sentences.txt")).toBeLessThan(0.05);
 });
+
+test.each([
+  "Forget what I said about tabs, two spaces it is.",
+  "Scrap the 40 euro limit, 60 is fine.",
+  "I changed my mind: reports in English again.",
+  "Change of plan, the mail archive comes first.",
+  "Vergiss das mit den Tabs, nimm Leerzeichen.",
+  "You've got till six, after that I'm offline.",
+  "We don't do force pushes here.",
+  "It'd be great if you could leave my comments alone.",
+])("a change of mind, a limit and a polite wish have cues: %s", (sentence) => {
+  expect(lastingCues(sentence)).toBeGreaterThanOrEqual(LASTING_CUES);
+});
+
+test.each([
+  "Write a poem in which nobody may use the letter e.",
+  'Translate: "Never leave your luggage unattended."',
+  "I can't find the button.",
+  "Don't remember, maybe in May.",
+  "Der Chef meinte, wir sollen nie freitags deployen.",
+  "Forget it.",
+])(
+  "a work that is made once, what somebody knows and what somebody says have none: %s",
+  (sentence) => {
+    expect(lastingCues(sentence)).toBeLessThan(LASTING_CUES);
+  },
+);

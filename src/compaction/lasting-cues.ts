@@ -9,7 +9,8 @@ export function lastingCues(sentence: string): number {
   const clauses = sentence.toLowerCase().split(CLAUSE_ENDS);
   const begins = clauses.filter((clause) => BEGINNINGS.test(clause.trimStart()));
   const strong = begins.length + matches(STRONG, sentence) + matches(UNSPACED, sentence);
-  return 2 * strong + matches(WEAK, sentence) - 2 * matches(PASSED, sentence);
+  const passing = matches(PASSED, sentence) + matches(MADE_ONCE, sentence);
+  return 2 * strong + matches(WEAK, sentence) - 2 * passing;
 }
 
 /** From so many cues on, a sentence is taken for one that holds. */
@@ -40,11 +41,13 @@ function anyOf(...lists: readonly string[]): RegExp {
 const BEGINNINGS = new RegExp(
   `^(?:(?:please|kindly|just|bitte|s'il (?:te|vous) plaît|por favor|per favore) )*(?:${[
     // English: prohibitions.
-    "do not|don['’]t (?!worry|be |you\\b)|no (?!one|problem|worries|idea|need|thanks|doubt|errors?|luck|wonder|matter|way)\\p{L}|nothing (?!changed|happened|works|new|else|was|is wrong|beats|like)|nobody|none of|hands off|leave .{1,60} (?:alone|as it is|as they are|the way|out|untouched)",
+    "do not|don['’]t (?!worry|be |you\\b|know\\b|remember\\b|see\\b|think\\b|understand\\b|have\\b|get\\b)|no (?!one|problem|worries|idea|need|thanks|doubt|errors?|luck|wonder|matter|way)\\p{L}|nothing (?!changed|happened|works|new|else|was|is wrong|beats|like)|nobody|none of|hands off|leave .{1,60} (?:alone|as it is|as they are|the way|out|untouched)",
     "avoid|refrain|skip|quit \\p{L}+ing\\b|stop \\p{L}+ing\\b|hold off|never (?!saw|had|mind|thought|knew|give up)|only|not (?:a|in|on|more|before|after|without) ",
+    // What is taken back: the sentence that it replaces stays too, so this one must not leave alone.
+    "(?:actually |sorry |ok(?:ay)? )?(?:forget|scrap|disregard) (?:about |all |everything )*(?:what|that|the|my)\\b|(?:ignore|drop|cancel) what i\\b|i(?:['’]ve| have)? changed my mind|change of (?:plan|mind|plans)|correction|back to|scratch that|vergiss (?:das|was|die|den)|oublie[zs]? (?:ce|la|le|les)|olvida (?:lo|el|la)|dimentica|esque(?:ce|ça)|vergeet (?:wat|dat|de|het)|glöm (?:det|vad)|zapomnij|забудь",
     // English: ways of working.
     "use (?!the (?:first|second|third|other|last|new|next)|this|that|these|it\\b|a (?:for|while)\\b)|stick (?:to|with)|keep (?!going|on\\b|up\\b|it up|it for now|\\p{L}+ing\\b)|prefer|assume|pretend|treat|call (?:me|it|the|them)|address|speak|talk|reply|respond|answer|indent|name \\p{L}+s |round|write (?:in|as|the \\p{L}+s|for|so that|short|like|everything)",
-    "explain (?:things|everything|it all)|(?:ask|tell|warn|check with|consult|show|inform|notify|keep) me .{0,40}(?:before|after|first|when|if|whenever|unless|posted|informed)|(?:ask|check|confirm|wait) (?:with me )?before|give me (?:(?:the|a|only) .{1,60}(?:unless|always|only)|\\p{L}+s$)|show me only|only show|walk me through",
+    "(?:could|would|can) you (?:please )?(?:stop|not|always|never|only|keep|leave|avoid)\\b|it(?:['’]d| would) be (?:great|nice|good|lovely|kind) if you|explain (?:things|everything|it all)|(?:ask|tell|warn|check with|consult|show|inform|notify|keep) me .{0,40}(?:before|after|first|when|if|whenever|unless|posted|informed)|(?:ask|check|confirm|wait) (?:with me )?before|give me (?:(?:the|a|only) .{1,60}(?:unless|always|only)|\\p{L}+s$)|show me only|only show|walk me through",
     "from (?:here|now|today|this point)|as of now|as a rule|going forward|just so you know|in (?:this|our|my) (?:repo(?:sitory)?|project|code ?base|house|team|company|city|country)\\b.{0,30} (?:we|i|is|are|must|use)|for (?:the rest|everything|every|all)\\b|without (?:my|our|an?)\\b|whatever (?:you|we|happens|it takes|i)|whenever|wherever|unless|until i|by default|in general|at (?:most|least|all times|no)\\b|minimum|maximum|under no|in no case|let['’]?s (?:agree|keep (?!\\p{L}+ing)|not|always|never|stick|use)|let us (?:agree|keep|not)",
     "remember(?! the| when| yesterday)|(?:keep|bear) in mind|note that|mind that|be (?:brief|concise|polite|formal|careful|short|honest|consistent|blunt)|feel free to|you (?:can|may) (?:assume|always|only|skip|use|read)",
     "(?:if|when|whenever|once|as soon as|before) (?!i |we |it['’]?s |things |you (?:have|know|need|want|like))",
@@ -64,10 +67,10 @@ const BEGINNINGS = new RegExp(
 
 /** Words that say that something holds, must be or must not be, wherever they stand in a sentence. */
 const STRONG = anyOf(
-  "(?<!i['’]m |she['’]s |he['’]s |it['’]s )always|never(?! (?:saw|had|mind|know|thought))|ever again|no (?:more|longer|later)|nowhere|at (?:most|least)|max(?:imum|\\.)?|minimum|from (?:here|now|today) on|going forward|whenever|unless|throughout|at all times|each time|every time|as a rule|for the rest of|for this (?:chat|session|project)",
-  "must(?! (?:be|have|feel)\\b)|must be (?:\\p{L}+ed|in|on|at|under|below)|mustn['’]t|may not|may only|deadline|does not move|each \\p{L}+ needs?|written in|(?:is|are|am|be) (?:not )?(?:to be|allowed|forbidden|permitted|required|mandatory|supposed|banned|out|off|taboo)|forbids?|bans?|shall|has to|have to be|needs? to (?:be|stay|remain|work|run|fit)|need everything|important (?:that|to me)|make sure|be sure|should (?:always|never|be|not|only|end|start|stay|work|use|have)|ought to|not an option|all there is|stays? (?:as|under|below|within|in|compatible|out)|comes? first",
+  "(?<!i['’]m |she['’]s |he['’]s |it['’]s )always|never(?! (?:saw|had|mind|know|thought))|ever again|no (?:more|longer|later)|nowhere|at (?:the (?:very )?)?(?:most|least|latest)|(?:i|we|you)(?: have|(?: have|['’]ve) got) (?:until|till)|max(?:imum|\\.)?|minimum|from (?:here|now|today) on|going forward|whenever|unless|throughout|at all times|each time|every time|as a rule|for the rest of|for this (?:chat|session|project)",
+  "must(?! (?:be|have|feel)\\b)|must be (?:\\p{L}+ed|in|on|at|under|below)|mustn['’]t|may not|may only|deadline|does not move|each \\p{L}+ needs?|written in|(?:is|are|am|be|you['’]re) (?:not )?(?:to be|allowed|forbidden|permitted|required|mandatory|supposed|banned|out|off|taboo)|forbids?|bans?|shall|has to|have to be|needs? to (?:be|stay|remain|work|run|fit)|need everything|important (?:that|to me)|make sure|be sure|should (?:always|never|be|not|only|end|start|stay|work|use|have)|ought to|not an option|all there is|stays? (?:as|under|below|within|in|compatible|out)|comes? first",
   "i prefer|rather (?:have|you|than|not)|i['’]d (?:like|appreciate|prefer)|i hate|allerg(?:ic|y)|vegetarian|vegan|kosher|halal|diabetic|intolerant|dyslexic|asthma|wheelchair|colou?r-?blind|my (?:budget|pronouns|working hours)|budget is|read[ -]only|off limits|in mind|my approval|approves|without (?:my|our) ok|hands off|we agreed|nothing (?:from|with|newer|older|goes|gets|may|is to|in|on|before)|instead of",
-  "(?:i['’]m|i am|we['’]re|we are) (?:allergic|not able|unable|only|on|free|\\d+)|(?:i|we|you|mum|mom|dad|the kids) (?:can['’]?t(?! wait)|cannot|can not|don['’]t (?:eat|drink|drive|fly|speak|use|allow|want|work|accept|like)|only|won['’]t)|i (?:work|live|read|sleep|use|need|want)(?! (?:(?:you )?to|a|the|it)\\b)|so (?:no|nothing|keep|schedule|use|it has|leave|please|walk|trains|stairs|short|don['’]t)|don['’]t work for",
+  "(?:i['’]m|i am|we['’]re|we are) (?:allergic|not able|unable|only|on|free|\\d+)|(?:i|we|you|mum|mom|dad|the kids) (?:can['’]?t(?! (?:wait|find|see|remember|tell|believe|open|log|reproduce))|cannot|can not|don['’]t (?:do|eat|drink|drive|fly|speak|use|allow|want|work|accept|like)|only|won['’]t)|i (?:work|live|read|sleep|use|need|want)(?! (?:(?:you )?to|a|the|it)\\b)|so (?:no|nothing|keep|schedule|use|it has|leave|please|walk|trains|stairs|short|don['’]t)|don['’]t work for",
   "immer|niemals|nie wieder|nur noch|höchstens|mindestens|maximal|muss|müssen|darf|dürfen|soll(?:en)? (?:immer|nie|nur|nicht)|wird nichts|allergisch|vegetarisch|vegetarier(?:in)?|vegan|vertrage|ohne (?:meine|dass)|bevor du|mehr geht nicht|budget liegt|auf keinen fall|unter keinen umständen",
   "toujours|jamais|doit|doivent|il faut|au (?:plus|moins|maximum)|allergique|végétarien(?:ne)?|sans mon|avant de|qu['’]on se|siempre|nunca|debe[ns]?|hay que|como máximo|al menos|alérgic[oa]|vegetarian[oa]|soy|sin mi|antes de|sempre|mai|vanno|dev(?:e|ono)|al massimo|allergic[oa]|non lo sopporta|senza il mio|devem|no máximo|sem a minha|não pode|sem rodeios",
   "altijd|nooit|moet(?:en)?|mag|mogen|maximaal|alleen|liever|allergisch|alltid|aldrig|måste|får inte|högst|allergiker|nötallergiker|hänsyn|allergisk|altid|må ikke|zawsze|nigdy|musi|muszą|nie wolno|najwyżej|tylko|zapytaj mnie|uczulon[ya]|всегда|никогда|нельзя|должн[аоы]?|только|не более|не ем|учитывай|аллергия|her zaman|asla|yalnızca|en fazla|olmadan|istemiyorum|zorunda|alerjim",
@@ -79,9 +82,13 @@ const WEAK = anyOf(
   "jede[rsnm]?|kein(?:e|en|em|er)?|nicht|ohne|bitte|wenn|unter|bevor|chaque|pas|sans|si|cada|sin|ogni|senza",
 );
 
+/** A work that is made once. What is wished for stands in it, and not for what comes after it. */
+const MADE_ONCE =
+  /^(?:please |bitte )?(?:translate|proofread|summari[sz]e|write (?:me |us )?an? |übersetz\p{L}*|korrigier\p{L}*)/iu;
+
 /** Words of a report, of the past, or of praise: no wish. */
 const PASSED = anyOf(
-  "yesterday|last (?:week|month|year|night|time)|ago|was|were|did|had|have been|said|says|told|thought|failed|took|returned|looked|went|tried|wrote|talked|met|made|seen",
-  "great|awesome|amazing|wonderful|beautiful|excit(?:ed|ing)|fun|proud|love(?:ly)?|glad|thanks|thank you|wow|yeah|cool|congrats|congratulations|hop(?:e|ing)|inspir\\p{L}+|feel(?:s|ing)?|journey|haha|lol|support(?:s|ing|ive)?|difference|together|remind(?:s|er)?|dreams?",
+  "yesterday|last (?:week|month|year|night|time)|ago|was|were|did|had|have been|(?<!what i |as i |like i )said|says|told|meinte|thought|failed|took|returned|looked|went|tried|wrote|talked|met|made|seen",
+  "(?<!be )great|awesome|amazing|wonderful|beautiful|excit(?:ed|ing)|fun|proud|love(?:ly)?|glad|thanks|thank you|wow|yeah|cool|congrats|congratulations|hop(?:e|ing)|inspir\\p{L}+|feel(?:s|ing)?|journey|haha|lol|support(?:s|ing|ive)?|difference|together|remind(?:s|er)?|dreams?",
   "gestern|war|waren|hatte|sagte|hier|était|avait|ayer|fue|había|ieri|era|ontem|foi|вчера|был[аи]?",
 );
