@@ -149,13 +149,13 @@ describe("the words of people below a summary", () => {
   });
 
   test("have no quoted rule without the question about it", () => {
-    const wiki = `The wiki of the old team says this about deploys, and nobody here knows why it does:\n\n> Always restart the gateway.\n> Never deploy without a ticket.\n\n\`\`\`\nERROR must not call send twice\n\`\`\`\nIs any of it still current?`;
+    const wiki = `Here is what the wiki of the old team says about deploys, and nobody knows why it does:\n\n> Always restart the gateway.\n> Never deploy without a ticket.\n\n\`\`\`\nERROR must not call send twice\n\`\`\`\nIs any of it still current?`;
     const { text: section } = wordsSection(
       wordsIn([user("Hello."), answer("Yes."), user(wiki), answer("No."), ...steps(300)]),
       20_000,
       8_000,
     );
-    expect(section).not.toMatch(/Always restart|Never deploy|must not call/);
+    expect(section).not.toMatch(/Always restart|Never deploy|must not call|does:/);
   });
 
   test("short ones stay before long ones, and a pasted text keeps its two ends", () => {

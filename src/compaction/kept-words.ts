@@ -303,10 +303,14 @@ const SPECIFIC = /\p{N}|[`_/@]|.\s\p{Lu}\p{L}/u;
 
 const SENTENCE_ENDS = /((?<=[.!?])\s+(?:… )?|(?<=[。！？])|\n+| … )/;
 
+/** "The wiki says:" says nothing without what follows. */
+const ANNOUNCES = /[:：]$/;
+
 /** Whether a sentence is short, is no question, and has words. */
 function isDemandLike(sentence: string): boolean {
   const text = sentence.trim();
-  return text.length <= SENTENCE_CHARACTERS && /\p{L}.{6}/su.test(text) && !QUESTION.test(text);
+  if (text.length > SENTENCE_CHARACTERS || !/\p{L}.{6}/su.test(text)) return false;
+  return !QUESTION.test(text) && !ANNOUNCES.test(text);
 }
 
 const QUESTION = /[?？]$/;

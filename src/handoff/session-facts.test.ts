@@ -34,6 +34,14 @@ test.each([
   expect(decisionsIn(text)).toEqual([]);
 });
 
+test("a person who decides again decides, and a model that goes back to work does not", () => {
+  for (const text of ["Back to SQLite for the cache.", "Postgres for the cache, final."]) {
+    expect(decisionsIn(text, "user")).toEqual([text]);
+    expect(decisionsIn(text, "assistant")).toEqual([]);
+  }
+  expect(decisionsIn("Is this the final one?", "user")).toEqual([]);
+});
+
 test("a hostile text takes no long", () => {
   for (const piece of ["ok, ", "we use ", ". ", "now now ", "instead of "]) {
     expect(decisionsIn(piece.repeat(100_000)).length).toBeGreaterThanOrEqual(0);

@@ -47,7 +47,7 @@ export function decisions(messages: readonly HandoffMessage[]): readonly Quote[]
     const by = message.role === "user" ? "user" : "assistant";
     const said = quotable(indexableText(message)).trim();
     if ((by === "user" && !isTyped(each)) || said === "") return [];
-    const stated = decisionsIn(said).map((text): Quote => ({ at, by, text }));
+    const stated = decisionsIn(said, by).map((text): Quote => ({ at, by, text }));
     const asked = question;
     question = by === "assistant" ? questionAt(at, said) : undefined;
     const isAnswer = by === "user" && asked && said.length <= ANSWER_MAX && !isCommand(said);
@@ -95,17 +95,20 @@ export function requestsOf(messages: readonly HandoffMessage[], last: number): r
 
 /** Requests at each end that get room before what may hold for longer, and the most of those. */
 const ENDS = 4;
-const DEMANDS_MAX = 12;
+const DEMANDS_MAX = 6;
 
 /**
  * Requests in the order in which they get room: the newest and the oldest by turns. Long sessions have their goals at both
  * ends, and their many small steps in between. What sounds as if it holds for longer is no step, wherever it stands:
  *
- *     newest, oldest, next newest, next oldest   then limits and preferences, the newest first   then the others
+ *     newest, oldest, next newest, next oldest   then limits and preferences, the surest first   then the others
  */
 export function byRoom(requests: readonly Quote[]): readonly Quote[] {
   const turns = fromBothEnds(requests);
-  const demands = requests.filter(({ text }) => isDemand(text)).slice(0, DEMANDS_MAX);
+  const demands = requests
+    .filter(({ text }) => isDemand(text))
+    .toSorted((one, other) => lastingCues(other.text) - lastingCues(one.text))
+    .slice(0, DEMANDS_MAX);
   return [...new Set([...turns.slice(0, 2 * ENDS), ...demands, ...turns])];
 }
 
@@ -302,20 +305,32 @@ const SENTENCE = { min: 15, max: 300 } as const;
  * The decisions in a message, word for word, each with its reason where the next sentence gives it. What a model
  * says that it is going to do ("Now let me update the method") is none, unless it says why.
  */
-export function decisionsIn(message: string): readonly string[] {
+export function decisionsIn(
+  message: string,
+  by: "user" | "assistant" = "assistant",
+): readonly string[] {
   return message
     .split("\n")
     .filter((line) => !/^\s*[>|]/.test(line))
     .flatMap((line) => {
       const sentences = line.split(/(?<=[.!?])\s+/).map((sentence) => sentence.trim());
       return sentences.flatMap((sentence, index) => {
-        if (!isDecision(sentence)) return [];
+        if (!isDecision(sentence) && !(by === "user" && changesMind(sentence))) return [];
         const next = sentences[index + 1] ?? "";
         const hasReason = GIVES_REASON.test(next) && !isDecision(next) && !next.endsWith("?");
         const whole = hasReason && !REASON.test(sentence) ? `${sentence} ${next}` : sentence;
         return [whole.length <= SENTENCE.max ? whole : sentence];
       });
     });
+}
+
+/** A person who decides again: "Back to SQLite for the cache.", "Postgres, final." A model goes back to its work. */
+const OTHER_MIND =
+  /\b(?:changed my mind|change of (?:plans?|mind)|forget what|scrap (?:the|that|what)|(?:that['’]s |is |, )final[.!]*$)|^(?:\p{L}+,? )?back to\b/iu;
+
+function changesMind(sentence: string): boolean {
+  const isLong = sentence.length > ANSWER_MAX || sentence.length < SENTENCE.min;
+  return !isLong && !sentence.endsWith("?") && OTHER_MIND.test(sentence);
 }
 
 function isDecision(sentence: string): boolean {
