@@ -23,16 +23,24 @@ const TAKEN_BACK = [
   /^(?:the|my|that|our) (?:rule|instruction|limit|restriction|constraint|requirement|thing)s? (?:about|on|regarding|for|of|with) (?<subject>[^,.;:!?–—(]+?) (?:no longer (?:holds?|appl(?:y|ies)|counts?|matters?)|(?:is|are) (?:gone|off|lifted|over|dropped|void|obsolete)|do(?:es)?n['’]t (?:hold|apply|count) (?:any ?more|any longer))(?= ?(?:now)?(?:[,.;!–—]|$))/iu,
 ] as const;
 
+function subjectWords(subject: string): ReadonlySet<string> {
+  return new Set(wordsOf(subject).filter((word) => !BESIDE_SUBJECT.has(word)));
+}
+
 /** Words that a withdrawal has beside its subject: "what I said about using tabs earlier". */
 const BESIDE_SUBJECT = new Set(["earlier", "before", "rule", "limit", "instruction"]);
 
-/** Whether a sentence takes earlier words back, and about what. */
-export function takenBack(sentence: string): ReadonlySet<string> | undefined {
+/** Whether a sentence takes earlier words back, and about what: the words of each subject. */
+export function takenBack(sentence: string): readonly ReadonlySet<string>[] | undefined {
   for (const form of TAKEN_BACK) {
     const { subject } = form.exec(sentence)?.groups ?? {};
     if (subject === undefined) continue;
-    const words = wordsOf(subject.toLowerCase()).filter((word) => !BESIDE_SUBJECT.has(word));
-    return words.length > 0 ? new Set(words) : undefined;
+    const subjects = subject
+      .toLowerCase()
+      .split(/ (?:and|or) /)
+      .map(subjectWords);
+    const named = subjects.filter(({ size }) => size > 0);
+    return named.length > 0 ? named : undefined;
   }
   return undefined;
 }
@@ -57,8 +65,8 @@ interface Statement {
   readonly text: readonly string[];
   readonly chosen: readonly { readonly by: string; readonly thing: string }[];
   readonly limits: readonly string[];
-  /** The subject of earlier words that it takes back. */
-  readonly takenBack?: ReadonlySet<string>;
+  /** The subjects of earlier words that it takes back. */
+  readonly takenBack?: readonly ReadonlySet<string>[];
 }
 
 /** A wish is a sentence. Of a longer text, such as a pasted reason, only the beginning is compared. */
@@ -99,11 +107,10 @@ export function contradicts(one: Statement, other: Statement): boolean {
   return common / (one.words.size + other.words.size - common) >= 0.6;
 }
 
-/** Whether a statement is about all of what another one takes back. Two that take something back can both hold. */
+/** Whether a statement is about one of the things that another one takes back. Two that take something back can both hold. */
 function isTakenBack({ words, takenBack }: Statement, by: Statement): boolean {
-  return (
-    !takenBack && by.takenBack !== undefined && [...by.takenBack].every((word) => words.has(word))
-  );
+  if (takenBack || !by.takenBack) return false;
+  return by.takenBack.some((subject) => [...subject].every((word) => words.has(word)));
 }
 
 /** "Never spend more than 40 euros." and "Never spend more than 60 euros.": the same words except for one limit. */

@@ -101,6 +101,7 @@ test.each([
     ],
   ],
   ["**Follow these rules:**\n- no network", ["no network"]],
+  ["Fix the tests. Constraints:\n- no new packages\n- Node 18", ["no new packages", "Node 18"]],
   ["You must have approval for each merge.", ["You must have approval for each merge."]],
   ["Please stop adding comments.", ["Please stop adding comments."]],
   ["You're not allowed to send mails.", ["You're not allowed to send mails."]],
@@ -157,6 +158,10 @@ test.each([
       "And ask me again before you push.",
     ],
     ["And ask me again before you push."],
+  ],
+  [
+    ["Always use tabs.", "Always use mocks.", "Forget what I said about tabs and mocks."],
+    ["Forget what I said about tabs and mocks."],
   ],
   [["Always use tabs.", "Did you forget what I said about tabs?"], ["Always use tabs."]],
   [["Fix the parser.", "Forget what I said about the parser."], []],

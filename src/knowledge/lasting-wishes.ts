@@ -68,9 +68,10 @@ function wordsOf(lines: readonly string[], headings: RegExp | undefined): readon
 }
 
 function isHeading(line: string, headings: RegExp | undefined): boolean {
-  if (line.length > HEADING_MAX || headings === undefined) return false;
-  const [, heading] = /^(.*)[:：][*_ ]*$/.exec(line) ?? [];
-  return heading !== undefined && headings.test(heading.trim());
+  if (headings === undefined) return false;
+  // A sentence may stand before it: "Fix the tests. Constraints:"
+  const [, heading] = /^(.*)[:：][*_ ]*$/.exec(line.slice(-HEADING_MAX)) ?? [];
+  return heading !== undefined && headings.test(heading.slice(endOfLastSentence(heading)).trim());
 }
 
 /** The text before the first code block and after the last. Between two, it may be pasted. */
