@@ -18,7 +18,7 @@ const LIMIT =
 
 /** What a sentence about earlier words is about: "Forget what I said about tabs.", "Scrap the rule about mocks." */
 const TAKEN_BACK = [
-  /^(?:please )?(?:forget|ignore|disregard|scratch|drop|scrap|cancel|undo|lift|skip) (?:about )?(?:(?:everything |all )?(?:what|that|the things?|the stuff) i (?:said|told you|wrote|asked|wanted)|(?:the|my|that|this|our)(?: old| earlier| first)? (?:rules?|instructions?|limits?|restrictions?|constraints?|requirements?|things?|bits?|parts?|wish|request)) (?:about|on|regarding|concerning|with|for|of) (?<subject>[^,.;:!?–—(]+)/iu,
+  /^(?:please )?(?:forget|ignore|disregard|scratch|drop|scrap|cancel|undo|lift|skip) (?:about )?(?:(?:everything |all )?(?:what|that|the things?|the stuff) i (?:said|told you|wrote|asked|wanted)|(?:the|my|that|this|our)(?: old| earlier| first)? (?:rules?|instructions?|limits?|restrictions?|constraints?|requirements?)) (?:about|on|regarding|concerning|with|for|of) (?<subject>[^,.;:!?–—(]+)/iu,
   /^(?:please )?(?:forget|ignore|disregard|scratch|drop|scrap|cancel|undo|lift) (?:about )?(?:the|my|that|this|our) (?<subject>[^,.;:!?–—(]+?) (?:rule|instruction|limit|restriction|constraint|requirement)s?\b/iu,
   /^(?:the|my|that|our) (?:rule|instruction|limit|restriction|constraint|requirement|thing)s? (?:about|on|regarding|for|of|with) (?<subject>[^,.;:!?–—(]+?) (?:no longer (?:holds?|appl(?:y|ies)|counts?|matters?)|(?:is|are) (?:gone|off|lifted|over|dropped|void|obsolete)|do(?:es)?n['’]t (?:hold|apply|count) (?:any ?more|any longer))(?= ?(?:now)?(?:[,.;!–—]|$))/iu,
 ] as const;

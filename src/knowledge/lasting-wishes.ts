@@ -149,7 +149,7 @@ function withoutLeadIn(sentence: string): string {
 
 /** Beginnings of sentences that state a lasting wish. */
 const LASTING =
-  /^(?:(?:always|never) (?<always>[\p{L}'’-]+)|prefer|from now on|in (?:the )?future|going forward|by default|i (?:always |would |'d )?prefer|i (?:never|always) want you to|(?:do not|don't|don’t) ever|(?:do not|don't|don’t)\b.*\b(?:again|any ?more|in (?:the )?future|ever))\b/iu;
+  /^(?:(?:always|never) (?<always>[\p{L}'’-]+)|prefer|from now on|in (?:the )?future(?! (?:releases?|versions?|years?|weeks?|days?|generations?)\b)|going forward(?! (?:in|with|to|is)\b)|by default|i (?:always |would |'d )?prefer|i (?:never|always) want you to|(?:do not|don't|don’t) ever|(?:do not|don't|don’t)\b.*\b(?:again|any ?more|in (?:the )?future|ever))\b/iu;
 
 /** "Always here to help", "Never had the chance": a description, not a request. */
 const NO_REQUEST =
@@ -176,7 +176,7 @@ export function isWithdrawal(sentence: string): boolean {
 
 /** A question, a choice among what was shown, or what will come. */
 const OF_THE_MOMENT =
-  /\?$|\bth(?:is|at) (?:one|time)[.!]?$|^never give up|^i(?:['’]d)? (?:\w+ )?prefer (?:the|this|that|your|option|number) (?:.*\b)?(?:ones?|options?|versions?|first|second|third|last|former|latter|two|three)\b|^from now on,? (?:it|he|she|they|things)\b/i;
+  /\?$|\bth(?:is|at) (?:one|time)[.!]?$|^never give up|^i(?:['’]d)? (?:\w+ )?prefer (?:the|this|that|your|option|number) (?:.*\b)?(?:ones?|options?|versions?|first|second|third|last|former|latter|two|three)\b|^(?:from now on|in (?:the )?future|going forward|by default),? (?:it|he|she|they|things|this|that|there|i(?:['’](?:m|ll)| am| will)|we(?:['’]re| are))\b(?! (?:must|should|has to|have to|needs?|shall)\b)/i;
 
 /** Whether a sentence states a lasting wish. */
 function isLasting(sentence: string): boolean {
@@ -199,7 +199,7 @@ const HEADING =
 
 /** What things do and did, in forms that no wish has and that are no things ("Only answers in German", "Always tests first"). */
 const HAPPENINGS =
-  "happens happened works worked fails failed crashes crashed breaks broke hangs hung returns returned throws threw gives gave gets got goes went comes came takes took says said shows showed seems seemed looks looked needs needed wants wanted makes made does did finds found loses lost runs ran stops stopped ends ended starts started finishes finished responds responded appears appeared occurs occurred knows knew forgets forgot loads loaded exists existed matters mattered saw thought heard kidding joking wondering curious gonna".replaceAll(
+  "seen known been happens happened works worked fails failed crashes crashed breaks broke hangs hung returns returned throws threw gives gave gets got goes went comes came takes took says said shows showed seems seemed looks looked needs needed wants wanted makes made does did finds found loses lost runs ran stops stopped ends ended starts started finishes finished responds responded appears appeared occurs occurred knows knew forgets forgot loads loaded exists existed matters mattered saw thought heard kidding joking wondering curious gonna".replaceAll(
     " ",
     "|",
   );
@@ -219,7 +219,7 @@ const STANDING =
 
 /** A sentence about this moment, which is no instruction. */
 const PASSING =
-  /^(?:(?:do not|don't|don’t) (?:worry|mind|bother|panic|be (?:offended|sad|afraid|shy|sorry|silly|late|mad|angry|upset|scared)|thank|know|think|understand|see|care|remember|believe|like|want|need|have|get|you|we|they|i)\b|never mind|stop (?:it|that|here|now|there)?[.!]?$|only (?:then|now|if|when|because|one|two|three|a|an|the|some|after|recently|today|yesterday)\b|you can (?:see|find|also see|read|tell|imagine|check|look|(?:stop|relax|rest|continue|start|begin|go)(?: on| again| now| here)*[.!]?$)|you (?:must|may|can|can['’]t|cannot) (?:be (?!brief|concise|polite|formal|informal|careful|precise|honest|direct|short|consistent|blunt|strict|(?!(?:tir|bor|worri|annoy|surpris|confus|excit|exhaust)ed)\p{L}+ed\b)\p{L}+|have (?:\p{L}+ed|been|had|seen|forgotten|known|made|done|got|gone)|feel|think|mean|guess)\b|for the rest of the (?:day|week|month|year)\b)/iu;
+  /^(?:(?:do not|don't|don’t) (?:worry|mind|bother|panic|be (?:offended|sad|afraid|shy|sorry|silly|late|mad|angry|upset|scared)|thank|know|think|understand|see|care|remember|believe|like|want|need|have|get|you|we|they|i)\b|never mind|never again\b[^\p{L}]*(?:thanks?(?: you)?\W*)?$|only (?:fair|natural|human|right|logical)\b|keep in mind .*\b(?:was|were|had)\b|stop (?:it|that|here|now|there)?[.!]?$|only (?:then|now|if|when|because|one|two|three|a|an|the|some|after|recently|today|yesterday)\b|you can (?:do it|go home|ignore (?:this|that|the)|have (?:it|that|this)|see|find|also see|read|tell|imagine|check|look|(?:stop|relax|rest|continue|start|begin|go)(?: on| again| now| here)*[.!]?$)|you (?:must|may|can|can['’]t|cannot) (?:be (?!brief|concise|polite|formal|informal|careful|precise|honest|direct|short|consistent|blunt|strict|(?!(?:tir|bor|worri|annoy|surpris|confus|excit|exhaust)ed)\p{L}+ed\b)\p{L}+|have (?:\p{L}+ed|been|had|seen|forgotten|known|made|done|got|gone)|feel|think|mean|guess)\b|for the rest of the (?:day|week|month|year)\b)/iu;
 
 /**
  * The standing instructions in a user's message, word for word: its lasting wishes, and what holds for
