@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { createSessionService, defineTool, type SessionService } from "../src/index.ts";
+import { preferenceOf } from "../src/knowledge/learned-entries.ts";
 import { ProjectKnowledge } from "../src/knowledge/project-knowledge.ts";
 import { KnowledgeRecorder } from "../src/projections/knowledge-recorder.ts";
 import { type Stores, sqliteStores } from "../src/sqlite.ts";
@@ -210,6 +211,29 @@ test("calls go on waiting in a session of which something is forgotten", async (
   const approvalId = waiting?.approvalId ?? "";
   await next.answerApproval({ sessionId, approvalId, decision: "allow" });
   expect((await next.resume({ sessionId })).text).toBe("done");
+});
+
+test("a preference that an earlier version learned from what is none today leaves its session too", async () => {
+  const { service, stores, folder } = await open(["ok"]);
+  const { sessionId } = await service.createSession({});
+  const text = "Always crashes when the marzipan is on.";
+  let seq = 0;
+  await service.startTurn(
+    { sessionId, prompt: `It is odd. ${text} Why?` },
+    {
+      onEvent: (event) => {
+        if (event.payload.type === "run_started") seq = event.seq;
+      },
+    },
+  );
+  const time = new Date().toISOString();
+  const learned = preferenceOf(text, { sessionId, seq, index: 0, time });
+  await stores.knowledge.add([learned], {
+    max: { fact: 10, correction: 10, preference: 10, rule: 10 },
+    eviction: "fifo",
+  });
+  await service.forgetKnowledge({ knowledgeId: learned.id });
+  expect(await filesWithTraces(folder, ["marzipan"])).toEqual([]);
 });
 
 test("entries that are added to memory by hand are never knowledge, whatever kind they claim", async () => {
