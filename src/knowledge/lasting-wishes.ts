@@ -268,13 +268,18 @@ export function givenInstructions(
   const lasting = new Set(settings.knowledge ? preferencesIn(text) : []);
   const held = working.instructions.map(({ id, text }) => ({ id, text }));
   const instructions: StandingInstruction[] = [];
-  for (const words of isUsersWord(said.origin) ? statedIn(text) : []) {
-    const earlier = [...held, ...instructions];
-    const replaces = earlier.filter((one) => cannotStay(one.text, words)).map(({ id }) => id);
+  const stated = isUsersWord(said.origin) ? statedIn(text) : [];
+  const earlier =
+    stated.length === 0 ? [] : held.map(({ id, text }) => ({ id, ...statedAs(text) }));
+  for (const words of stated) {
+    const later = statedAs(words);
+    const replaces = earlier.filter((one) => cannotStay(one, later)).map(({ id }) => id);
     const takesBack = isWithdrawal(words);
     if (takesBack && replaces.length === 0) continue;
+    const id = earlier.reduce((most, { id }) => Math.max(most, id), 0) + 1;
+    earlier.push({ id, ...later });
     instructions.push({
-      id: earlier.reduce((most, { id }) => Math.max(most, id), 0) + 1,
+      id,
       text: words,
       ...(replaces.length > 0 ? { replaces } : {}),
       ...(lasting.has(words) && !takesBack ? { lasting: true } : {}),
@@ -292,22 +297,33 @@ export function givenInstructions(
 export function heldAfter<Said extends { readonly text: string; readonly isInstruction?: boolean }>(
   messages: readonly Said[],
 ): readonly { readonly text: string; readonly said: Said }[] {
-  let held: { readonly text: string; readonly said: Said }[] = [];
+  let held: (Stated & { readonly said: Said })[] = [];
   for (const said of messages) {
     for (const text of said.isInstruction ? [said.text] : statedIn(said.text)) {
-      const staying = held.filter((one) => !cannotStay(one.text, text));
+      const stated = { ...statedAs(text), said };
+      const staying = held.filter((one) => !cannotStay(one, stated));
       const isIdle = staying.length === held.length && isWithdrawal(text);
-      held = isIdle ? held : [...staying, { text, said }].slice(-INSTRUCTIONS_MAX);
+      held = isIdle ? held : [...staying, stated].slice(-INSTRUCTIONS_MAX);
     }
   }
   return held;
 }
 
+/** An instruction as it is compared with others. To read it takes longer than to compare it. */
+interface Stated {
+  readonly text: string;
+  readonly statement: ReturnType<typeof statementOf>;
+}
+
+function statedAs(text: string): Stated {
+  return { text, statement: statementOf(text) };
+}
+
 /** Whether a later statement repeats or contradicts an instruction. */
-function cannotStay(earlier: string, later: string): boolean {
+function cannotStay(earlier: Stated, later: Stated): boolean {
   return (
-    earlier.toLowerCase() === later.toLowerCase() ||
-    contradicts(statementOf(later), statementOf(earlier))
+    earlier.text.toLowerCase() === later.text.toLowerCase() ||
+    contradicts(later.statement, earlier.statement)
   );
 }
 
