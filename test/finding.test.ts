@@ -10,7 +10,7 @@ const FLOORS: Readonly<Record<SetName, Readonly<Partial<Record<Kind, number>>>>>
   first: {
     plain: 98,
     forms: 95,
-    compound: 82,
+    compound: 88,
     spelling: 95,
     typo: 96,
     paraphrase: 85,
@@ -45,6 +45,17 @@ const FLOORS: Readonly<Record<SetName, Readonly<Partial<Record<Kind, number>>>>>
     changed: 50,
     short: 95,
     nothing: 45,
+  },
+  fourth: {
+    plain: 98,
+    forms: 95,
+    compound: 80,
+    typo: 85,
+    paraphrase: 85,
+    identifier: 92,
+    time: 80,
+    changed: 92,
+    nothing: 55,
   },
 };
 

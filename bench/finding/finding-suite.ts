@@ -8,6 +8,7 @@ const ABOUT: Readonly<Record<SetName, string>> = {
   first: "The set that searches were tuned on.",
   second: "Written without knowing the rules; some were added after it was measured.",
   third: "Questions without an answer ask for another thing about what a note is about.",
+  fourth: "Written without knowing the rules; some of them were mended after it was measured.",
 };
 
 /** Finding: whether a natural question finds the note that answers it, by what makes it hard. */

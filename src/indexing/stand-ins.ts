@@ -3,7 +3,14 @@ import type { OpenIndex, Wanted } from "./open-index.ts";
 import type { Asking } from "./port/asking.ts";
 import { capitalsIn, formOf, type Question } from "./score/question.ts";
 import type { StandIn, StandIns } from "./score/question-evidence.ts";
-import { type CompoundPart, compoundingOf, endingWith, partsOf } from "./words/compounds.ts";
+import {
+  beginsCompound,
+  type CompoundPart,
+  compoundingOf,
+  endingWith,
+  partsOf,
+  shortestForm,
+} from "./words/compounds.ts";
 import { tellingWords } from "./words/function-words.ts";
 import { editsAllowed, isOtherWord, type NearWord, nearWords } from "./words/near-words.ts";
 import { beginningOf, sameRoot, sameStem } from "./words/other-forms.ts";
@@ -196,7 +203,10 @@ function candidatesFor(
       compounding.length > 0 && isUnknown && forms.length === 0
         ? partsIn(store, form, compounding)
         : [],
-    root: isUnknown && isWord && isForeign ? sameRoot(form, others, languages.length > 0) : [],
+    root:
+      isUnknown && isWord && isForeign
+        ? sameRoot({ word, form }, others, languages.length > 0)
+        : [],
     near: isUnknown && !inCapitals ? nearIn(store, form) : [],
     spellings: isUnknown
       ? [...possibleSpellings(word).map(formOf), ...joined(store, form)].filter(store.mayHave)
@@ -216,15 +226,19 @@ function joined(store: StoreWords, form: string): string[] {
 const WORD = /^\p{L}{3,40}$/u;
 const COMPOUND_FROM = 4;
 
-/** Compounds that begin or end with a word. */
+/** Compounds that begin or end with a word, or with another form of it. */
 function compoundsOf(store: StoreWords, form: string, languages: readonly string[]): string[] {
   if (form.length < COMPOUND_FROM) return [];
-  const behind = [...store.beginningWith(form)].filter(
-    (other) => other.length >= form.length + COMPOUND_FROM,
-  );
   const isForm = (end: string) =>
     end === form || sameStem({ word: form, form, languages }, [end]).length > 0;
-  return [...behind, ...endingWith(form, store.containing(form), isForm)].slice(0, COMPOUNDS_MAX);
+  const beginning = shortestForm(form, isForm);
+  const behind = [...store.beginningWith(beginning)].filter((other) =>
+    beginsCompound(other, other.startsWith(form) ? form : beginning),
+  );
+  return [...behind, ...endingWith(beginning, store.containing(beginning), isForm)].slice(
+    0,
+    COMPOUNDS_MAX,
+  );
 }
 
 const COMPOUNDS_MAX = 32;

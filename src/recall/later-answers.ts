@@ -1,11 +1,11 @@
 import { type MemoryHit, matchOfHit } from "../core/memory-store.ts";
-import { isChangeWord, isEmptyWord, isPlain, sentencesOf, stem } from "./statements.ts";
+import { isChangeWord, isEmptyWord, isPlain, isWeekday, sentencesOf, stem } from "./statements.ts";
 
 /** Longer texts are no notes. */
 const TEXT_MAX = 400;
 /** The least that the later answer has of the question, as a part of what the older one has. */
 const MATCH_MIN = 0.8;
-/** The least part of the words of an older answer that the question has. What says more is hardly about that alone. */
+/** The least part of the words of an older answer, without its values, that the question has. What says more is hardly about that alone. */
 const SHARED_MIN = 0.25;
 
 /**
@@ -49,8 +49,19 @@ function sharedWords(asked: readonly string[], { content }: MemoryHit): readonly
   if (content.length > TEXT_MAX) return [];
   const words = new Set(subjectWords(content));
   const shared = asked.filter((word) => words.has(word));
-  return shared.length >= SHARED_MIN * words.size ? shared : [];
+  const about = new Set([...shared, ...subjectWords(withoutValues(content))]);
+  return shared.length >= SHARED_MIN * about.size ? shared : [];
 }
+
+/** A text without its numbers and times: what it answers with is not what the question asks about. */
+function withoutValues(text: string): string {
+  return text
+    .replace(ANY_WORD, (word) => (isWeekday(word.toLowerCase()) ? " " : word))
+    .replace(VALUE, " ");
+}
+
+const VALUE =
+  /\p{N}[\p{L}\p{N}.,:/-]*|[每毎]?(?:星期|礼拜|禮拜|[周週])[一二三四五六日天]|[月火水木金土日]曜日?|[上下]午|午[前后後]|[零〇一二三四五六七八九十百千万两]{1,9}[点點时時分秒月日号號年天个個元円岁歳度]/gu;
 
 /** The words of each sentence that says, plainly, that something changed. */
 function changesIn(content: string): readonly ReadonlySet<string>[] {
@@ -86,7 +97,9 @@ function subjectWords(text: string): readonly string[] {
 }
 
 const ANY_WORD = /[\p{L}\p{M}]+/gu;
-const WORD = /[\p{L}\p{M}\p{N}_]{3,}/gu;
+/** None in a script without spaces, which has pairs instead. */
+const WORD =
+  /(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー])[\p{L}\p{M}\p{N}_]){3,}/gu;
 /** Without hiragana, which mostly has endings. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Katakana}ー]{2,}/gu;
 

@@ -128,6 +128,14 @@ test.each([
   ],
   ["The release is on June 5.", "The release slipped to June 19.", "June 5", "June 19"],
   ["The request limit is 100 a minute.", "The request limit is 250 a minute.", "100", "250"],
+  // A day of each week.
+  ["The choir meets on Tuesdays.", "The choir meets on Thursdays now.", "Tuesdays", "Thursdays"],
+  [
+    "Совещание отдела проходит по средам в 11 часов.",
+    "Совещание отдела перенесли на пятницу, в 10 часов.",
+    "11 часов",
+    "10 часов",
+  ],
 ])("%s < %s", (older, newer, before, now) => {
   const [first, second] = newestFirst(hits([1, older], [2, newer]));
   expect(first).toMatchObject({ content: newer, score: 0.9, replaces: { id: "1", said: before } });
@@ -188,4 +196,31 @@ test("another author replaces nothing, and neither does an entry without a time"
   }
   const { time: _, ...timeless } = two;
   expect(newestFirst([one, timeless])).toEqual([one, timeless]);
+});
+
+test("a question about a past time gets what held then before what was said later", () => {
+  const [a, b, c] = ["100", "250", "300"].map((n) => `The request limit is ${n} a minute.`) as [
+    string,
+    string,
+    string,
+  ];
+  const until = Date.parse("2026-05-12T00:00:00Z");
+  const found = newestFirst(
+    hits([20, c], [1, a], [10, b]),
+    "what was the request limit",
+    () => until,
+  );
+  expect(found.map(({ id }) => id)).toEqual(["10", "1", "20"]);
+  expect(found.map(({ score }) => score)).toEqual(
+    hits([1, ""], [2, ""], [3, ""]).map(({ score }) => score),
+  );
+  expect(found[0]).toMatchObject({ replacedBy: { id: "20" } });
+});
+
+test("a later answer from after the time that is asked about does not come first", () => {
+  const [one, two] = ["Farid leads sales.", "Petra now leads sales and marketing."];
+  const found = hits([1, one], [20, two]).map((hit) => ({ ...hit, match: 0.8 }));
+  const first = (until: number) => newestFirst(found, "who leads sales", () => until)[0]?.id;
+  expect(first(Date.parse("2026-05-12T00:00:00Z"))).toBe("1");
+  expect(first(Number.POSITIVE_INFINITY)).toBe("20");
 });

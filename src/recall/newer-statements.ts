@@ -15,6 +15,9 @@ import {
   type Value,
 } from "./statements.ts";
 
+/** The end of the past time that a question asks about. Most questions do not need it. */
+export type PastEnd = () => number | undefined;
+
 /** Results after these are as they were found. */
 const READ_MAX = 40;
 
@@ -35,8 +38,13 @@ const READ_MAX = 40;
  *              that has one value stands in both (port, deadline, budget, owner, …)
  *
  * With a question, the later answer to it comes first too, where nothing of this is sure. Then neither names the other.
+ * A question about a past time gets what held then, and what was said after the end of that time comes later.
  */
-export function newestFirst(hits: readonly MemoryHit[], question = ""): readonly MemoryHit[] {
+export function newestFirst(
+  hits: readonly MemoryHit[],
+  question = "",
+  pastEnd: PastEnd = () => undefined,
+): readonly MemoryHit[] {
   const read = hits.slice(0, READ_MAX);
   const newer = new Map<number, { readonly at: number; readonly change: Change }[]>();
   const statements = new Map<number, readonly Statement[]>();
@@ -53,13 +61,20 @@ export function newestFirst(hits: readonly MemoryHit[], question = ""): readonly
       if (change) newer.set(older, [...(newer.get(older) ?? []), { at, change }]);
     }
   }
-  const holding = newer.size === 0 ? hits : placed(hits, newer);
-  return question === "" ? holding : withLaterAnswers(holding, question);
+  const holding =
+    newer.size === 0 ? hits : placed(hits, newer, pastEnd() ?? Number.POSITIVE_INFINITY);
+  return question === "" ? holding : withLaterAnswers(holding, question, pastEnd);
 }
 
-function withLaterAnswers(hits: readonly MemoryHit[], question: string): readonly MemoryHit[] {
+function withLaterAnswers(
+  hits: readonly MemoryHit[],
+  question: string,
+  pastEnd: PastEnd,
+): readonly MemoryHit[] {
   const read = hits.slice(0, READ_MAX);
-  const order = laterAnswersFirst(read, question, isLaterOfTwo);
+  const isAnswer = (hit: MemoryHit, before: MemoryHit) =>
+    isLaterOfTwo(hit, before) && timeOf(hit) < (pastEnd() ?? Number.POSITIVE_INFINITY);
+  const order = laterAnswersFirst(read, question, isAnswer);
   if (order.every((at, place) => at === place)) return hits;
   const moved = order.flatMap((at, place) => inPlaceOf(hits[at], hits[place]));
   return [...moved, ...hits.slice(READ_MAX)];
@@ -78,20 +93,20 @@ function isLaterOfTwo(hit: MemoryHit, before: MemoryHit): boolean {
 
 type Newer = ReadonlyMap<number, readonly { readonly at: number; readonly change: Change }[]>;
 
-function placed(hits: readonly MemoryHit[], newer: Newer): readonly MemoryHit[] {
-  const timeOf = (at: number) => Date.parse(hits[at]?.time ?? "");
+function placed(hits: readonly MemoryHit[], newer: Newer, until: number): readonly MemoryHit[] {
+  const timeAt = (at: number) => timeOf(hits[at]);
   const told = hits.map((hit) => hit);
   for (const [older, all] of newer) {
-    const last = all.reduce((one, other) => (timeOf(other.at) > timeOf(one.at) ? other : one));
+    const last = all.reduce((one, other) => (timeAt(other.at) > timeAt(one.at) ? other : one));
     const [now, then] = [hits[last.at], hits[older]];
     if (!now || !then) continue;
     told[older] = { ...then, ...told[older], replacedBy: other(now, last.change.now) };
     const said = told[last.at]?.replaces?.time;
-    if (said !== undefined && Date.parse(said) > timeOf(older)) continue;
+    if (said !== undefined && Date.parse(said) > timeAt(older)) continue;
     told[last.at] = { ...now, ...told[last.at], replaces: other(then, last.change.before) };
   }
   for (const places of groupsOf(newer)) {
-    const order = places.toSorted((one, other) => timeOf(other) - timeOf(one));
+    const order = places.toSorted((one, other) => heldFirst(timeAt(one), timeAt(other), until));
     const moved = order.map((at) => told[at]);
     for (const [nth, place] of places.entries()) {
       const [hit, found] = [moved[nth], hits[place]];
@@ -100,6 +115,16 @@ function placed(hits: readonly MemoryHit[], newer: Newer): readonly MemoryHit[] 
     }
   }
   return told;
+}
+
+/** The order of two times: the last one before `until` first, then what came after it. */
+function heldFirst(one: number, other: number, until: number): number {
+  if (one < until !== other < until) return one < until ? -1 : 1;
+  return one < until ? other - one : one - other;
+}
+
+function timeOf(hit: MemoryHit | undefined): number {
+  return Date.parse(hit?.time ?? "");
 }
 
 function other({ id, time }: MemoryEntry, said: string): OtherStatement {

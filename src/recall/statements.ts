@@ -72,6 +72,17 @@ const set = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 /** "30 de mayo" is "30 mayo". */
 const OF_DATES = set("de di do");
 
+const IN_RUSSIAN = "понедельникам вторникам средам четвергам пятницам субботам воскресеньям".split(
+  " ",
+);
+
+/** "Wednesdays", "mittwochs", "по средам": the day of each week. */
+const WEEKLY: ReadonlyMap<string, number> = new Map([
+  ...Array.from(WEEKDAYS, ([word, day]) => [`${word}s`, day] as const),
+  ...WEEKDAYS,
+  ...IN_RUSSIAN.map((word, day) => [word, day] as const),
+]);
+
 /** With a capital it is a month. */
 const MAY = /\bmay\b/;
 const MORE_NUMBERS: ReadonlyMap<string, number> = new Map(
@@ -90,7 +101,7 @@ const ROLE =
 const NEW = /\b(?:my|our|the|his|her) new \p{L}+ (?:is|are)\b/iu;
 /** A number, a capital inside, or a name of a day, a month, a number or a colour. */
 const HAS_VALUE = new RegExp(
-  `\\d|[^\\s.!?] (?![IA]\\s)\\p{Lu}(?!['’])|${ROLE.source}|[./@]\\p{L}|(?<![\\p{L}\\p{N}])(?:${[...WEEKDAYS.keys(), ...MONTHS.keys(), ...NUMBERS.keys(), ...MORE_NUMBERS.keys(), ...COLOURS].filter((word) => word.length > 2).join("|")})`,
+  `\\d|[^\\s.!?] (?![IA]\\s)\\p{Lu}(?!['’])|${ROLE.source}|[./@]\\p{L}|(?<![\\p{L}\\p{N}])(?:${[...WEEKDAYS.keys(), ...IN_RUSSIAN, ...MONTHS.keys(), ...NUMBERS.keys(), ...MORE_NUMBERS.keys(), ...COLOURS].filter((word) => word.length > 2).join("|")})`,
   "u",
 );
 const TOKEN =
@@ -143,7 +154,7 @@ function valueAt(tokens: readonly string[], at: number, hasNames: boolean): Foun
   if (/^\p{Lu}{1,3}\d+$/u.test(token)) return found("code", word);
   if (/^\d+:\d/.test(word)) return found("time", word);
   if (/^v?\d+\.\d+\.\d|^v\d/.test(word)) return found("version", word.replace(/^v/, ""));
-  if (WEEKDAYS.has(word)) return found("weekday", String(WEEKDAYS.get(word)));
+  if (WEEKLY.has(word)) return found("weekday", String(WEEKLY.get(word)));
   const isMonth = MONTHS.has(word) && (!ALSO_WORDS.has(word) || /^\d/.test(tokens[at + 1] ?? ""));
   if (isMonth) return dateAt(tokens, at, at + 1);
   const month = MONTHS.has(tokens[at + 1]?.toLowerCase() ?? "") && /^\d{1,2}\D*$/.test(word);
@@ -169,7 +180,7 @@ function valueAt(tokens: readonly string[], at: number, hasNames: boolean): Foun
   while (
     !isPlace &&
     /^\p{Lu}/u.test(tokens[last + 1] ?? "") &&
-    !WEEKDAYS.has(tokens[last + 1]?.toLowerCase() ?? "")
+    !WEEKLY.has(tokens[last + 1]?.toLowerCase() ?? "")
   )
     last += 1;
   const text = tokens.slice(at, last + 1).join(" ");
@@ -310,6 +321,11 @@ export function isChangeWord(word: string): boolean {
 /** Whether a text may say that something changed, by a quick look. */
 export function mayReplace(text: string): boolean {
   return MAY_REPLACE.test(text) || KEY.test(text) || NEW.test(text);
+}
+
+/** Whether a word, in small letters, is the name of a day of the week. */
+export function isWeekday(word: string): boolean {
+  return WEEKLY.has(word);
 }
 
 /** Whether a thing has one value at a time. `word` is the stem of what it is called, or a key. */

@@ -27,8 +27,10 @@ import { NO_TRACES } from "../core/traces.ts";
 import type { Outages } from "../core/warn.ts";
 import { isMemoryBehind, memoryLag } from "../projections/log-projection.ts";
 import type { ProjectionRunner } from "../projections/projection-runner.ts";
+import { askedPastEnd } from "../recall/asked-past.ts";
 import { recallSearch } from "../recall/choose-records.ts";
 import { newestFirst } from "../recall/newer-statements.ts";
+import { madeOnce } from "../text/made-once.ts";
 import { nowByOffset, nowHere } from "../text/time/calendar.ts";
 import { timeSpan } from "../text/time/instant.ts";
 import { saidOnce, withoutInherited } from "./inherited-copies.ts";
@@ -136,7 +138,9 @@ export function memoryOperations(
       request.at ??
       nowHere(then === undefined ? undefined : new Date(timeSpan({ until: then }).until));
     const asked = [request.query].flat().join("\n");
-    const inOrder = (found: readonly MemoryHit[]) => newestFirst(withoutCopies(found), asked);
+    const past = madeOnce(() => ({ end: askedPastEnd(asked, at) }));
+    const inOrder = (found: readonly MemoryHit[]) =>
+      newestFirst(withoutCopies(found), asked, () => past().end);
     const hits = await searchFor(limit, inOrder, (wider) =>
       memory.search({ ...query, at, limit: Math.min(wider + NEWER_AMONG, SEARCH_LIMIT_MAX) }),
     );

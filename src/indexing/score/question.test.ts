@@ -52,6 +52,7 @@ describe("a question", () => {
     ["quelle est la couleur de la porte", ["couleur", "porte"]],
     ["где лежит ключ от подвала", ["лежит", "ключ", "подвала"]],
     ["为什么不用Kafka", ["不用", "kafka"]],
+    ["周会几点开始", ["周会", "开始"]],
     ["会議はいつですか", ["会議"]],
   ])("is asked without the stop words of its language: %s", (query, expected) => {
     expect(readQuestion(query).words).toEqual(expected);

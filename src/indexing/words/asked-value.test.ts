@@ -13,6 +13,8 @@ describe("lacksValue", () => {
     ["cuánto cuesta el alquiler", "El alquiler lo paga la empresa."],
     ["сколько стоит гараж", "Ключ от гаража лежит в коробке."],
     ["打印机多少钱", "打印机在前台。"],
+    ["周会几点开始", "周会在大会议室。"],
+    ["ゴミの日は何曜日", "ゴミは家の前に出す。"],
   ])("%s: %s", (question, text) => {
     expect(lacksValue(askedValue(question), text)).toBe(true);
   });
@@ -28,6 +30,10 @@ describe("lacksValue", () => {
     ["Wann kommt Milena?", "Milena kommt donnerstags."],
     ["hasta cuándo lo llevo", "Antes del verano."],
     ["サーバーの再起動は何時", "サーバーは毎晩二時に再起動します。"],
+    ["中村さんにはいつ連絡する", "中村さんへの連絡は午前中がよい。"],
+    ["ゴミの日は何曜日", "ゴミの日は土曜日です。"],
+    ["什么时候浇花", "早上浇花。"],
+    ["언제 회의해요", "회의는 오후입니다."],
     ["who leads the mobile team", "Priyanka leads the mobile team."],
     ["what happens when Kafka is down", "Messages wait in Kafka."],
     ["how do I reset it", "Hold the button."],

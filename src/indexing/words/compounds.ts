@@ -75,6 +75,29 @@ function part(candidates: readonly string[], formsOf: PartForms): CompoundPart {
   return { part: candidates[0] ?? "", forms: [] };
 }
 
+/** A shorter form of a word has this many letters at least: more words begin with fewer letters by chance. */
+const SHORTER = 5;
+/** The letters of an ending at most: "rechn" begins other words than "Rechnungen" does. */
+const ENDING = 3;
+
+/**
+ * The shortest beginning of a word that is another form of it, or the word itself. Compounds have it in place of the
+ * word: `rechnung` of "Rechnungen" in "Rechnungsnummer", `wasch` of "waschen" in "Waschmaschine".
+ */
+export function shortestForm(word: string, isForm: (beginning: string) => boolean): string {
+  for (let length = Math.max(SHORTER, word.length - ENDING); length < word.length; length += 1) {
+    const beginning = word.slice(0, length);
+    if (isForm(beginning)) return beginning;
+  }
+  return word;
+}
+
+/** Whether a word has enough behind a beginning for another part, and no ending. */
+export function beginsCompound(word: string, beginning: string): boolean {
+  const rest = word.slice(beginning.length);
+  return rest.length >= PART && !NO_PARTS.has(rest);
+}
+
 /** The compounds among some words that end with a word: `mietvertrag` for `vertrag`. `isForm` tells its forms. */
 export function endingWith(
   form: string,

@@ -21,10 +21,13 @@ test("forms of a word are those with its stem in one of the languages", () => {
 
 test("words with the same root share most letters of the longer one, and those with most of them are taken", () => {
   const words = ["allergisch", "allerg", "alles", "allgemein"];
-  expect(sameRoot("allergie", words, true)).toEqual(["allergisch"]);
-  expect(sameRoot("allergie", ["alles", "allerg"], true)).toEqual(["allerg"]);
-  expect(sameRoot("vertrag", ["vertreten"], true)).toEqual([]);
-  expect(sameRoot("karten", ["kartell"], false)).toEqual([]);
+  const asked = (word: string, form = word) => ({ word, form });
+  expect(sameRoot(asked("allergie"), words, true)).toEqual(["allergisch"]);
+  expect(sameRoot(asked("allergie"), ["alles", "allerg"], true)).toEqual(["allerg"]);
+  expect(sameRoot(asked("vertrag"), ["vertreten"], true)).toEqual([]);
+  expect(sameRoot(asked("karten"), ["kartell"], false)).toEqual([]);
+  // Its English stem, as the index has it, is shorter, and more alike than the word is.
+  expect(sameRoot(asked("lunettes", "lunett"), ["lunedi"], true)).toEqual([]);
 });
 
 test.each<[StemmedLanguage, string]>([

@@ -31,13 +31,17 @@ export function sameStem({ word, form, languages }: WordOf, words: Iterable<stri
 }
 
 /** The words that begin alike so long that they are probably other forms, or of the same root: `allergie`, `allergisch`. */
-export function sameRoot(form: string, words: Iterable<string>, isTold: boolean): string[] {
+export function sameRoot(
+  { word, form }: Pick<WordOf, "word" | "form">,
+  words: Iterable<string>,
+  isTold: boolean,
+): string[] {
   const { least, share } = isTold ? ROOT : ROOT_OF_ANY;
   let most = least;
   let found: string[] = [];
   for (const other of words) {
     const shared = sharedLength(form, other);
-    const longer = Math.max(form.length, other.length);
+    const longer = Math.max(word.length, other.length);
     if (other === form || shared < most || shared < share * longer) continue;
     if (form.length - shared > ENDING || other.length - shared > ENDING) continue;
     if (shared > most) found = [];

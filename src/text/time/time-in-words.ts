@@ -172,12 +172,16 @@ class TimeReader {
     }
     const next = this.#word(at + 1);
     const unit = UNITS.get(next);
-    if (unit !== undefined)
-      return this.#relative(this.#calendar.unitBack(unit, isLast ? 1 : 0), at + 2);
+    const weeks = isLast ? 1 : 0;
+    if (unit === "week" && !counted) {
+      const day = this.#skip(at + 2, WORDS.beforeTimes);
+      const named = WEEKDAYS.get(this.#word(day));
+      if (named !== undefined) return this.#dayOfWeek(named, weeks, day + 1);
+    }
+    if (unit !== undefined) return this.#relative(this.#calendar.unitBack(unit, weeks), at + 2);
     const weekday = WEEKDAYS.get(next);
     if (weekday !== undefined) return this.#weekdayBack(weekday, isLast, at + 2);
-    const back = isLast ? 1 : 0;
-    if (WORDS.weekend.has(next)) return this.#relative(this.#calendar.weekend(back), at + 2);
+    if (WORDS.weekend.has(next)) return this.#relative(this.#calendar.weekend(weeks), at + 2);
     const named = this.#month(at + 1, true) ?? this.#season(at + 1, true);
     return named && { ...named, isRelative: true };
   }
@@ -205,8 +209,33 @@ class TimeReader {
   #weekday(at: number): Found | undefined {
     const weekday = WEEKDAYS.get(this.#word(at));
     if (weekday === undefined) return undefined;
+    const week = this.#weekBehind(at + 1);
+    if (week) return this.#dayOfWeek(weekday, week.back, week.next);
     // It may be the day of each week: "never on a Friday".
     return { ...this.#weekdayBack(weekday, false, at + 1), isRelative: false };
+  }
+
+  /** The week behind a day: "Tuesday of last week", "Dienstag dieser Woche", "mardi de la semaine dernière". */
+  #weekBehind(start: number): { readonly back: number; readonly next: number } | undefined {
+    const at = this.#skip(start, WORDS.beforeWeek);
+    const [word, next] = [this.#word(at), this.#word(at + 1)];
+    const isLast = WORDS.last.has(word);
+    if ((isLast || WORDS.this.has(word)) && UNITS.get(next) === "week")
+      return { back: isLast ? 1 : 0, next: at + 2 };
+    const isBehind = UNITS.get(word) === "week" && WORDS.lastBehind.has(next);
+    return isBehind ? { back: 1, next: at + 2 } : undefined;
+  }
+
+  #dayOfWeek(weekday: number, back: number, next: number): Found {
+    const days = weekdayOf(this.#calendar.today) - weekday + 7 * back;
+    return this.#relative(this.#calendar.days(days), next);
+  }
+
+  /** The place behind some words, of which there may be two. */
+  #skip(start: number, words: ReadonlySet<string>): number {
+    let at = start;
+    while (at < start + 2 && words.has(this.#word(at))) at += 1;
+    return at;
   }
 
   /** "Q3", "third quarter", "im dritten Quartal 2025". */

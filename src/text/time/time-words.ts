@@ -161,6 +161,8 @@ export const WORDS = {
     "in on at during of the im am an der dem den das des die zum en nel nella nell em op på om в",
   ),
   articles: set("the der dem den das des die"),
+  /** Between a day and its week. */
+  beforeWeek: set("of in the de la della da van av der"),
   alsoWords: set(
     "may march august mars mei maj maja mart julio jan feb mar apr jun jul aug sep sept oct okt nov dec dez ekim ocak",
   ),
