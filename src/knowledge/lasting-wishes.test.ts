@@ -180,3 +180,12 @@ test.each([
 ])("what a later message takes back holds no more: %j", (messages, expected) => {
   expect(heldAfter(messages.map((text) => ({ text }))).map(({ text }) => text)).toEqual(expected);
 });
+
+test("an instruction that is said again keeps its place, and is of the last message that said it", () => {
+  const messages = ["Never touch a.ts.", "Never touch b.ts.", "Never touch a.ts."];
+  const held = heldAfter(messages.map((text, at) => ({ text, at })));
+  expect(held.map(({ text, said }) => [text, said.at])).toEqual([
+    ["Never touch a.ts.", 2],
+    ["Never touch b.ts.", 1],
+  ]);
+});

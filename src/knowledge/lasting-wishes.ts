@@ -292,7 +292,8 @@ export function givenInstructions(
 
 /**
  * The standing instructions that hold after several messages of the user, oldest first: without those that a later one
- * replaces or takes back. One of them may be an instruction already, such as a line of a note.
+ * replaces or takes back. One that is said again keeps its place. One of them may be an instruction already, such as a line
+ * of a note.
  */
 export function heldAfter<Said extends { readonly text: string; readonly isInstruction?: boolean }>(
   messages: readonly Said[],
@@ -301,6 +302,11 @@ export function heldAfter<Said extends { readonly text: string; readonly isInstr
   for (const said of messages) {
     for (const text of said.isInstruction ? [said.text] : statedIn(said.text)) {
       const stated = { ...statedAs(text), said };
+      const again = held.findIndex((one) => one.text === text);
+      if (again >= 0) {
+        held = held.with(again, stated);
+        continue;
+      }
       const staying = held.filter((one) => !cannotStay(one, stated));
       const isIdle = staying.length === held.length && isWithdrawal(text);
       held = isIdle ? held : [...staying, stated].slice(-INSTRUCTIONS_MAX);

@@ -30,7 +30,7 @@ async function spoken(folder: string, memory?: false): Promise<string> {
     ...given({ memory }),
   });
   const { sessionId } = await service.createSession({});
-  await service.startTurn({ sessionId, prompt: "Never deploy on a Friday, said Grace." });
+  await service.startTurn({ sessionId, prompt: "Never deploy on a Friday without Grace." });
   await service.close();
   await stores.close();
   return path;
@@ -127,7 +127,7 @@ describe.skipIf(!hasPostgres)("on a server", NEEDS_POSTGRES, () => {
     });
     const { sessionId } = await service.createSession({});
     for (const day of ["Friday", "Monday", "Sunday"]) {
-      await service.startTurn({ sessionId, prompt: `Never deploy on a ${day}, said Grace.` });
+      await service.startTurn({ sessionId, prompt: `Never deploy on a ${day} without Grace.` });
     }
     const change = (sql: string) => pool.query(sql.replace("event ", `"${schema}".event `));
     const problems = async () =>
