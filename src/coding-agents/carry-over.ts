@@ -152,8 +152,9 @@ function instructionsOf({ task, history }: CarriedSession): readonly string[] {
     ...noted.map((text) => ({ text, isInstruction: true })),
     ...promptsIn(history).map((text) => ({ text })),
   ];
-  const held = heldAfter(said).map(({ text }) => text);
-  return [...new Set(held)].slice(-LIMITS.instructions);
+  return heldAfter(said)
+    .map(({ text }) => text)
+    .slice(-LIMITS.instructions);
 }
 
 /** The instructions of a session as the text of a note, without the oldest that do not fit. */

@@ -40,6 +40,11 @@ test.each([
   ["Always use tabs.", "Forget what I said about tabs in Makefiles."],
   ["Always write docstrings.", "The rule about docstrings no longer applies to tests."],
   ["Always use tabs.", "Forget the tabs in my browser."],
+  ["Never drop a foreign key without asking me.", "Drop the foreign key constraint on orders."],
+  ["Always run eslint before a commit.", "Ignore the eslint rule in this file."],
+  ["Never lift the rate limit in production.", "Lift the rate limit for the load test."],
+  ["Never use more memory than 2 GB.", "The limit on memory is gone, so fix the alert."],
+  ["Never skip the migration.", "Drop the requirement for migration scripts in the docs."],
   ["Never edit step 1.", "Never edit step 2."],
   ["Always deploy with Terraform.", "Always deploy to production with care."],
 ])("these can: %s / %s", (one, other) => {

@@ -16,12 +16,24 @@ function saysNo(text: string): boolean {
 const LIMIT =
   /\b(?:than|most|least|max(?:imum)?|minimum|limit(?: is)?|to|under|below|over|above|within|exceed):? (?:[$€£])?(\p{N}+(?:[.,]\p{N}+)*)/giu;
 
-/** What a sentence about earlier words is about: "Forget what I said about tabs.", "Scrap the rule about mocks." */
+/** The words that a person may take back: "what I said", "everything that I told you". */
+const SAID =
+  "(?:everything |all )?(?:what|that|the things?|the stuff) i (?:said|told you|wrote|asked|wanted)";
+const KINDS = "(?:rule|instruction|limit|restriction|constraint|requirement)s?";
+const ABOUT = "(?:about|on|regarding|concerning|with|for|of)";
+const SUBJECT = "(?<subject>[^,.;:!?–—(]+";
+const FORGETTING = "forget|disregard|scratch|scrap";
+/** These are done to things too: "Drop the foreign key constraint." So the words have to be the person's own. */
+const UNDOING = "ignore|drop|cancel|undo|lift|skip";
+const MINE = `(?:please )?(?:(?:${FORGETTING}) (?:about )?(?:the|that|this|our|my)|(?:${UNDOING}) my)`;
+
+/** Sentences about earlier words, with their subject: "Forget what I said about tabs.", "Scrap the rule about mocks." */
 const TAKEN_BACK = [
-  /^(?:please )?(?:forget|ignore|disregard|scratch|drop|scrap|cancel|undo|lift|skip) (?:about )?(?:(?:everything |all )?(?:what|that|the things?|the stuff) i (?:said|told you|wrote|asked|wanted)|(?:the|my|that|this|our)(?: old| earlier| first)? (?:rules?|instructions?|limits?|restrictions?|constraints?|requirements?)) (?:about|on|regarding|concerning|with|for|of) (?<subject>[^,.;:!?–—(]+)/iu,
-  /^(?:please )?(?:forget|ignore|disregard|scratch|drop|scrap|cancel|undo|lift) (?:about )?(?:the|my|that|this|our) (?<subject>[^,.;:!?–—(]+?) (?:rule|instruction|limit|restriction|constraint|requirement)s?\b/iu,
-  /^(?:the|my|that|our) (?:rule|instruction|limit|restriction|constraint|requirement|thing)s? (?:about|on|regarding|for|of|with) (?<subject>[^,.;:!?–—(]+?) (?:no longer (?:holds?|appl(?:y|ies)|counts?|matters?)|(?:is|are) (?:gone|off|lifted|over|dropped|void|obsolete)|do(?:es)?n['’]t (?:hold|apply|count) (?:any ?more|any longer))(?= ?(?:now)?(?:[,.;!–—]|$))/iu,
-] as const;
+  `(?:please )?(?:${FORGETTING}|${UNDOING}) (?:about )?${SAID} ${ABOUT} ${SUBJECT})`,
+  `${MINE}(?: old| earlier| first)? ${KINDS} ${ABOUT} ${SUBJECT})`,
+  `${MINE} ${SUBJECT}?) ${KINDS}\\b`,
+  `(?:(?:the|that|our) (?:rule|instruction|thing)s?|my ${KINDS}) ${ABOUT} ${SUBJECT}?) (?:no longer (?:holds?|appl(?:y|ies)|counts?|matters?)|(?:is|are) (?:gone|off|lifted|over|dropped|void|obsolete)|do(?:es)?n['’]t (?:hold|apply|count) (?:any ?more|any longer))(?= ?(?:now)?(?:[,.;!–—]|$))`,
+].map((form) => new RegExp(`^${form}`, "iu"));
 
 function subjectWords(subject: string): ReadonlySet<string> {
   return new Set(wordsOf(subject).filter((word) => !BESIDE_SUBJECT.has(word)));

@@ -205,8 +205,8 @@ const HAPPENINGS =
   );
 
 /**
- * "Always crashes at startup.", "Only happens on Windows.", "Never have I seen this.": somebody tells what happens, and
- * leaves the subject out or turns it round. So does "From now on it is faster, says the article."
+ * "Always crashes at startup.", "Only happens on Windows.", "Never have I seen this.": a report of what happens, without
+ * its subject or with the words turned round. So does "From now on it is faster, says the article."
  */
 const HAPPENING = new RegExp(
   `^(?:always|never|only) (?:just |ever |even )?(?:${HAPPENINGS}|(?:have|has|had|did|do|does|will|would|can|could|was|were|am|are|is) (?:i|you|he|she|it|we|they|there|this|that))\\b|,? (?:says|said|writes|wrote|claims|claimed) [^,]{1,60}$`,
@@ -224,16 +224,11 @@ const PASSING =
 /**
  * The standing instructions in a user's message, word for word: its lasting wishes, and what holds for
  * the rest of the session ("Never use the network.", "Constraint: only edit files under src/"), and the
- * items of a list under "Constraints:" or "Rules:".
+ * items of a list under "Constraints:" or "Rules:". With them is what takes earlier ones back: "Forget what I said about tabs."
  *
  * Only the user's own sentences count, as for `preferencesIn`.
  */
 export function instructionsIn(message: string): readonly string[] {
-  return statedIn(message).filter((text) => !isWithdrawal(text));
-}
-
-/** The standing instructions in a message, and what takes earlier ones back. */
-function statedIn(message: string): readonly string[] {
   if (message.length > INSTRUCTION_MESSAGE_MAX) return [];
   const found = ownWords(message, HEADING).filter(
     (words) => isInstruction(words) || (!words.isListed && isWithdrawal(words.text)),
@@ -268,7 +263,7 @@ export function givenInstructions(
   const lasting = new Set(settings.knowledge ? preferencesIn(text) : []);
   const held = working.instructions.map(({ id, text }) => ({ id, text }));
   const instructions: StandingInstruction[] = [];
-  const stated = isUsersWord(said.origin) ? statedIn(text) : [];
+  const stated = isUsersWord(said.origin) ? instructionsIn(text) : [];
   const earlier =
     stated.length === 0 ? [] : held.map(({ id, text }) => ({ id, ...statedAs(text) }));
   for (const words of stated) {
@@ -300,7 +295,7 @@ export function heldAfter<Said extends { readonly text: string; readonly isInstr
 ): readonly { readonly text: string; readonly said: Said }[] {
   let held: (Stated & { readonly said: Said })[] = [];
   for (const said of messages) {
-    for (const text of said.isInstruction ? [said.text] : statedIn(said.text)) {
+    for (const text of said.isInstruction ? [said.text] : instructionsIn(said.text)) {
       const stated = { ...statedAs(text), said };
       const again = held.findIndex((one) => one.text === text);
       if (again >= 0) {

@@ -15,8 +15,7 @@ export function demandsIn<HostMessage extends object>(
     const isUsers = message?.role === "user" && !isSummary(message);
     return isUsers ? [{ text: contentText(message.content) }] : [];
   });
-  const texts = heldAfter(said).map(({ text }) => text);
-  return [...new Set(texts)].map((content) => ({
+  return heldAfter(said).map(({ text: content }) => ({
     id: `demand:${hashOf([sessionId, content])}`,
     content,
     sessionId,

@@ -121,10 +121,10 @@ function quotesOf({
   contextWindow,
 }: Pick<Leaving, "typed" | "staying" | "contextWindow">): Quoted {
   const bytesMax = quotesMax(contextWindow);
-  const found = new Set(heldAfter(typed.map((text) => ({ text }))).map(({ text }) => text));
+  const held = heldAfter(typed.map((text) => ({ text })));
   const instructions: string[] = [];
   let room = bytesMax;
-  for (const instruction of [...found].map((text) => redactSecrets(text)).reverse()) {
+  for (const instruction of held.map(({ text }) => redactSecrets(text)).reverse()) {
     room -= textSize(instruction);
     if (room < 0) break;
     instructions.unshift(instruction);

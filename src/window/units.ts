@@ -135,7 +135,7 @@ const INSTRUCTIONS_PART = 1 / 10;
 /**
  * Positions of the messages that must stay besides the last user message: user messages right before it or at the
  * end, calls that still wait for a result, what a provider put in the place of earlier messages, and user messages with
- * standing instructions.
+ * standing instructions, or with what takes some back.
  */
 export function pinnedUnits(units: readonly Unit[], targetTokens: number): readonly number[] {
   const pins = new Set([
