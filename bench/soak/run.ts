@@ -71,6 +71,7 @@ interface Moment {
 }
 const moments: Moment[] = [];
 const end = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => end.abort());
 let pieces: number[] = [];
 const piece = setInterval(() => {
   const start = performance.now();

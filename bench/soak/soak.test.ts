@@ -36,3 +36,21 @@ test.skipIf(process.platform !== "linux" || !LONG)(
     expect(readdirSync(temporary)).toEqual([]);
   },
 );
+
+test.skipIf(process.platform !== "linux" || !LONG)(
+  "a soak that is told to end leaves no server and no files",
+  LONG ? NEEDS_PROC : IN_LONG_FORM,
+  async () => {
+    const temporary = await temporaryFolder();
+    const options = ["--minutes", "2", "--sessions", "4", "--rate", "20"];
+    const child = spawn(
+      process.execPath,
+      [...IMPORTS_BUILT_PACKAGE, "bench/soak/run.ts", ...options],
+      { env: { TMPDIR: temporary }, stdio: ["ignore", "pipe", "ignore"] },
+    );
+    await once(child.stdout, "data");
+    child.kill("SIGTERM");
+    await once(child, "close");
+    expect(readdirSync(temporary)).toEqual([]);
+  },
+);

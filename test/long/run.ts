@@ -3,7 +3,6 @@ import { globSync, mkdirSync, rmSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { givenSwitches } from "../support/clean-environment.ts";
-import { renderSamples } from "../support/run-report.ts";
 import { execFileSync, spawn } from "../support/start-process.ts";
 import { VITEST } from "../support/vitest-program.ts";
 import { readPassed } from "./passed-files.ts";
@@ -11,14 +10,7 @@ import { readPassed } from "./passed-files.ts";
 // `npm run test:long [-- --afresh] [FILE…]`: all tests in their long form. It takes hours, so it goes on where it was
 // stopped: a file that passed on this commit does not run again. `--done FILE` keeps elsewhere what passed.
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    afresh: { type: "boolean", default: false },
-    done: { type: "string" },
-    config: { type: "string", default: "vitest.config.ts" },
-  },
-});
+const { values, positionals } = argumentsOrEnd();
 const FOLDER = "node_modules/.cache/rkat-long";
 const commit = unchangedCommit();
 const done = values.done ?? (commit && join(FOLDER, `${commit}.jsonl`));
@@ -37,7 +29,9 @@ const reporters = ["./test/support/run-reporter.ts", "./test/long/passed-files.t
 const child = spawn(
   process.execPath,
   [
-    ...[VITEST, "run", "--mode", "long", "--config", values.config, "--passWithNoTests"],
+    ...[VITEST, "run", "--mode", "long", "--config", values.config],
+    // All of them may have passed before.
+    ...(before.length > 0 ? ["--passWithNoTests"] : []),
     ...[...reporters, "./test/support/closing-line.ts"].map((path) => `--reporter=${path}`),
     ...before.map(({ file }) => `--exclude=${file}`),
     ...positionals,
@@ -57,12 +51,35 @@ if (before.length > 0 && done !== undefined) {
   const all = readPassed(done);
   const sum = (count: "passed" | "skipped" | "seconds") =>
     all.reduce((total, each) => total + each[count], 0);
-  for (const line of renderSamples(all.map(({ samples }) => samples))) console.log(line);
+  const kinds = Object.groupBy(
+    all.flatMap(({ samples }) => Object.entries(samples)),
+    ([kind]) => kind,
+  );
+  for (const [kind, samples = []] of Object.entries(kinds)) {
+    console.log(`  ${kind}: ${samples.reduce((total, [, { run }]) => total + run, 0)}`);
+  }
   console.log(
     `All files that passed on this commit, ${all.length}: ${sum("passed")} passed, ${sum("skipped")} skipped, ${sum("seconds")} s`,
   );
 }
 process.exitCode = code ?? 1;
+
+function argumentsOrEnd() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        afresh: { type: "boolean", default: false },
+        done: { type: "string" },
+        config: { type: "string", default: "vitest.config.ts" },
+      },
+    });
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    console.error("To run one test, use `npx vitest run --mode long FILE -t NAME`.");
+    process.exit(2);
+  }
+}
 
 /** The commit that is checked out, if the files are as they are in it. */
 function unchangedCommit(): string | undefined {
