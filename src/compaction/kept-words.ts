@@ -42,7 +42,7 @@ const SHORT_CHARACTERS = 120;
 /** The part of the room that sentences of longer texts may take before short texts. */
 const SURE_PART = 1 / 10;
 
-/** What a session began with says what it is about, so it stays in this part of the room: whole, if it has at most so many bytes. */
+/** The first text of a session says what it is about, so it stays in this part of the room: whole, if it has at most so many bytes. */
 const FIRST_PART = 1 / 5;
 const FIRST_BYTES = 600;
 
@@ -153,9 +153,9 @@ interface Line {
 }
 
 /**
- * The section below a summary, within `bytesMax` of JSON and the `room` that there is, or nothing. First comes what
- * the session began with, then sentences of longer texts that surely hold for longer, then short texts, the newest before older ones. Of what is left whole longer texts take a
- * part, and sentences of still others:
+ * The section below a summary, within `bytesMax` of JSON and the `room` that there is, or nothing. First comes the first text
+ * of the session, then sentences of longer texts that surely hold for longer, then short texts, the newest before older
+ * ones. Of what is left whole longer texts take a part, and sentences of still others:
  *
  *     ├── what surely holds ──┤
  *     ├── short texts ───────────────────────────────────────────┤ bytesMax

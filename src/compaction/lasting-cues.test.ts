@@ -38,9 +38,6 @@ test.each([
   "Don't remember, maybe in May.",
   "Der Chef meinte, wir sollen nie freitags deployen.",
   "Forget it.",
-])(
-  "a work that is made once, what somebody knows and what somebody says have none: %s",
-  (sentence) => {
-    expect(lastingCues(sentence)).toBeLessThan(LASTING_CUES);
-  },
-);
+])("a work that is made once, knowledge and reported speech have none: %s", (sentence) => {
+  expect(lastingCues(sentence)).toBeLessThan(LASTING_CUES);
+});

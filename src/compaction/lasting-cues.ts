@@ -43,7 +43,7 @@ const BEGINNINGS = new RegExp(
     // English: prohibitions.
     "do not|don['’]t (?!worry|be |you\\b|know\\b|remember\\b|see\\b|think\\b|understand\\b|have\\b|get\\b)|no (?!one|problem|worries|idea|need|thanks|doubt|errors?|luck|wonder|matter|way)\\p{L}|nothing (?!changed|happened|works|new|else|was|is wrong|beats|like)|nobody|none of|hands off|leave .{1,60} (?:alone|as it is|as they are|the way|out|untouched)",
     "avoid|refrain|skip|quit \\p{L}+ing\\b|stop \\p{L}+ing\\b|hold off|never (?!saw|had|mind|thought|knew|give up)|only|not (?:a|in|on|more|before|after|without) ",
-    // What is taken back: the sentence that it replaces stays too, so this one must not leave alone.
+    // Withdrawals: the sentence that one takes back stays too, so it must not leave alone.
     "(?:actually |sorry |ok(?:ay)? )?(?:forget|scrap|disregard) (?:about |all |everything )*(?:what|that|the|my)\\b|(?:ignore|drop|cancel) what i\\b|i(?:['’]ve| have)? changed my mind|change of (?:plan|mind|plans)|correction|back to|scratch that|vergiss (?:das|was|die|den)|oublie[zs]? (?:ce|la|le|les)|olvida (?:lo|el|la)|dimentica|esque(?:ce|ça)|vergeet (?:wat|dat|de|het)|glöm (?:det|vad)|zapomnij|забудь",
     // English: ways of working.
     "use (?!the (?:first|second|third|other|last|new|next)|this|that|these|it\\b|a (?:for|while)\\b)|stick (?:to|with)|keep (?!going|on\\b|up\\b|it up|it for now|\\p{L}+ing\\b)|prefer|assume|pretend|treat|call (?:me|it|the|them)|address|speak|talk|reply|respond|answer|indent|name \\p{L}+s |round|write (?:in|as|the \\p{L}+s|for|so that|short|like|everything)",

@@ -60,8 +60,8 @@ export function renderTranscript(messages: readonly Message[], textBytesMax: num
 }
 
 /**
- * What a summary says, without the marks of one that no model wrote: `[Start] `, `[Result: …]`. They are no words of the
- * talk.
+ * The words of a summary. A summary that no model wrote also has marks, `[Start] ` and `[Result: …]`, which are no words of
+ * the talk.
  */
 export function summaryWords(summary: Message): string {
   return summaryText(summary).replace(LINE_MARKS, "").replace(TOOL_MARK, "$1");

@@ -106,14 +106,17 @@ const DEMANDS_MAX = 6;
 export function byRoom(requests: readonly Quote[]): readonly Quote[] {
   const turns = fromBothEnds(requests);
   const demands = requests
-    .filter(({ text }) => isDemand(text))
-    .toSorted((one, other) => lastingCues(other.text) - lastingCues(one.text))
-    .slice(0, DEMANDS_MAX);
+    .map((quote) => ({ quote, cues: cuesOf(quote.text) }))
+    .filter(({ cues }) => cues >= LASTING_CUES)
+    .toSorted((one, other) => other.cues - one.cues)
+    .slice(0, DEMANDS_MAX)
+    .map(({ quote }) => quote);
   return [...new Set([...turns.slice(0, 2 * ENDS), ...demands, ...turns])];
 }
 
-function isDemand(text: string): boolean {
-  return text.length <= ANSWER_MAX && lastingCues(text) >= LASTING_CUES && !/[?？]$/.test(text);
+/** A longer request is hardly a demand alone, and a question is none. */
+function cuesOf(text: string): number {
+  return text.length > ANSWER_MAX || /[?？]$/.test(text) ? 0 : lastingCues(text);
 }
 
 function fromBothEnds(requests: readonly Quote[]): readonly Quote[] {
@@ -274,7 +277,7 @@ const DIFFERENCE = /\b(?:instead of|rather than|trade-?off)\b/giu;
 const CHOOSES =
   /\b(?:we|i|us|let(?:'|’)?s|use|keep|take|prefer|choose|chose|pick|switch|stick)\b/iu;
 
-/** What was done: "Fixed the loader to use a map instead of a list". The files that changed say it. */
+/** A report of work: "Fixed the loader to use a map instead of a list". The files that changed say it. */
 const REPORT =
   /^(?:\*\*|`)?(?:fixed|changed|updated|added|removed|replaced|renamed|moved|rewrote)\b/iu;
 

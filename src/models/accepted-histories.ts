@@ -46,7 +46,7 @@ const MEDIA_STATUSES: readonly (number | undefined)[] = [400, 404, 415, 422, 500
  * since its history keeps that.
  */
 export class AcceptedHistories {
-  /** What was accepted in the place of a message, by the model. */
+  /** The message that each model accepted in the place of another one. */
   readonly #instead = new WeakMap<Message, Map<string, Message>>();
 
   /** Asks a model, and again without what it refuses. When no try is accepted, nothing is left out later. */
