@@ -12,6 +12,14 @@ test.each([
   ["Don't do that again.", ["Don't do that again."]],
   ["Always use `pnpm` here.", ["Always use `pnpm` here."]],
   ["pls never touch vendor/", ["pls never touch vendor/"]],
+  ["Never do that by hand.", ["Never do that by hand."]],
+  ["Never do it on a Friday.", ["Never do it on a Friday."]],
+  ["Always have it reviewed.", ["Always have it reviewed."]],
+  ["From now on this repo uses pnpm.", ["From now on this repo uses pnpm."]],
+  [
+    "Always do what the style guide says about names.",
+    ["Always do what the style guide says about names."],
+  ],
   [
     "Oh, one more thing: always sign your commits.",
     ["Oh, one more thing: always sign your commits."],

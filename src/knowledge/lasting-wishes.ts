@@ -176,7 +176,7 @@ export function isWithdrawal(sentence: string): boolean {
 
 /** A question, a choice among what was shown, or what will come. */
 const OF_THE_MOMENT =
-  /\?$|\bth(?:is|at) (?:one|time)[.!]?$|^never give up|^i(?:['’]d)? (?:\w+ )?prefer (?:the|this|that|your|option|number) (?:.*\b)?(?:ones?|options?|versions?|first|second|third|last|former|latter|two|three)\b|^(?:from now on|in (?:the )?future|going forward|by default),? (?:it|he|she|they|things|this|that|there|i(?:['’](?:m|ll)| am| will)|we(?:['’]re| are))\b(?! (?:must|should|has to|have to|needs?|shall)\b)/i;
+  /\?$|\bth(?:is|at) (?:one|time)[.!]?$|^never give up|^i(?:['’]d)? (?:\w+ )?prefer (?:the|this|that|your|option|number) (?:.*\b)?(?:ones?|options?|versions?|first|second|third|last|former|latter|two|three)\b|^(?:from now on|in (?:the )?future|going forward|by default),? (?:it|he|she|they|things|there|(?:this|that)(?= (?:is|was|will|would|works?|makes?|gets?|goes|has|had|can|could)\b)|i(?:['’](?:m|ll)| am| will)|we(?:['’]re| are))\b(?! (?:must|should|has to|have to|needs?|shall)\b)/i;
 
 /** Whether a sentence states a lasting wish. */
 function isLasting(sentence: string): boolean {
@@ -209,7 +209,7 @@ const HAPPENINGS =
  * its subject or with the words turned round. So does "From now on it is faster, says the article."
  */
 const HAPPENING = new RegExp(
-  `^(?:always|never|only) (?:just |ever |even )?(?:${HAPPENINGS}|(?:have|has|had|did|do|does|will|would|can|could|was|were|am|are|is) (?:i|you|he|she|it|we|they|there|this|that))\\b|,? (?:says|said|writes|wrote|claims|claimed) [^,]{1,60}$`,
+  `^(?:always|never|only) (?:just |ever |even )?(?:${HAPPENINGS}|(?:have|do) (?:i|you|we|they)|(?:has|had|did|does|will|would|can|could|was|were|am|are|is) (?:i|you|he|she|it|we|they|there|this|that))\\b|, (?:says|said|writes|wrote|claims|claimed) [^,]{1,60}$`,
   "iu",
 );
 
