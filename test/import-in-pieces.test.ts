@@ -221,6 +221,53 @@ const STREAMS = [
   },
 ];
 
+/** Sessions that get a name, and then another one. */
+function named(): readonly { agent: string; name: string; bytes: Uint8Array }[] {
+  const lines = new ClaudeLines(LEADS).user("Why is it red?").text("m1", "It is paint.");
+  const title = (fields: object) =>
+    lines.lines.push({ sessionId: LEADS, ...fields } as (typeof lines.lines)[0]);
+  title({ type: "ai-title", aiTitle: "Red paint" });
+  lines.user("Make it blue.").text("m2", "Now it is blue.");
+  title({ type: "custom-title", customTitle: "The shed" });
+  lines.user("And the door?").text("m3", "It is blue, too.");
+  title({ type: "ai-title", aiTitle: "Red and blue paint" });
+  lines.user("Thanks.").text("m4", "You are welcome.");
+  const wraps = (type: string, payload: object) => ({ timestamp: AT, type, payload });
+  const asked = (message: string) => [
+    wraps("response_item", { type: "message", role: "user", content: [text(message)] }),
+    wraps("event_msg", { type: "user_message", message }),
+    wraps("response_item", { type: "message", role: "assistant", content: [text("Paint.")] }),
+  ];
+  const codex = [
+    wraps("session_meta", { id: LEADS, timestamp: AT, cwd: "/home/ada" }),
+    ...asked("Why is it red?"),
+    wraps("event_msg", { type: "thread_name_updated", thread_id: LEADS, thread_name: "Shed" }),
+    ...asked("Make it blue."),
+    wraps("event_msg", { type: "thread_name_updated", thread_id: "else", thread_name: "No" }),
+    ...asked("Thanks."),
+  ];
+  const entry = (id: string, parentId: string | null, message: object) => ({
+    ...{ type: "message", id, parentId, timestamp: AT, message },
+  });
+  const pi = [
+    { type: "session", version: 3, id: LEADS, timestamp: AT, cwd: "/home/ada" },
+    entry("a", null, { role: "user", content: "Why is it red?" }),
+    entry("b", "a", { role: "assistant", content: [text("It is paint.")] }),
+    { type: "session_info", id: "c", parentId: "b", timestamp: AT, name: "Shed" },
+    entry("d", "c", { role: "user", content: "Make it blue." }),
+    entry("e", "d", { role: "assistant", content: [text("Now it is blue.")] }),
+    entry("f", "e", { role: "user", content: "Thanks." }),
+    { type: "session_info", id: "g", parentId: "f", timestamp: AT, name: "The shed" },
+  ];
+  return [
+    { agent: "claude-code, named", name: `${LEADS}.jsonl`, bytes: Buffer.from(String(lines)) },
+    { agent: "codex, named", name: "rollout.jsonl", bytes: transcriptBytes({}, codex) },
+    { agent: "pi, named", name: "session.jsonl", bytes: transcriptBytes({}, pi) },
+  ];
+}
+
+const AT = "2026-05-01T10:00:00.000Z";
+
 type Filter = Pick<ImportTranscriptsOptions, "since" | "project">;
 
 /** The file is written and imported up to each of the ends, one after the other, each with its filter. */
@@ -271,6 +318,7 @@ const FILES = [
     name: "printed.jsonl",
     bytes: transcriptBytes({}, lines),
   })),
+  ...named(),
 ];
 
 for (const [number, { agent, name, bytes }] of FILES.entries()) {
@@ -292,6 +340,11 @@ for (const [number, { agent, name, bytes }] of FILES.entries()) {
     // The long form takes a few minutes for the largest.
   }, 300_000);
 }
+
+test.each(named())("$agent: a session has the last name that it was given", async (file) => {
+  const [session] = await importedUpTo(file.name, file.bytes, [file.bytes.length]);
+  expect(session).toMatch(/(?:The shed|Shed)$/);
+});
 
 /** Where these samples say that they were. */
 const PROJECTS: Readonly<Record<string, string>> = {

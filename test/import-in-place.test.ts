@@ -296,8 +296,7 @@ async function importedAfter(name: string, writes: readonly Write[], ends: reado
       write(db, path);
       if (ends.includes(at + 1)) await importTranscripts({ stores, path });
     }
-    // A session has the title that it had when it was imported first, and these are named later.
-    return (await saidIn(stores)).map((line) => (/^\S+ \S+ \S+ \{/.test(line) ? line : "session"));
+    return await saidIn(stores);
   } finally {
     db.close();
     await stores.close();

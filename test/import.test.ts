@@ -339,6 +339,37 @@ test("what was forgotten is not imported again", async () => {
   await service.close();
 });
 
+test("a session follows the name that it is given later, in its log too, but not to what was forgotten", async () => {
+  const named = (text: string) =>
+    JSON.stringify({ type: "ai-title", aiTitle: text, sessionId: ID });
+  const id = `claude-code:${ID}`;
+  write(`${ID}.jsonl`, talk());
+  await run();
+  write(
+    `${ID}.jsonl`,
+    `${talk()}${named("The paint of ghp_0123456789abcdefghijklmnopqrstuvwxyz")}\n`,
+  );
+  expect(await run({ dryRun: true })).toMatchObject({ added: 0 });
+  expect((await logOf()).filter(({ type }) => type === "session_titled")).toEqual([]);
+  await run();
+  expect(await run()).toMatchObject({ added: 0 });
+  const events = (await logOf()).filter(({ type }) => type === "session_titled");
+  const title = expect.stringMatching(/^The paint of (?!ghp_)/);
+  expect(events).toEqual([{ type: "session_titled", session_id: id, title }]);
+  const saved = await stores.sessions.load(id);
+  const { SessionState } = await import("../src/core/session-state.ts");
+  const state = new SessionState(id);
+  await state.catchUp((after) => stores.events.read(id, after));
+  expect(saved?.settings).toEqual(state.settings);
+  expect(saved).toMatchObject({ seq: state.seq, updated_at_ms: state.updatedAtMs });
+  expect(saved?.settings.source?.title).toEqual(title);
+
+  await stores.forgotten?.add("elsewhere", ["The paint of Ada"]);
+  write(`${ID}.jsonl`, `${talk()}${named("The paint of Ada")}\n`);
+  await run();
+  expect((await stores.sessions.load(id))?.settings.source?.title).toEqual(title);
+});
+
 test("a subagent is a session of its own that is not remembered, unless it is asked for", async () => {
   write(`${ID}.jsonl`, talk());
   const agent = new ClaudeLines(ID, { isSidechain: true }).user("Search.").text("msg_a", "Found.");

@@ -133,6 +133,7 @@ const before = maybe(
 /** The fields that events of a log have at least. Types that are not here have nothing that another part depends on. */
 const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
   session_created: fields({ settings: isSettings }),
+  session_titled: fields({ title: maybe(isText) }),
   message_added: fields({
     message: isMessage,
     ...given,

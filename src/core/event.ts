@@ -45,6 +45,8 @@ export type DurableEvent =
   | { readonly type: "session_deleted"; readonly session_id: string }
   /** The session was not for memory. From now on it is, with all that was said in it. */
   | { readonly type: "session_remembered"; readonly session_id: string }
+  /** Its program gave the session a title later. Without one, the title was forgotten. */
+  | { readonly type: "session_titled"; readonly session_id: string; readonly title?: string }
   /** A message from outside of turns: a system prompt, the history that a session was created with, or one that was appended. */
   | ({
       readonly type: "message_added";

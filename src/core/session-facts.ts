@@ -1,6 +1,7 @@
 import { instant } from "../text/time/instant.ts";
 import { type AllowedCalls, covers } from "./approval.ts";
 import type { SessionSettings, StoredEvent } from "./event.ts";
+import { given } from "./fields.ts";
 import type { KnownFork } from "./kept-state.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
 import { addUsage, NO_USAGE, type Usage } from "./usage.ts";
@@ -60,6 +61,9 @@ export class SessionFacts {
         return;
       case "session_remembered":
         this.settings = { ...this.settings, memory: true };
+        return;
+      case "session_titled":
+        this.settings = titled(this.settings, event.title);
         return;
       case "run_started":
       case "run_resumed":
@@ -156,6 +160,16 @@ export class SessionFacts {
 /** Whether the message is the summary of a compaction of another agent. */
 export function isRecordedCompaction(event: StoredEvent["event"]): boolean {
   return event.type === "message_added" && event.imported?.boundary === "compaction";
+}
+
+/** The settings of a session with another title. */
+export function titled(
+  { source, ...settings }: SessionSettings,
+  title: string | undefined,
+): SessionSettings {
+  if (!source) return settings;
+  const { title: _, ...untitled } = source;
+  return { ...settings, source: { ...untitled, ...given({ title }) } };
 }
 
 /** When another agent began the session, in Unix milliseconds. */

@@ -45,6 +45,7 @@ const SAMPLES: { readonly [Of in Type]: Sample<Of> } = {
   session_unarchived: { type: "session_unarchived", session_id: "s" },
   session_deleted: { type: "session_deleted", session_id: "s" },
   session_remembered: { type: "session_remembered", session_id: "s" },
+  session_titled: { type: "session_titled", session_id: "s", title: said("Title") },
   message_added: { type: "message_added", message: { role: "system", content: said("Rule") } },
   host_items_changed: {
     type: "host_items_changed",

@@ -73,15 +73,16 @@ export const FORGETTING: Rows = {
   session_created: {
     forgotten: (event, extent) => (extent === "everything" ? untitled(event) : event),
     // An agent may make a title from the conversation.
-    copies: (event, phrases) => {
-      const { title = "" } = event.settings.source ?? {};
-      return phrases.removeFrom(title, "part") === title ? event : untitled(event);
-    },
+    copies: titleWithout,
   },
   session_archived: NO_TEXT,
   session_unarchived: NO_TEXT,
   session_deleted: NO_TEXT,
   session_remembered: NO_TEXT,
+  session_titled: {
+    forgotten: (event, extent) => (extent === "everything" ? untitled(event) : event),
+    copies: titleWithout,
+  },
   message_added: {
     said: ({ message }) => [
       indexableText(message),
@@ -247,10 +248,25 @@ function errorWithout<Event extends { readonly error: string }>(
   return { ...event, error: phrases.removeFrom(event.error, "whole") };
 }
 
-type Created = Extract<DurableEvent, { readonly type: "session_created" }>;
+type Titling = Extract<DurableEvent, { readonly type: "session_created" | "session_titled" }>;
+
+/** The title that an event gives a session. */
+export function titleOf(event: Titling): string | undefined {
+  return event.type === "session_titled" ? event.title : event.settings.source?.title;
+}
+
+function titleWithout<Event extends Titling>(event: Event, phrases: ForgottenPhrases): Event {
+  const title = titleOf(event) ?? "";
+  return phrases.removeFrom(title, "part") === title ? event : untitled(event);
+}
 
 /** The event without the title of the session. */
-export function untitled(event: Created): Created {
+export function untitled<Event extends Titling>(event: Event): Event;
+export function untitled(event: Titling): Titling {
+  if (event.type === "session_titled") {
+    const { title: _, ...rest } = event;
+    return rest;
+  }
   const { source, ...settings } = event.settings;
   if (source?.title === undefined) return event;
   const { title: _, ...rest } = source;

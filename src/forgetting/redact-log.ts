@@ -36,6 +36,7 @@ import { withoutRules } from "../knowledge/knowledge-addendum.ts";
 import {
   forgottenEvent,
   textsOf,
+  titleOf,
   untitled,
   withoutCopies,
   withoutSummaries,
@@ -124,9 +125,8 @@ export function logRedactor(
     const rest = extent ? forgottenEvent(event, extent, phrases) : event;
     const told = withoutBrought(withoutToldRules(rest, applied, rules), source);
     const without = withoutCopies(told, phrases);
-    return without.type === "session_created" && isBeginning(without, source)
-      ? untitled(without)
-      : without;
+    const isTitling = without.type === "session_created" || without.type === "session_titled";
+    return isTitling && isBeginning(titleOf(without), source) ? untitled(without) : without;
   };
 }
 
@@ -154,11 +154,8 @@ function withoutBrought(event: DurableEvent, { messages: gone }: Source): Durabl
 }
 
 /** Whether the title of a session is the beginning of a forgotten text. */
-function isBeginning(
-  { settings }: Extract<DurableEvent, { readonly type: "session_created" }>,
-  { texts }: Source,
-): boolean {
-  const start = settings.source?.title?.replace(/(?:…|\.{3})$/u, "").trim();
+function isBeginning(title: string | undefined, { texts }: Source): boolean {
+  const start = title?.replace(/(?:…|\.{3})$/u, "").trim();
   return start !== undefined && texts.some((text) => text.trim().startsWith(start));
 }
 

@@ -443,7 +443,8 @@ class ImportWork {
 async function isAsImported(sessionId: string, events: ImportStores["events"]): Promise<boolean> {
   for await (const { event } of events.read(sessionId, 0)) {
     const isIts = event.type === "message_added" && event.imported !== undefined;
-    if (!isIts && event.type !== "session_created") return false;
+    const isAbout = event.type === "session_created" || event.type === "session_titled";
+    if (!isIts && !isAbout) return false;
   }
   return true;
 }

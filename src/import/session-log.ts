@@ -28,6 +28,10 @@ export interface AppendOptions extends BatchOptions {
   readonly onSent: () => void;
 }
 
+function redacted(title: string | undefined): string | undefined {
+  return title ? redactSecrets(title) : undefined;
+}
+
 /** The log of a session, as this import last wrote it. */
 export class SessionLog {
   readonly #session: ImportedSession;
@@ -36,6 +40,7 @@ export class SessionLog {
   #snapshot: SessionSnapshot | undefined;
   /** This import began the log, and is its only writer. */
   #isOwn = false;
+  #isTitleForgotten = false;
   /** The first thing that a person typed in it, or in the session that it is a fork of. */
   #firstPrompt: ReadMessage | undefined;
   /** Another program has written to the log. From then on one batch is sent after the other. */
@@ -63,6 +68,17 @@ export class SessionLog {
     return (own && titleIn(own)) ?? title;
   }
 
+  /** Whether a title is how the session's first prompt begins, and no name of it. */
+  isPrompts(title: string): boolean {
+    return this.#firstPrompt !== undefined && title === redacted(titleIn(this.#firstPrompt));
+  }
+
+  /** The title that its program has for it now, if it was there before this import. */
+  get newTitle(): string | undefined {
+    const { title } = this.#session;
+    return this.#isOwn || this.#isTitleForgotten ? undefined : redacted(title);
+  }
+
   hasJust(id: string): boolean {
     return this.#sent.some((ids) => ids.has(id));
   }
@@ -70,7 +86,7 @@ export class SessionLog {
   /** The messages with a marker in place of forgotten text. A message without forgotten text stays the same object. */
   async withoutForgotten(read: readonly ReadMessage[]): Promise<readonly ReadMessage[]> {
     const said = read.map(({ event }) => event.message);
-    const { id } = this.#session;
+    const { id, title } = this.#session;
     const { forgotten } = this.#options.stores;
     const printed = await withoutForgotten(said, printedId(id), forgotten);
     const kept = await withoutForgotten(printed, id, forgotten);
@@ -78,7 +94,9 @@ export class SessionLog {
       const { event } = one;
       const message = kept[index] ?? event.message;
       if (message === event.message) return one;
-      return { ...one, event: { ...event, message }, forgotten: indexableText(event.message) };
+      const text = indexableText(event.message);
+      if (title && text.includes(title)) this.#isTitleForgotten = true;
+      return { ...one, event: { ...event, message }, forgotten: text };
     });
   }
 
@@ -93,7 +111,7 @@ export class SessionLog {
     const isTitleKept = fresh.every(({ forgotten = "" }) => !forgotten.includes(title));
     const titled = {
       ...this.#session,
-      title: isTitleKept && title ? redactSecrets(title) : undefined,
+      title: isTitleKept ? redacted(title) : undefined,
     };
     const ids = new Set(fresh.flatMap(({ parts }) => parts.flatMap(idsOf)));
     for (const id of ids) trial?.add(id);

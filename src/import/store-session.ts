@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { SessionError } from "../core/errors.ts";
-import type { DurableEvent } from "../core/event.ts";
+import type { DurableEvent, SessionSettings } from "../core/event.ts";
 import type { PositionedEvent } from "../core/event-store.ts";
+import { titled } from "../core/session-facts.ts";
 import type { ImportedMessage, ImportedSession } from "../transcripts/imported.ts";
 import type { BatchOptions } from "./group-commit.ts";
-import type { StoringOptions } from "./import-stores.ts";
+import type { ImportStores, StoringOptions } from "./import-stores.ts";
 import {
   charactersOf,
   groupParts,
@@ -84,25 +85,70 @@ export async function storeSession(
   } finally {
     group.follow(last.stored);
   }
+  await nameAgain(session.id, log, options);
   return messages;
 }
 
 /** A session of a subagent that an earlier import left out of memory comes into it when this one asks for it. */
 async function remember(session: ImportedSession, options: StoringOptions): Promise<void> {
-  const { stores, settingsOf, trial } = options;
+  const { settingsOf } = options;
   const { id } = session;
-  if (trial || session.parent?.relation !== "subagent") return;
+  if (session.parent?.relation !== "subagent") return;
   if (!settingsOf({ ...session, title: undefined }).memory) return;
+  await changeSettings(id, options, (settings) =>
+    settings.memory
+      ? undefined
+      : [
+          { type: "session_remembered", session_id: id },
+          { ...settings, memory: true },
+        ],
+  );
+}
+
+/** Programs name a session after its first answers, and people name it again. */
+async function nameAgain(id: string, log: SessionLog, options: StoringOptions): Promise<void> {
+  const title = log.newTitle;
+  if (title === undefined) return;
+  const { events, forgotten } = options.stores;
+  if ((await forgotten?.has(id, [title]))?.[0]) return;
+  await changeSettings(id, options, async (settings) => {
+    const { title: before } = settings.source ?? {};
+    if (!settings.source || title === before) return undefined;
+    // The first prompt may have become another one: then the title is that of the one before.
+    if (log.isPrompts(title) && before !== undefined) return undefined;
+    if (await hasForgotten(id, events)) return undefined;
+    return [{ type: "session_titled", session_id: id, title }, titled(settings, title)];
+  });
+}
+
+/** What a title repeats may be what was forgotten. */
+async function hasForgotten(id: string, events: ImportStores["events"]): Promise<boolean> {
+  for await (const { event } of events.read(id, 0)) {
+    if (event.type === "text_forgotten") return true;
+  }
+  return false;
+}
+
+type Change = readonly [DurableEvent, SessionSettings];
+
+/** Appends an event that changes the settings of a session that is there, unless `change` returns none. */
+async function changeSettings(
+  id: string,
+  { stores, trial, group }: StoringOptions,
+  change: (settings: SessionSettings) => Change | undefined | Promise<Change | undefined>,
+): Promise<void> {
+  if (trial) return;
   for (let tries = 1; ; tries += 1) {
     const lastSeq = await stores.events.lastSeq(id);
     const before = lastSeq > 0 ? await snapshotOf(id, lastSeq, [], stores) : undefined;
-    if (!before || before.settings.memory) return;
-    const event: DurableEvent = { type: "session_remembered", session_id: id };
-    const snapshot = {
-      ...before,
-      seq: lastSeq + 1,
-      settings: { ...before.settings, memory: true },
-    };
+    const changed = before && (await change(before.settings));
+    if (!changed) return;
+    if (group.hasSession(id)) {
+      await group.settle();
+      continue;
+    }
+    const [event, settings] = changed;
+    const snapshot = { ...before, seq: lastSeq + 1, settings };
     const events = [stamped(event, before.updated_at_ms)];
     try {
       await stores.imports.commit([{ sessionId: id, lastSeq, events, snapshot, ids: [] }]);

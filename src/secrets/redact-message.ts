@@ -59,6 +59,8 @@ export function redactEvent(event: DurableEvent): DurableEvent {
   switch (event.type) {
     case "session_created":
       return { ...event, settings: redactSettings(event.settings) };
+    case "session_titled":
+      return event.title === undefined ? event : { ...event, title: redactSecrets(event.title) };
     case "message_added":
       return {
         ...event,

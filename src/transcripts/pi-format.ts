@@ -63,9 +63,8 @@ export const piFormat: ImportFormat = {
         model: about.model,
         startedAt: timeOf(about.head.timestamp),
         updatedAt: about.updatedAt,
-        ...(outline.from
-          ? { isRest: true as const }
-          : { title: about.title ?? titleOf(about.prompt ?? "") }),
+        isRest: outline.from && (true as const),
+        title: about.title ?? (outline.from ? undefined : titleOf(about.prompt ?? "")),
       }),
       messages: messagesOf(file, outline, notes),
     };
@@ -115,7 +114,7 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
     }
     const { role, content, model } = objectOf(value.message);
     about.updatedAt = timeOf(value.timestamp) ?? about.updatedAt;
-    if (value.type === "title") about.title ??= nameOf(textOf(value.title).trim());
+    if (value.type === "title" && !from) about.title ??= nameOf(textOf(value.title).trim());
     if (value.type === "session_info") about.title = nameOf(value.name) ?? about.title;
     about.model = nameOf(value.type === "model_change" ? value.modelId : model) ?? about.model;
     if (role === "user") about.prompt ||= promptInPi(contentText(content));

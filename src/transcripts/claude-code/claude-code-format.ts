@@ -97,6 +97,9 @@ function noteUnknown({ type }: Json, notes: ImportNotes): void {
 
 const TITLE_MAX = 100;
 
+/** The titles of a session, the best first. */
+const TITLES = ["customTitle", "aiTitle", "summary"] as const;
+
 /** The metadata of a session. */
 interface About {
   sessionId?: string;
@@ -123,6 +126,8 @@ class Outline {
   others = 0;
   #isEmpty = true;
   readonly #isRest: boolean;
+  /** Which of the titles it had before: a later one is of this kind, or of one before it. */
+  readonly #titledBy: number;
   readonly #stem: string;
   readonly #folder: string;
   readonly #about: About;
@@ -132,7 +137,8 @@ class Outline {
     this.#stem = basename(path).replace(/\.jsonl$/, "");
     this.#folder = dirname(path);
     this.isSubagents = this.#stem.startsWith("agent-");
-    const { above, about } = objectOf(from?.state);
+    const { above, about, titledBy } = objectOf(from?.state);
+    this.#titledBy = typeof titledBy === "number" ? titledBy : TITLES.length;
     this.#isRest = from !== undefined;
     this.records = new TwiceReadRecords(file, from ?? { offset: 0, line: 1 });
     this.graph = new LineGraph(from && textOf(above));
@@ -182,9 +188,12 @@ class Outline {
     const found = this.graph.restart();
     if (!found) return undefined;
     const { line, offset, above } = found;
-    // A title may be what was said, and only a new session takes one.
+    // A title may be what was said, and that may be forgotten: only where it is from is kept.
     const { customTitle, aiTitle, summary, prompt, ...about } = this.#about;
-    return { line, offset, state: { above, about } };
+    const titles = TITLES.map((title) => this.#about[title]);
+    const own = titles.findIndex(Boolean);
+    const titledBy = own < 0 ? this.#titledBy : Math.min(own, this.#titledBy);
+    return { line, offset, state: { above, about, titledBy } };
   }
 
   #promptIn(value: Json): string | undefined {
@@ -203,6 +212,8 @@ class Outline {
 
   session(): Omit<ImportedSession, "messages"> {
     const { sessionId, forkedFrom, customTitle, aiTitle, summary, prompt, ...about } = this.#about;
+    // What a person called it before holds, whatever a program calls it later.
+    const titles = [customTitle, aiTitle, summary].slice(0, this.#titledBy + 1);
     const caller = this.isSubagents ? (sessionId ?? this.#folderSession()) : undefined;
     const nativeId = caller === undefined ? this.#stem : `${caller}.${this.#stem}`;
     const parent = caller ?? (forkedFrom === this.#stem ? undefined : forkedFrom);
@@ -214,9 +225,8 @@ class Outline {
       ...given({
         parent:
           parent === undefined ? undefined : ({ id: `claude-code:${parent}`, relation } as const),
-        ...(this.#isRest
-          ? { isRest: true as const }
-          : { title: customTitle ?? aiTitle ?? summary ?? prompt }),
+        isRest: this.#isRest ? (true as const) : undefined,
+        title: titles.find(Boolean) ?? (this.#isRest ? undefined : prompt),
       }),
       ...about,
     };

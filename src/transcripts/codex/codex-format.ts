@@ -128,6 +128,7 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
   let keys: MessageKeys | undefined;
   let turn: (Omit<RestState, "session"> & { readonly at: Omit<ReadOn, "state"> }) | undefined;
   const prompts = new Prompts(before?.prompts);
+  let name: string | undefined;
   for await (const { value, line, offset } of readRecords(file, undefined, from)) {
     const { type, payload, time } = openLine(value);
     updatedAt = time ?? updatedAt;
@@ -141,6 +142,9 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
     }
     const own = before?.session.id ?? nameOf(head?.id) ?? idInName(file.path) ?? "";
     keys ??= new MessageKeys(own, undefined, before?.place);
+    // A fork has the names of its parent, too.
+    if (payload.type === "thread_name_updated" && (payload.thread_id ?? own) === own)
+      name = nameOf(payload.thread_name) ?? name;
     const { place } = keys;
     keys.follow(type, payload);
     if (keys.place.turn !== place.turn && prompts.isSettled) {
@@ -156,7 +160,10 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
     ...about,
     ...given({ model, updatedAt, project: about.project ?? project }),
   };
-  const session = { ...untitled, ...given({ title: before ? undefined : prompts.title }) };
+  const session = {
+    ...untitled,
+    ...given({ title: name ?? (before ? undefined : prompts.title) }),
+  };
   const { parent } = session;
   const parentId = parent?.id.slice("codex:".length);
   const copied =
