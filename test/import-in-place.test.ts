@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { importTranscripts } from "../src/app/import-transcripts.ts";
@@ -278,6 +278,125 @@ function opencodeExports(): readonly string[] {
   return texts.map((messages) => json({ info, messages }));
 }
 
+/** The tree of JSON files of earlier versions. The file of the session is written when it begins, and for its title. */
+function opencodeTreeWrites(): readonly Write[] {
+  const put =
+    (name: string, value: object): Write =>
+    (_, path) => {
+      const file = join(dirname(path), "../..", name);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, JSON.stringify(value));
+    };
+  const session = (title: string, updated = TIME) =>
+    put("session/p/ses_1.json", {
+      ...{ id: "ses_1", title, directory: "/home/ada/app" },
+      time: { created: TIME, updated },
+    });
+  const message = (id: string, role: string, completed?: number) =>
+    put(`message/ses_1/${id}.json`, {
+      ...{ id, role, sessionID: "ses_1" },
+      time: { created: TIME + 1000 * Number(id.slice(4)), ...(completed ? { completed } : {}) },
+    });
+  const part = (id: string, of: string, value: object) =>
+    put(`part/${of}/${id}.json`, { id, messageID: of, sessionID: "ses_1", ...value });
+  const tool = (id: string, state: object) =>
+    part(id, "msg_2", { type: "tool", callID: `call-${id}`, tool: "bash", state });
+  const input = { command: "npm test" };
+  return [
+    session("New session - 2026"),
+    message("msg_1", "user"),
+    part("prt_1", "msg_1", text("Run the tests")),
+    message("msg_2", "assistant"),
+    part("prt_2", "msg_2", text("I ru")),
+    part("prt_2", "msg_2", text("I run them.")),
+    tool("prt_3", { status: "pending", input: {} }),
+    tool("prt_3", { status: "running", input }),
+    tool("prt_3", { status: "completed", input, output: "1 failed" }),
+    message("msg_2", "assistant", TIME + 3000),
+    session("Tests", TIME + 3000),
+    message("msg_3", "assistant"),
+    part("prt_4", "msg_3", text("One")),
+    part("prt_4", "msg_3", text("One failed.")),
+    message("msg_3", "assistant", TIME + 4000),
+    message("msg_4", "user"),
+    part("prt_5", "msg_4", text("Fix it")),
+    message("msg_5", "assistant"),
+    part("prt_6", "msg_5", text("It is fixed.")),
+    message("msg_5", "assistant", TIME + 5000),
+  ];
+}
+
+/** A trajectory after each step. */
+function sweAgentFiles(isNative: boolean): readonly string[] {
+  const calls = (id: string) => [
+    { id, type: "function", function: { name: "bash", arguments: '{"command":"ls"}' } },
+  ];
+  const observed = (id: string, content: string) =>
+    isNative ? { role: "tool", content, tool_call_ids: [id] } : { role: "user", content };
+  const answered = (id: string, content: string) => ({
+    ...{ role: "assistant", content, action: "ls" },
+    ...(isNative ? { tool_calls: calls(id) } : {}),
+  });
+  const history = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "a demonstration", is_demo: true },
+    { role: "user", content: "<pr_description>Why is it red?</pr_description>" },
+    answered("c1", "I look."),
+    observed("c1", "paint.ts"),
+    answered("c2", "It is paint."),
+    observed("c2", "done"),
+  ];
+  return upTo(history)
+    .slice(1)
+    .map((some) => json({ environment: "main", trajectory: [], history: some, info: {} }));
+}
+
+function atifFiles(): readonly string[] {
+  const at = (second: number) => new Date(TIME + 1000 * second).toISOString();
+  const calls = [{ tool_call_id: "c", function_name: "f", arguments: {} }];
+  const agent = { step_id: 3, timestamp: at(3), source: "agent", message: "I look." };
+  const called = { ...agent, tool_calls: calls };
+  const observed = {
+    ...called,
+    observation: { results: [{ source_call_id: "c", content: "red" }] },
+  };
+  const steps = [
+    { step_id: 1, timestamp: at(1), source: "system", message: "Be brief." },
+    { step_id: 2, timestamp: at(2), source: "user", message: "Why is it red?" },
+  ];
+  const last = { step_id: 4, timestamp: at(4), source: "agent", message: "It is paint." };
+  return [...upTo(steps), [...steps, called], [...steps, observed], [...steps, observed, last]].map(
+    (some) =>
+      json({ schema_version: "ATIF-v1.5", session_id: "s", agent: { name: "x" }, steps: some }),
+  );
+}
+
+function openhandsEvents(): readonly object[] {
+  const event = (id: number, source: string, rest: object) => ({
+    ...{ id, timestamp: new Date(TIME + 1000 * id).toISOString().slice(0, -1), source },
+    ...rest,
+  });
+  return [
+    event(0, "agent", { action: "system", args: { content: "Be brief." } }),
+    event(1, "user", { action: "message", args: { content: "Why is it red?" } }),
+    event(2, "agent", { action: "run", args: { command: "ls", thought: "I look." } }),
+    event(3, "agent", { cause: 2, observation: "run", content: "paint.ts", extras: {} }),
+    event(4, "user", { action: "message", args: { content: "And the door?" } }),
+    event(5, "agent", { action: "finish", args: { final_thought: "It is paint." } }),
+  ];
+}
+
+function openhandsLists(): readonly string[] {
+  return upTo(openhandsEvents()).map(json);
+}
+
+/** The first version's folder: a file for each event. */
+function openhandsWrites(): readonly Write[] {
+  return openhandsEvents().map((event, number) => (_, path) => {
+    writeFileSync(join(dirname(path), `${number}.json`), json(event));
+  });
+}
+
 /** Writes a file anew. */
 const written =
   (value: string): Write =>
@@ -288,13 +407,16 @@ const written =
 async function importedAfter(name: string, writes: readonly Write[], ends: readonly number[]) {
   const folder = mkdtempSync(join(tmpdir(), "rkat-pieces-"));
   const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  // Some are several files.
+  const imported = /[/]/.test(name) ? folder : path;
   const stores = sqliteStores({ path: ":memory:" });
   const db = new DatabaseSync(/db$/.test(name) ? path : ":memory:");
   try {
     db.exec("PRAGMA journal_mode = WAL");
     for (const [at, write] of writes.entries()) {
       write(db, path);
-      if (ends.includes(at + 1)) await importTranscripts({ stores, path });
+      if (ends.includes(at + 1)) await importTranscripts({ stores, path: imported });
     }
     return await saidIn(stores);
   } finally {
@@ -313,6 +435,12 @@ const WRITTEN = [
   ["copilot-chat", "s.json", copilotChats().map(json).map(written), "So it is."],
   ["copilot-chat, its log", "s.jsonl", copilotLogs().map(written), "So it is."],
   ["opencode export", "export.json", opencodeExports().map(written), "It is paint."],
+  ["opencode, the tree", "storage/session/p/ses_1.json", opencodeTreeWrites(), "It is fixed."],
+  ["swe-agent", "a.traj", sweAgentFiles(false).map(written), "done"],
+  ["swe-agent, native calls", "a.traj", sweAgentFiles(true).map(written), "done"],
+  ["atif", "atif.json", atifFiles().map(written), "It is paint."],
+  ["openhands, a list", "trajectory.json", openhandsLists().map(written), "It is paint."],
+  ["openhands", "sessions/s/events/0.json", openhandsWrites(), "It is paint."],
 ] as const;
 
 test.each(WRITTEN)(

@@ -134,7 +134,7 @@ export interface ReadOn {
 }
 
 /** A program that was killed leaves the end of a session as it was. After so long it is taken as it is. */
-const LIVE_MS = 3_600_000;
+export const LIVE_MS = 3_600_000;
 
 /**
  * Whether the end of a session, which began at this time, may still change in place. It is then left to the next import,

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { given } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
-import type { ImportedMessage, ImportFormat, ImportNotes } from "../imported.ts";
+import { type ImportedMessage, type ImportFormat, type ImportNotes, isLive } from "../imported.ts";
 import {
   contentText,
   type Json,
@@ -40,6 +40,9 @@ export const sweAgentFormat: ImportFormat = {
       const shown = history.filter(({ is_demo }) => is_demo !== true);
       const demos = history.length - shown.length;
       if (demos > 0) notes.otherBranch(demos);
+      // Its id is made of the first answer, too.
+      const isBegun = shown.some(({ role }) => role === "assistant");
+      if (!isBegun && isLive(file, Date.now(), notes)) continue;
       const first = shown.find(({ role }) => role === "user");
       // Other runs have the same task.
       const run = ["system", "user", "assistant"].map((one) =>

@@ -7,6 +7,7 @@ import {
   type ImportFormat,
   type ImportNotes,
   isLive,
+  LIVE_MS,
   messagesFor,
 } from "../imported.ts";
 import { nameOf, objectOf, timeOf } from "../json-fields.ts";
@@ -43,7 +44,7 @@ function isDatabase(path: string): boolean {
 }
 
 function sessionOf(
-  { id, about, project, messages }: StoredSession,
+  { id, about, project, messages, changedMs }: StoredSession,
   file: FoundFile,
   notes: ImportNotes,
 ): ImportedSession {
@@ -64,8 +65,30 @@ function sessionOf(
       startedAt: timeOf(about.time_created ?? time.created),
       updatedAt: timeOf(about.time_updated ?? time.updated),
     }),
-    messages: messagesFor(parent, messagesOf(id, messages(), about.revert, file, notes)),
+    messages: messagesFor(
+      parent,
+      changedMs
+        ? treeMessages(id, messages(), about.revert, { file, notes, changedMs })
+        : messagesOf(id, messages(), about.revert, file, notes),
+    ),
   };
+}
+
+/** The messages of a tree. While it grows, the file of its session stays as it is. */
+async function* treeMessages(
+  session: string,
+  messages: AsyncIterable<StoredMessage> | Iterable<StoredMessage>,
+  revert: unknown,
+  { file, notes, changedMs }: { file: FoundFile; notes: ImportNotes; changedMs: () => number },
+): AsyncGenerator<ImportedMessage> {
+  const tree = {
+    ...file,
+    get mtimeMs() {
+      return changedMs();
+    },
+  };
+  yield* messagesOf(session, messages, revert, tree, notes);
+  if (Date.now() - changedMs() < LIVE_MS) notes.readOn(file, { offset: 0, line: 0, again: true });
 }
 
 /** Without the last message, while it is being written: its parts come one by one, and change in place. */

@@ -19,6 +19,8 @@ export interface StoredSession {
   readonly about: Json;
   readonly project: string | undefined;
   readonly messages: () => AsyncIterable<StoredMessage> | Iterable<StoredMessage>;
+  /** When the last of its files was written, if there are several, once the messages are read. */
+  readonly changedMs?: () => number;
 }
 
 /** Reads a session of the tree of JSON files, from the file that describes it. */
@@ -39,29 +41,36 @@ export async function* readTree(
   const storage = dirname(dirname(dirname(file.path)));
   // The earliest version had all three folders in that of the sessions.
   const root = basename(dirname(file.path)) === "info" ? dirname(dirname(file.path)) : storage;
+  let changedMs = file.mtimeMs;
+  const onFile = (mtimeMs: number) => {
+    changedMs = Math.max(changedMs, mtimeMs);
+  };
   yield {
     id,
     about,
     project: nameOf(about.directory),
-    messages: () => messagesIn(root, id, file, notes),
+    messages: () => messagesIn(root, id, { file, notes, onFile }),
+    changedMs: () => changedMs,
   };
+}
+
+/** The session whose files are read. */
+interface Tree {
+  readonly file: FoundFile;
+  readonly notes: ImportNotes;
+  readonly onFile: (mtimeMs: number) => void;
 }
 
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 const TOO_LONG = `it is longer than ${FILE_BYTES_MAX} bytes`;
 
-function* messagesIn(
-  root: string,
-  session: string,
-  file: FoundFile,
-  notes: ImportNotes,
-): Generator<StoredMessage> {
-  const messages = objectsIn(join(root, "message", session), file, notes);
+function* messagesIn(root: string, session: string, tree: Tree): Generator<StoredMessage> {
+  const messages = objectsIn(join(root, "message", session), tree);
   const sorted = [...messages].sort((one, other) => createdAt(one) - createdAt(other));
   for (const { id, value } of sorted) {
     // The earliest version had the parts in a folder of the session.
     const places = [join(root, "part", id), join(root, "part", session, id)];
-    const parts = places.flatMap((folder) => [...objectsIn(folder, file, notes)]);
+    const parts = places.flatMap((folder) => [...objectsIn(folder, tree)]);
     yield { id, info: value, parts: parts.map((part) => ({ ...part.value, id: part.id })) };
   }
 }
@@ -77,13 +86,15 @@ function createdAt({ value }: Named): number {
 }
 
 /** The objects of a folder by name. A link is left out: it may lead anywhere. */
-function* objectsIn(folder: string, file: FoundFile, notes: ImportNotes): Generator<Named> {
+function* objectsIn(folder: string, { file, notes, onFile }: Tree): Generator<Named> {
   if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
   const entries = readdirSync(folder, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isFile() && entry.name.endsWith(".json"));
   for (const { name } of names.sort((one, other) => (one.name < other.name ? -1 : 1))) {
     const path = join(folder, name);
-    const value = lstatSync(path).size > FILE_BYTES_MAX ? undefined : objectAt(path);
+    const { size, mtimeMs } = lstatSync(path);
+    onFile(mtimeMs);
+    const value = size > FILE_BYTES_MAX ? undefined : objectAt(path);
     if (value) yield { id: basename(name, ".json"), value };
     else notes.skip({ ...file, path }, undefined, "it is not a JSON object, or too long");
   }
