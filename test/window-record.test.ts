@@ -12,6 +12,7 @@ import {
   type MessageView,
 } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
+import { expectWarning } from "./support/expect-warning.ts";
 import { trials } from "./support/trials.ts";
 
 const view: MessageView<Message> = {
@@ -267,6 +268,37 @@ test("two windows of one chat at once end with one compaction", async () => {
       expect([a.messages, b.messages]).toContainEqual(again.messages);
     }),
   );
+});
+
+test("a chat whose log cannot be read for a while goes on as it was, and is compacted once it can be", async () => {
+  const stores = sqliteStores({ path: `${temporaryFolder()}/rkat.db` });
+  let isDown = false;
+  const lastSeq = async (sessionId: string) => {
+    if (isDown) throw new Error("The database is away.");
+    return await stores.events.lastSeq(sessionId);
+  };
+  const events = new Proxy(stores.events, {
+    get: (target, name) => (name === "lastSeq" ? lastSeq : Reflect.get(target, name).bind(target)),
+  });
+  const window = createHistoryWindow<Message>({
+    view,
+    stores: { ...stores, events },
+    chatId: "c1",
+    contextWindow: 4_000,
+    recallTokens: 0,
+    summarize: "fallback",
+  });
+  const before = await window.apply(history);
+  isDown = true;
+  expectWarning(/The chat goes on without its log.*The database is away/);
+  const next: Message = { role: "user", content: "And now?" };
+  const during = await window.apply([...history, next]);
+  expect(during.messages).toEqual([...before.messages, next]);
+  isDown = false;
+  const after = await window.apply([...history, next, ...history]);
+  expect(after.outcome).toBe("compacted");
+  await window.close();
+  await stores.close();
 });
 
 test("stores without a chatId are refused", () => {

@@ -11,7 +11,14 @@ import {
   type StreamPart,
 } from "./ai-sdk-sent-requests.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
-import { askingAgain, type ChatName, HostChats, type HostMemory, isTooLong } from "./host-chats.ts";
+import {
+  askingAgain,
+  type ChatName,
+  chatIdOf,
+  HostChats,
+  type HostMemory,
+  isTooLong,
+} from "./host-chats.ts";
 import { definedTokens, requireMessages } from "./host-messages.ts";
 import { summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
 
@@ -32,9 +39,10 @@ export interface MiddlewareOptions extends WindowOptions {
  *     wrapGenerate/Stream      └── compact more, once ◄── "context too long"
  */
 export function middlewareWith(
-  { contextWindow, summarize, compaction: way, ...compaction }: MiddlewareOptions,
+  { compaction: way, ...compaction }: MiddlewareOptions,
   stored?: Omit<HostMemory, "tools">,
 ) {
+  const { contextWindow, summarize } = compaction;
   // A chat without an id is known by its first user message, which is not enough to store it.
   const chats = new HostChats({ ...compaction, view: aiSdkView }, stored, { storesUnnamed: false });
   const given = new WeakMap<object, Given>();
@@ -180,7 +188,8 @@ function isRefusal(error: unknown): boolean {
 }
 
 function chatOf(prompt: readonly AiSdkMessage[], chatId: unknown): ChatName {
-  if (chatId !== undefined) return { id: String(chatId) };
+  const id = chatIdOf("providerOptions.rkat.chatId", chatId);
+  if (id !== undefined) return { id };
   return { begins: jsonText(prompt.find(({ role }) => role === "user")) };
 }
 

@@ -5,7 +5,7 @@ import { continuedModel } from "./ai-sdk-provider-summary.ts";
 import { modelOptions, sentOf, type WindowOptions } from "./ai-sdk-requests.ts";
 import { isLoopModel, notedModel, SentRequests } from "./ai-sdk-sent-requests.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
-import { HostChats, type HostMemory } from "./host-chats.ts";
+import { chatIdOf, HostChats, type HostMemory } from "./host-chats.ts";
 import { requireMessages } from "./host-messages.ts";
 import { summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
 
@@ -41,14 +41,15 @@ export interface PrepareStepOptions extends WindowOptions {
 
 /** A `prepareStep` for `generateText`, `streamText` and `ToolLoopAgent`. */
 export function prepareStepWith(options: PrepareStepOptions, memory?: HostMemory): PrepareStep {
-  const { chatId, next, contextWindow, summarize, ...compaction } = options;
+  const { chatId, next, ...compaction } = options;
+  const { contextWindow, summarize } = compaction;
   const chats = new HostChats({ ...compaction, view: aiSdkView }, memory);
   const requests = new SentRequests();
   const without = new WithoutAnswer();
   const prepare = async <Step extends AiSdkStep>(step: Step) => {
     const { messages, steps, model, instructions, initialMessages = messages } = step;
     requireMessages("The AI SDK's step.messages", messages);
-    const id = chatId?.(step);
+    const id = chatIdOf("The chatId of rkatPrepareStep", chatId?.(step));
     const window = chats.of(id === undefined ? { run: initialMessages[0] ?? step } : { id });
     const lastInputTokens = steps.at(-1)?.usage.inputTokens;
     const writer = modelOptions(model, { contextWindow, summarize });
@@ -64,7 +65,9 @@ export function prepareStepWith(options: PrepareStepOptions, memory?: HostMemory
     const compacted = { messages: sent as Step["messages"] };
     const own = await next?.({ ...step, ...compacted });
     // Fields that are there without a value change nothing.
-    const changes = Object.entries(own ?? {}).filter(([, value]) => value !== undefined);
+    const changes = Object.entries(own ?? {}).filter(
+      ([, value]) => value !== undefined && value !== null,
+    );
     const changed = Object.fromEntries(changes);
     if (summarize || "messages" in changed || !isLoopModel(model)) {
       return { ...compacted, ...changed };

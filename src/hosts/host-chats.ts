@@ -1,6 +1,8 @@
+import { SessionError } from "../core/errors.ts";
 import type { HostRecord } from "../core/host-record.ts";
 import { newId } from "../core/ids.ts";
 import type { MemoryEntry } from "../core/memory-store.ts";
+import { shown } from "../core/options.ts";
 import type { Tool, ToolOutput } from "../core/tool.ts";
 import { providerFailure } from "../models/provider-failure.ts";
 import { createHistoryWindow } from "../window/create-history-window.ts";
@@ -110,6 +112,21 @@ function beginningWith(
 
 function keyOf(chat: { readonly id: string } | { readonly begins: string }): string {
   return "id" in chat ? `id ${chat.id}` : `begins ${chat.begins}`;
+}
+
+/**
+ * The id that a host gives a chat, as a text. `undefined`: it gives none.
+ *
+ * @throws SessionError `INVALID_PARAMS` for a value whose text would be the same for all chats, such as a promise
+ */
+export function chatIdOf(name: string, given: unknown): string | undefined {
+  if (given === undefined || given === null) return undefined;
+  const id = typeof given === "function" ? "" : String(given);
+  if (id !== "" && id !== "NaN" && !id.startsWith("[object ")) return id;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `${name} is ${shown(given)}, which is no id of a chat.`,
+    hint: "Give each chat a text of its own, and no promise of one.",
+  });
 }
 
 /** Asks a provider, and once more with less when it refuses the request as too long. */

@@ -11,6 +11,7 @@ import {
   askingAgain,
   CHATS_MAX,
   type ChatName,
+  chatIdOf,
   HostChats,
   type HostMemory,
   outputOf,
@@ -200,7 +201,7 @@ function providerOf(model: object | undefined): string | undefined {
 
 function threadOf({ configurable }: Runtime): string | undefined {
   const { thread_id } = configurable ?? {};
-  return thread_id === undefined || thread_id === "" ? undefined : String(thread_id);
+  return thread_id === "" ? undefined : chatIdOf("configurable.thread_id", thread_id);
 }
 
 /** A chat is known by its thread; without one, by how it begins. An agent that a tool runs has its parent's thread. */

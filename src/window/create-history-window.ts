@@ -9,6 +9,7 @@ import { hasSecret, type SentNow } from "../compaction/write-summary.ts";
 import { errorText } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
 import { anything, group, requireOptions, someText, WINDOW } from "../core/options.ts";
+import { warnedOutages } from "../core/warn.ts";
 import { WorkQueue } from "../core/work-queue.ts";
 import { recallRoom, reservedForRecords } from "../recall/recall-room.ts";
 import { openTelemetry } from "../traces/open-telemetry.ts";
@@ -153,13 +154,26 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
    */
   async #catchUp(given: readonly HostMessage[]): Promise<readonly number[] | undefined> {
     const followed = this.#history;
-    const known = await this.#record?.changed();
-    if (known) followed.know(known);
-    if (this.#record) this.#recall?.know(this.#record);
+    await this.#readRecord();
     return this.#recall?.without(given, {
       from: () => followed.knownIn(given),
       textOf: (message) => followed.userText(message),
     });
+  }
+
+  /** Takes over what the log has. While it cannot be read, a call goes on with what is known here. */
+  async #readRecord(): Promise<void> {
+    const record = this.#record;
+    if (!record) return;
+    await warnedOutages.attempt(
+      record,
+      async () => {
+        const known = await record.changed();
+        if (known) this.#history.know(known);
+        this.#recall?.know(record);
+      },
+      "The chat goes on without its log.",
+    );
   }
 
   /** Takes the history, and learns from the provider's count and refusal of the last request. */
@@ -306,9 +320,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     if (isFirst !== false) this.#history.take(cut);
     else {
       // Another process was first. Its compaction counts, with the records that it has looked up.
-      const known = await this.#record?.changed();
-      if (known) this.#history.know(known);
-      if (this.#record) this.#recall?.know(this.#record);
+      await this.#readRecord();
       this.#history.follow(history);
     }
     return undefined;

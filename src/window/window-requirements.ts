@@ -16,7 +16,9 @@ export function requireView(view: unknown): void {
 export function requireSummarize(summarize: unknown): void {
   if (summarize === undefined || summarize === "fallback" || typeof summarize === "function")
     return;
-  throw missingSummarize();
+  throw new SessionError("INVALID_PARAMS", {
+    message: `summarize is ${shown(summarize)}; it has to be a function or "fallback".`,
+  });
 }
 
 export function missingSummarize(): SessionError {
