@@ -361,17 +361,19 @@ test("Cline: a completion that changed files is the same answer as without that 
     ...{ ts: 1_770_000_000_000 + 1000 * second, type: kind, [kind]: said },
     text,
   });
-  const { said } = await read(
+  const { said, sessions } = await read(
     fileOf(
       "tasks/1770000000000/ui_messages.json",
       JSON.stringify([
         ui(0, "say", "task", "Paint it"),
+        ui(1, "say", "text", "I look."),
         ui(1, "say", "completion_result", "Painted.HAS_CHANGES"),
         ui(2, "ask", "completion_result", "Painted."),
       ]),
     ),
   );
-  expect(said).toEqual([["user: Paint it", "text: Painted."]]);
+  expect(said).toEqual([["user: Paint it", "text: I look.", "text: Painted."]]);
+  expect(sessions[0]?.title).toBe("Paint it");
 });
 
 test("SWE-agent: a demonstration that has only its history is read", async () => {
@@ -402,4 +404,20 @@ test("SWE-agent: runs with the same task are sessions of their own, and no text 
   expect(new Set(runs.map(({ sessions }) => sessions[0]?.id)).size).toBe(3);
   const other = await run("I look.", "It is dye.");
   expect(runs[0]?.ids).not.toContain(other.ids.at(-1));
+});
+
+test("Qwen Code: what hooks add to a prompt is not the person's", async () => {
+  const tag = "qwen:user-prompt-submit-context";
+  const parts = [{ text: "Why is it red?" }, { text: `\n<${tag}>\nfrom a hook\n</${tag}>` }];
+  const { said } = await read(
+    fileOf(
+      "chats/q.jsonl",
+      json(
+        ...[{ uuid: "a", parentUuid: null, sessionId: "q", type: "user", cwd: "/home/ada" }].map(
+          (line) => ({ ...line, message: { role: "user", parts } }),
+        ),
+      ),
+    ),
+  );
+  expect(said).toEqual([["user: Why is it red?"]]);
 });

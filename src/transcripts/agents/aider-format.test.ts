@@ -76,3 +76,43 @@ Done.
     ["Go on", "repo"],
   ]);
 });
+
+test("Aider: a command's prompt, and the architect's words to the editor, which stand there again, are no prompts", async () => {
+  const plan = "I would paint the shed blue, and the door red.\n\nFirst the shed.";
+  const again = plan.split("\n").map((line) => `#### ${line}  `);
+  const text = `# aider chat started at 2026-02-03 10:00:00
+
+#### /ask why is it red?  
+#### And since when?  
+
+#### why is it red?  
+#### And since when?  
+
+It is paint.
+
+> Tokens: 2k sent, 1k received.  
+
+#### /architect paint it  
+
+#### paint it  
+
+${plan}
+
+> Tokens: 2k sent, 1k received.  
+> Edit the files? (Y)es/(N)o [Yes]: y  
+
+${again.join("\n")}
+
+It is painted.
+
+#### Go on  
+
+#### Go on  
+`;
+  const file = fileOfBytes("repo/.aider.chat.history.md", Buffer.from(text));
+  const { sessions } = await readImport(aiderFormat, file);
+  expect(sessions[0]?.messages.map(brief)).toEqual([
+    ...["user: why is it red?\nAnd since when?", "text: It is paint.", "user: paint it"],
+    ...[`text: ${plan}`, "text: It is painted.", "user: Go on", "user: Go on"],
+  ]);
+});

@@ -116,7 +116,11 @@ async function sessionOf(
   for await (const { value } of readObjects(file)) {
     startedAt ??= timeOf(value.ts);
     prompt =
-      kind === "ui" ? (value.say === "text" ? textOf(value.text) : undefined) : typedIn(value)[0];
+      kind === "ui"
+        ? value.say === "text" || value.say === "task"
+          ? textOf(value.text)
+          : undefined
+        : typedIn(value)[0];
     if (prompt !== undefined && prompt !== "") break;
   }
   const folder = basename(dirname(file.path));

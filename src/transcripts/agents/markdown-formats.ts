@@ -380,19 +380,26 @@ async function* aiderBlocks(
   let isAfterBlank = true;
   let isAfterProgram = false;
   let isProgramLong = false;
+  /** What was said last, and whether it was a command with a prompt. */
+  let before = "";
+  let isMode = false;
+  // The prompt of a command is written again, and so is what the architect tells the editor.
+  const isAgain = (text: string) => {
+    const start = bare(text);
+    return (isMode || start.length >= AGAIN_MIN) && before.startsWith(start);
+  };
   const done = function* (): Generator<Block> {
     const text = block?.lines.join("\n").trim() ?? "";
     // It writes `<blank>` for nothing.
     if (
       block &&
       text !== "" &&
-      !(block.who === "user" && (isCommand(text) || text === "<blank>"))
+      !(block.who === "user" && (isCommand(text) || text === "<blank>" || isAgain(text)))
     ) {
-      yield {
-        who: block.who,
-        text: block.who === "user" ? withoutMode(text) : text,
-        line: block.line,
-      };
+      const said = block.who === "user" ? withoutMode(text) : text;
+      yield { who: block.who, text: said, line: block.line };
+      isMode = said !== text;
+      before = bare(said);
     }
     block = undefined;
   };
@@ -433,6 +440,14 @@ async function* aiderBlocks(
     isAfterProgram = isPrompt || isProgram || isLong;
   }
   yield* done();
+}
+
+/** A shorter text may be typed as the model said it. */
+const AGAIN_MIN = 40;
+
+/** How a text begins, without white space: it is another one where it is written again. */
+function bare(text: string): string {
+  return text.slice(0, 1000).replace(/\s/g, "").slice(0, 200);
 }
 
 /** `/add x` sets up the program. `/ask why` is a prompt. */

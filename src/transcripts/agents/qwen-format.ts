@@ -48,7 +48,8 @@ export const qwenFormat: ImportFormat = {
 };
 
 /** Texts that hooks and the program put beside the words of a person. */
-const INJECTED = /<(rkat-memory|system-reminder)>/g;
+const INJECTED =
+  /<(rkat-memory|system-reminder|qwen:(?:user-prompt-submit|session-start)-context)>/g;
 
 const latin1 = new TextDecoder("latin1");
 const CHAT_FILE = /(?:^|[/\\])chats[/\\][^/\\]+\.jsonl$/;

@@ -15,6 +15,8 @@ const INJECTED =
 const SHELL = /^<(?:bash-input|bash-stdout|bash-stderr)>/;
 const NOTE =
   /^(?:Stop hook feedback:|Caveat: The messages below|\[Image: (?:source|original)|This session is being continued from a previous conversation)/;
+/** The program's sentence below a notification of a task. */
+const OUTPUT = /^Read the output file to retrieve the result: [^\n]*$/;
 /** A message of another session or program: the sentence alone may be typed. */
 const PEER = /^Another Claude session sent a message:\s*(?=<)/;
 const INTERRUPTED = /^\[Request interrupted by user(?: for tool use)?\]/;
@@ -28,6 +30,7 @@ export function promptText(given: string): PromptText | undefined {
   if (PEER.test(given.trim())) return undefined;
   const text = withoutBlocks(given, INJECTED).trim().replace(INTERRUPTED, "").trim();
   if (text === "" || SHELL.test(text) || NOTE.test(text)) return undefined;
+  if (text !== given.trim() && OUTPUT.test(text)) return undefined;
   if (/^<command-(?:name|message)>/.test(text)) return commandIn(text);
   return { text: between(text, "user-memory-input") ?? text, isForMemory: true };
 }

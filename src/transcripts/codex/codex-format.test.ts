@@ -273,3 +273,17 @@ test("a prompt whose event is missing is a prompt, and parts the answers around 
     "text: Three",
   ]);
 });
+
+test("a prompt that has only its event is a prompt, once it is answered", async () => {
+  const lines = [
+    ...[meta(ID), ...turn("t1"), event("user_message", { message: "Why?" })],
+    ...[message("assistant", "Because."), ...turn("t2"), ...typed("And now?")],
+    ...[message("assistant", "Now it is."), event("user_message", { message: "Thanks" })],
+  ];
+  const { sessions } = await readImport(codexFormat, linesFile(PATH, lines));
+  const [session] = sessions;
+  expect(session?.title).toBe("Why?");
+  expect(session?.messages.map(brief)).toEqual([
+    ...["user: Why?", "text: Because.", "user: And now?", "text: Now it is."],
+  ]);
+});

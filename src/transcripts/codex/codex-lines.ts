@@ -135,7 +135,7 @@ export class Prompts {
   title: string | undefined;
   #waiting: { readonly line: number; readonly text: string }[] = [];
   /** Events that came before their item. */
-  #announced: string[] = [];
+  #announced: { readonly line: number; readonly text: string }[] = [];
   #hasEvents: boolean;
   #isAnnounced: boolean;
   #turns: number[];
@@ -158,7 +158,7 @@ export class Prompts {
 
   follow(type: string, payload: Json, line: number, isBare: boolean): void {
     if (type === "event_msg") {
-      if (payload.type === "user_message") this.#announce(payload);
+      if (payload.type === "user_message") this.#announce(payload, line);
       else if (payload.type === "thread_rolled_back") this.#rollBack(payload.num_turns, line);
       return;
     }
@@ -173,10 +173,10 @@ export class Prompts {
       this.#guess(item);
       return;
     }
-    const announced = this.#announced.findIndex((text) => says(item.text, text));
+    const announced = this.#announced.findIndex(({ text }) => says(item.text, text));
     if (announced >= 0) {
-      const [text] = this.#announced.splice(announced, 1);
-      this.#add(line, withoutEditor(text || item.text));
+      const [event] = this.#announced.splice(announced, 1);
+      this.#add(line, withoutEditor(event?.text || item.text));
     } else this.#waiting.push(item);
   }
 
@@ -186,12 +186,14 @@ export class Prompts {
     if (!this.#hasEvents || (isAnswered && !this.#isAnnounced)) {
       for (const item of this.#waiting) if (!PROGRAMS.test(item.text)) this.#guess(item);
     }
+    // It is answered, and its item was lost.
+    if (isAnswered) for (const { line, text } of this.#announced) this.#guess({ line, text });
     this.#waiting = [];
     this.#announced = [];
     this.#isAnnounced = false;
   }
 
-  #announce({ message, kind = "plain" }: Json): void {
+  #announce({ message, kind = "plain" }: Json, line: number): void {
     this.#hasEvents = true;
     this.#isAnnounced = true;
     // Some versions had events for `user_instructions` and `environment_context`, too.
@@ -200,7 +202,7 @@ export class Prompts {
     const found = this.#waiting.findLastIndex((item) => says(item.text, text));
     const [item] = found >= 0 ? this.#waiting.splice(found, 1) : [];
     if (item) this.#add(item.line, withoutEditor(text || item.text));
-    else this.#announced.push(text);
+    else this.#announced.push({ line, text });
   }
 
   #guess({ line, text }: { readonly line: number; readonly text: string }): void {

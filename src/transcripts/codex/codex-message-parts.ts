@@ -17,7 +17,9 @@ const EVENTS = new Set(
   `user_message agent_message agent_reasoning agent_reasoning_raw_content token_count context_compacted
   thread_rolled_back turn_aborted task_started task_complete turn_started turn_complete entered_review_mode
   exited_review_mode patch_apply_end mcp_tool_call_end web_search_end image_generation_end sub_agent_activity
-  thread_goal_updated item_completed exec_command_end view_image_tool_call error`.split(/\s+/),
+  thread_goal_updated thread_name_updated item_completed exec_command_end view_image_tool_call error`.split(
+    /\s+/,
+  ),
 );
 
 /** Items that have nothing to read: encrypted, repeated elsewhere, or about the program itself. */
@@ -42,6 +44,8 @@ export function partOf(
     };
   }
   if (type === "response_item") return itemPart(payload, typed);
+  if (type === "event_msg" && typed !== undefined)
+    return { key: `user ${typed}`, message: { role: "user", content: typed } };
   if (type === "event_msg") return EVENTS.has(textOf(payload.type)) ? "none" : "unknown";
   return ENVELOPES.has(type) || type === "state" ? "none" : "unknown";
 }
