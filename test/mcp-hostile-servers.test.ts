@@ -79,6 +79,21 @@ test("a result of more than 32 MB is refused by that name, and the next call is 
   expect(await call("echo")).toBe("echo");
 });
 
+test("an answer that is none fails at once, and a server without tools says so, and prints nothing", async () => {
+  const odd = await opened({
+    program: await programOf('say({ id, result: "hello" }); return undefined;'),
+  });
+  await expect(odd.call("it")).rejects.toThrow(
+    "The MCP server it did not answer: it sent an answer that is not as the protocol says.",
+  );
+  expect(await odd.call("echo")).toBe("echo");
+  const start =
+    "answers.initialize = ({ protocolVersion }) => ({ protocolVersion, capabilities: {}, serverInfo: { name: 'raw', version: '1' } });";
+  const none = await opened({ program: await programOf("", { start }) });
+  expect(none.tools()).toEqual([]);
+  expect(none.problems).toEqual(["The MCP server it gives no tools: it says that it has none."]);
+});
+
 test("a server that ends right after an answer is started again by the next call", async () => {
   const program = await programOf(
     'setImmediate(() => { say({ id, result: text("last") }); process.exit(); });',

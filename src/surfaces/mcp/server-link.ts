@@ -63,6 +63,8 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
       const late = AbortSignal.timeout(startMsOf(server));
       try {
         const client = await connected();
+        // The package would print a line about it, among a command's answers.
+        if (!client.getServerCapabilities()?.tools) throw new Error("it says that it has none");
         return (
           await client.listTools(undefined, {
             signal: late,

@@ -91,19 +91,26 @@ async function readMessages({ stdin, stdout }: Child, transport: Transport): Pro
 
 const CHANGED = "notifications/tools/list_changed";
 
-/** The message of a line. A line that is none, and a notification that nobody here reads, costs little. */
+/** The message of a line. A line that is none, and a notification that nobody here reads, costs little. A bad answer is an error. */
 function messageIn(
   text: string,
   parse: (value: unknown) => JSONRPCMessage,
 ): JSONRPCMessage | undefined {
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(text);
+    value = JSON.parse(text);
     const isRead = isObject(value) && ("id" in value || value.method === CHANGED);
     return isRead ? parse(value) : undefined;
   } catch {
-    return undefined;
+    const { id, method } = isObject(value) ? value : {};
+    if (method !== undefined || !(typeof id === "string" || typeof id === "number")) {
+      return undefined;
+    }
+    return { jsonrpc: "2.0", id, error: { code: -32603, message: NO_ANSWER } };
   }
 }
+
+const NO_ANSWER = "it sent an answer that is not as the protocol says";
 
 /** Reads of an answer only as much as a message may have: of a stream, as much between two events. */
 const boundedFetch: FetchLike = async (url, init) => {
