@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -13,6 +14,7 @@ import { fileOfBytes } from "../src/transcripts/found-file.ts";
 import { IMPORT_FORMATS } from "../src/transcripts/import-formats.ts";
 import type { AgentName } from "../src/transcripts/imported.ts";
 import { brief, readImport } from "./support/read-import.ts";
+import { saidIn } from "./support/said-in.ts";
 import { TRANSCRIPT_SAMPLES, transcriptBytes } from "./support/transcript-samples.ts";
 import { sampled } from "./support/trials.ts";
 import { zipOf } from "./support/zip-of.ts";
@@ -289,21 +291,85 @@ test("what was printed stays where more was done with it", async () => {
   }
 });
 
-test("a store of cursor-agent is not read, and told by its looks", async () => {
+/** The id of a blob in a store of cursor-agent. */
+const blobId = (data: Uint8Array | string) => hash("sha256", data);
+
+test("a store of cursor-agent has its chat, in the order of its root, once beside the chat's transcript", async () => {
   const folder = mkdtempSync(join(tmpdir(), "rkat-formats-"));
+  const chat = "0d5c2f6e-3b1a-4a54-9d5f-6f1f2a7b8c9d";
   const path = join(folder, "store.db");
+  const transcript = join(folder, `${chat}.jsonl`);
+  const asked = (text: string) => [{ type: "text", text: `<user_query>\n${text}\n</user_query>` }];
+  const messages = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "<user_info>linux</user_info>" },
+    { role: "user", content: asked("Why is it red?") },
+    {
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "Look at it." },
+        { type: "text", text: "I look." },
+        { type: "tool-call", toolCallId: "c", toolName: "Read", args: { path: "paint.ts" } },
+      ],
+    },
+    {
+      role: "tool",
+      content: [{ type: "tool-result", toolCallId: "c", toolName: "Read", result: "red" }],
+    },
+    { role: "assistant", content: [{ type: "text", text: "It is paint." }] },
+    { role: "user", content: asked("Go on") },
+    { role: "user", content: asked("Go on") },
+  ].map((message) => JSON.stringify(message));
+  const ids = messages.map((message) => Buffer.from(`0a20${blobId(message)}`, "hex"));
+  // The root has other fields, too: a number, a text and eight bytes.
+  const rest = Buffer.from(`1001${"4a03"}616263${"39"}${"00".repeat(8)}`, "hex");
+  const root = Buffer.concat([...ids, rest]);
+  const about = { agentId: chat, name: "Red paint", latestRootBlobId: blobId(root) };
   const db = new DatabaseSync(path);
   db.exec("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB)");
   db.exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)");
+  const put = db.prepare("INSERT OR IGNORE INTO blobs VALUES (?, ?)");
+  for (const message of messages.toReversed()) put.run(blobId(message), Buffer.from(message));
+  put.run(blobId(root), root);
+  const value = Buffer.from(JSON.stringify({ ...about, createdAt: 1_770_000_000_000 }));
+  db.prepare("INSERT INTO meta VALUES ('0', ?)").run(value.toString("hex"));
   db.close();
-  const stores = sqliteStores({ path: ":memory:" });
+  // It has texts only.
+  const lines = messages.flatMap((message) => {
+    const { role, content } = JSON.parse(message);
+    const texts = [content]
+      .flat()
+      .filter((block) => typeof block === "string" || block.type === "text");
+    if (role !== "user" && role !== "assistant") return [];
+    return [
+      JSON.stringify({ role, message: { content: typeof content === "string" ? content : texts } }),
+    ];
+  });
+  writeFileSync(transcript, lines.map((line) => `${line}\n`).join(""));
+  const taken = async (...paths: string[]) => {
+    const stores = sqliteStores({ path: ":memory:" });
+    try {
+      const added: number[] = [];
+      for (const each of paths) added.push((await importTranscripts({ stores, path: each })).added);
+      return { added, said: await saidIn(stores) };
+    } finally {
+      await stores.close();
+    }
+  };
   try {
-    const { skipped } = await importTranscripts({ stores, path });
-    expect(skipped.map(({ reason }) => reason)).toEqual([
-      expect.stringContaining("It looks like a chat of cursor-agent, whose store is not read."),
+    const { added, said } = await taken(path, path, transcript);
+    expect(added.slice(1)).toEqual([0, 0]);
+    expect(said[0]).toBe(`cursor:${chat} Red paint`);
+    const texts = said.slice(1).map((line) => /"(?:text|content|name)":"([^"]+)/.exec(line)?.[1]);
+    expect(texts).toEqual([
+      ...["Why is it red?", "Look at it.", "I look.", "Read", "red", "It is paint."],
+      ...["Go on", "Go on"],
     ]);
+    // The call and its result are only in the store.
+    const other = await taken(transcript, path);
+    expect(new Set(other.said.slice(1))).toEqual(new Set(said.slice(1)));
+    expect(other.said).toHaveLength(said.length);
   } finally {
-    await stores.close();
     rmSync(folder, { recursive: true });
   }
 });

@@ -152,6 +152,10 @@ test("a broken file, a server of yours, a link: one error, and nothing is writte
   const taken = await project.rkat(["install", "claude-code"]);
   expect(taken.stderr).toContain("it has another mcpServers.rkat already");
   expect(read(".claude/settings.json")).toBe(SETTINGS);
+  const latin1 = Buffer.from('{"caf\xe9": "\uFFFD"}', "latin1");
+  writeFileSync(at(".claude.json"), latin1);
+  expect((await project.rkat(["install", "claude-code"])).stderr).toContain("it is not UTF-8");
+  expect(readFileSync(at(".claude.json"))).toEqual(latin1);
   write("elsewhere.json", "{}");
   mkdirSync(join(project.folder, ".cursor"));
   symlinkSync(at("elsewhere.json"), join(project.folder, ".cursor/mcp.json"));

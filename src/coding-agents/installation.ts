@@ -1,9 +1,11 @@
+import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import {
   accessSync,
   chmodSync,
   constants,
   lstatSync,
+  readFileSync,
   realpathSync,
   rmdirSync,
   rmSync,
@@ -198,6 +200,9 @@ async function plan<File extends FilePlace>(
     const receipt = known[path];
     const before = readSmallFile(root, path, FILE_BYTES_MAX);
     try {
+      // What is no text would be written as another text.
+      if (before?.includes("\uFFFD") && !isUtf8(readFileSync(path)))
+        throw new UnchangeableText("it is not UTF-8");
       const without = await withoutReceipt(before, receipt);
       const found = statSync(path, { throwIfNoEntry: false });
       const mode = found && found.mode & 0o777;

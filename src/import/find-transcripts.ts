@@ -237,12 +237,7 @@ export async function looksLike(file: FoundFile): Promise<string> {
   const { head, first } = await headOf(file);
   const text = Buffer.from(head).toString("utf8");
   if (head.length === 0) return "It is empty.";
-  if (text.startsWith("SQLite format 3")) {
-    const isChat = /CREATE TABLE "?blobs/i.test(text) && /CREATE TABLE "?meta/i.test(text);
-    return isChat
-      ? "It looks like a chat of cursor-agent, whose store is not read. Its transcript below ~/.cursor/projects is."
-      : "It is a database of SQLite.";
-  }
+  if (text.startsWith("SQLite format 3")) return "It is a database of SQLite.";
   if (text.includes("\0") || text.includes("\uFFFD")) return "It has binary data.";
   if (/^\s*\[/.test(text)) return "It begins like a list in JSON.";
   if (first)

@@ -128,10 +128,12 @@ async function* textParts(file: FoundFile, notes?: ImportNotes): AsyncGenerator<
   yield* section();
 }
 
-/** The typed text, which stands in `<user_query>`. A text that begins with another tag was injected. */
 function promptOf({ message }: MessagePart): string | undefined {
-  if (message.role !== "user") return undefined;
-  const text = contentText(message.content);
+  return message.role === "user" ? cursorPrompt(contentText(message.content)) : undefined;
+}
+
+/** The typed text, which stands in `<user_query>`. A text that begins with another tag was injected. */
+export function cursorPrompt(text: string): string | undefined {
   const start = text.indexOf("<user_query>");
   if (start < 0) return /^\s*<[a-z_]+>/.test(text) ? undefined : text;
   const end = text.indexOf("</user_query>", start);

@@ -3,6 +3,7 @@ import { claudeStreamFormat } from "./agents/claude-stream-format.ts";
 import { clineFormat, rooFormat } from "./agents/cline-format.ts";
 import { copilotChatFormat } from "./agents/copilot-chat-format.ts";
 import { copilotFormat } from "./agents/copilot-format.ts";
+import { cursorAgentFormat } from "./agents/cursor-agent-format.ts";
 import { cursorDatabaseFormat } from "./agents/cursor-database-format.ts";
 import { gooseFormat } from "./agents/goose-format.ts";
 import { aiderFormat, cursorExportFormat, specstoryFormat } from "./agents/markdown-formats.ts";
@@ -29,8 +30,9 @@ export const IMPORT_FORMATS: readonly ImportFormat[] = [
   geminiFormat,
   opencodeFormat,
   piFormat,
-  // Before the transcripts of the same chats: it has their times and results.
+  // Before the transcripts of the same chats: they have their times and results.
   cursorDatabaseFormat,
+  cursorAgentFormat,
   cursorFormat,
   copilotFormat,
   copilotChatFormat,
