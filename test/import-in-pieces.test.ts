@@ -238,8 +238,15 @@ function named(): readonly { agent: string; name: string; bytes: Uint8Array }[] 
     wraps("event_msg", { type: "user_message", message }),
     wraps("response_item", { type: "message", role: "assistant", content: [text("Paint.")] }),
   ];
-  const codex = [
+  const turn = (turn_id: string) => wraps("turn_context", { turn_id, model: "m" });
+  const begun = [
     wraps("session_meta", { id: LEADS, timestamp: AT, cwd: "/home/ada" }),
+    wraps("response_item", { type: "message", role: "developer", content: [text("Be brief.")] }),
+    turn("t1"),
+  ];
+  const untitled = [...begun, ...asked("Why is it red?"), turn("t2"), ...asked("Make it blue.")];
+  const codex = [
+    ...begun,
     ...asked("Why is it red?"),
     wraps("event_msg", { type: "thread_name_updated", thread_id: LEADS, thread_name: "Shed" }),
     ...asked("Make it blue."),
@@ -262,6 +269,7 @@ function named(): readonly { agent: string; name: string; bytes: Uint8Array }[] 
   return [
     { agent: "claude-code, named", name: `${LEADS}.jsonl`, bytes: Buffer.from(String(lines)) },
     { agent: "codex, named", name: "rollout.jsonl", bytes: transcriptBytes({}, codex) },
+    { agent: "codex, begun", name: "begun.jsonl", bytes: transcriptBytes({}, untitled) },
     { agent: "pi, named", name: "session.jsonl", bytes: transcriptBytes({}, pi) },
   ];
 }
@@ -343,7 +351,7 @@ for (const [number, { agent, name, bytes }] of FILES.entries()) {
 
 test.each(named())("$agent: a session has the last name that it was given", async (file) => {
   const [session] = await importedUpTo(file.name, file.bytes, [file.bytes.length]);
-  expect(session).toMatch(/(?:The shed|Shed)$/);
+  expect(session).toMatch(/(?:The shed|Shed|Why is it red\?)$/);
 });
 
 /** Where these samples say that they were. */

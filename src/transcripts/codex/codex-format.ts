@@ -162,7 +162,7 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
   };
   const session = {
     ...untitled,
-    ...given({ title: name ?? (before ? undefined : prompts.title) }),
+    ...given({ title: name ?? prompts.title }),
   };
   const { parent } = session;
   const parentId = parent?.id.slice("codex:".length);

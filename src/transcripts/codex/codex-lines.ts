@@ -122,6 +122,8 @@ export interface PromptsState {
   readonly hasEvents: boolean;
   /** One of the items since the last answer had its event. */
   readonly isAnnounced?: boolean;
+  /** A prompt has given the session its title. */
+  readonly isTitled?: boolean;
   /** The lines of the last prompts, for turns that are taken back later. */
   readonly turns: readonly number[];
 }
@@ -139,11 +141,13 @@ export class Prompts {
   #hasEvents: boolean;
   #isAnnounced: boolean;
   #turns: number[];
+  readonly #isTitled: boolean;
 
   constructor(before?: PromptsState) {
     this.#hasEvents = before?.hasEvents ?? false;
     this.#isAnnounced = before?.isAnnounced ?? false;
     this.#turns = [...(before?.turns ?? [])];
+    this.#isTitled = before !== undefined && before.isTitled !== false;
   }
 
   /** Whether no item or event waits for the other. */
@@ -153,7 +157,8 @@ export class Prompts {
 
   get state(): PromptsState {
     const turns = this.#turns.slice(-TURNS_KEPT);
-    return { hasEvents: this.#hasEvents, isAnnounced: this.#isAnnounced, turns };
+    const isTitled = this.#isTitled || this.title !== undefined;
+    return { hasEvents: this.#hasEvents, isAnnounced: this.#isAnnounced, isTitled, turns };
   }
 
   follow(type: string, payload: Json, line: number, isBare: boolean): void {
@@ -212,7 +217,7 @@ export class Prompts {
 
   #add(line: number, text: string): void {
     this.typed.set(line, text);
-    this.title ??= titleOf(text);
+    if (!this.#isTitled) this.title ??= titleOf(text);
     this.#turns.push(line);
   }
 
