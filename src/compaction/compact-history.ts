@@ -242,7 +242,7 @@ export async function compactHistory(
 const PART_BESIDE = 1 / 4;
 
 /** The part of the threshold that people's words may take below a summary, where no setting says otherwise. */
-const WORDS_PART = 4 / 5;
+const WORDS_PART = 3 / 4;
 
 /** Every option without another meaning is a setting, so that a misspelt one is refused. */
 function defaultCompactor(options: CompactHistoryOptions): EngineCompactor {

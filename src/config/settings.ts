@@ -154,7 +154,7 @@ export const SETTINGS = {
     wholeNumberOrNone,
     "if trusted",
     COMPACTED,
-    "Tokens that the words of people may take below a summary. If not set, four fifths of the threshold; 0 keeps none.",
+    "Tokens that the words of people may take below a summary. If not set, three quarters of the threshold; 0 keeps none.",
   ),
 
   "memory.enabled": setting(

@@ -220,7 +220,7 @@ function messageOf(text: string): Message {
   return { role: "user", content: `${HEADING}\n${text}` };
 }
 
-/** The first records that have room, and the estimated tokens that they take as they are shown. */
+/** The records that have room, the first ones first, and the estimated tokens that they take as they are shown. */
 export function recordsWithin<Found>(
   tokensMax: number,
   found: Iterable<Found>,
@@ -233,7 +233,7 @@ export function recordsWithin<Found>(
     const record = recordOf(each);
     const heading = headingOf(record);
     const added = lineTokens(lineOf(record)) + (headings.has(heading) ? 0 : lineTokens(heading));
-    if (tokens + added > tokensMax) break;
+    if (tokens + added > tokensMax) continue;
     tokens += added;
     headings.add(heading);
     kept.push(record);

@@ -26,3 +26,43 @@ test("records have less room, the less sure the best of them is", () => {
   expect(recalledWith(0.45)).toBeLessThan(recalledWith(0.65));
   expect(recalledWith(0.65)).toBeLessThan(recalledWith(0.85));
 });
+
+const hit = (
+  id: string,
+  content: string,
+  match: number,
+  more: Partial<MemoryHit> = {},
+): MemoryHit => ({
+  id,
+  content,
+  sessionId: "s",
+  turn: Number(id),
+  kind: "message",
+  score: match,
+  match,
+  ...more,
+});
+const beside = (id: string, content: string) => ({
+  neighbours: { before: [], after: [{ ...hit(id, content, 0), kind: "message" as const }] },
+});
+const choice = { query: "crane", bar: 0.4, sessionId: "s", isNew: () => true };
+
+test("only the best record brings what was said around it: the others' neighbours would take the room of better records", () => {
+  const hits = [
+    hit("1", "Which crane do we take?", 0.9, beside("2", "The tall one from the harbour.")),
+    hit("5", "The crane is too loud.", 0.8, beside("6", "The harbour office opens at seven on weekdays.")),
+    hit("9", "A crane costs 900 euros a day.", 0.7),
+  ];
+  const chosen = chooseRecords(hits, { ...choice, tokensMax: 400 });
+  expect(chosen?.records.map(({ id }) => id)).toEqual(["1", "2", "5", "9"]);
+});
+
+test("a record that has no room leaves it to a shorter one", () => {
+  const hits = [
+    hit("1", "The crane is booked for Monday.", 0.9),
+    hit("2", "The crane's papers say what it carries, and where it stood. ".repeat(9), 0.85),
+    hit("3", "The crane leaves on Friday.", 0.8),
+  ];
+  const chosen = chooseRecords(hits, { ...choice, tokensMax: 100 });
+  expect(chosen?.records.map(({ id }) => id)).toEqual(["1", "3"]);
+});

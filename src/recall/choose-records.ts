@@ -11,13 +11,10 @@ import { saysSomething } from "./recall-query.ts";
 /** The request to memory, so that the best records can be chosen from its answer. */
 export const RECALL_SEARCH = { limit: 60, neighbours: 1 } as const;
 
-/** The same where only results that may hold beside the best have their neighbours read. */
+/** The same where only results that may be the best have their neighbours read. */
 export function recallSearch(bar: number) {
-  return { ...RECALL_SEARCH, bestMatch: bar, neighboursMatch: BESIDE_BEST * bar };
+  return { ...RECALL_SEARCH, bestMatch: bar, neighboursMatch: bar };
 }
-
-/** The best records come with what was said right before and after them: an answer has few words of its question. */
-const WITH_NEIGHBOURS = 8;
 
 /**
  * The others need this part of the best one's match. Measured with `npm run bench -- coherence`: without it they take a
@@ -81,7 +78,7 @@ export function chooseRecords(
   // Most have no room, so each is looked at when it is its turn.
   const least = BESIDE_BEST * matchOfHit(best);
   const holding = newestFirst(hits).filter((hit) => !hit.replacedBy && matchOfHit(hit) >= least);
-  const found = withNeighbours(holding, isUnseen, isNew);
+  const found = withNeighboursOf(best, holding.filter(isUnseen), isNew);
   const asRecord = (one: Found) => recordOf(one, { words, sessionId });
   const room = tokensMax * roomPart(matchOfHit(best));
   const { records, tokens } = recordsWithin(room, found, asRecord);
@@ -97,18 +94,18 @@ interface Found {
   readonly score: number;
 }
 
-/** The entries from the best on with their neighbours, each once and none in the words of another. */
-function* withNeighbours(
+/**
+ * The entries with the neighbours of the best, each once and none in the words of another. An answer has few words of
+ * its question. Those of eight, as before, had a tenth of the room, and 1 to 10 % of the answers less.
+ */
+function* withNeighboursOf(
+  best: MemoryHit,
   hits: readonly MemoryHit[],
-  isUnseen: (hit: MemoryHit) => boolean,
   isNew: RecordChoice["isNew"],
 ): Generator<Found> {
   const given = new Set<string>();
-  let rank = 0;
   for (const hit of hits) {
-    if (!isUnseen(hit)) continue;
-    const { before = [], after = [] } = (rank < WITH_NEIGHBOURS && hit.neighbours) || {};
-    rank += 1;
+    const { before = [], after = [] } = (hit === best && hit.neighbours) || {};
     for (const entry of [hit, ...after, ...before]) {
       const text = oneLine(entry.content);
       if (given.has(entry.id) || given.has(text)) continue;
