@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { MemoryHit } from "./memory-store.ts";
-import { withinTokens } from "./tokens.ts";
+import type { Message } from "./message.ts";
+import { messageWeight, withinTokens } from "./tokens.ts";
 
 const hit = (id: string, content: string, around = ""): MemoryHit => {
   const entry = { id, content, sessionId: "s", turn: 0, kind: "message" } as const;
@@ -46,4 +47,15 @@ test("a best result that alone is too long is cut, between characters, and says 
   const [only] = withinTokens([hit("a", "short", "y".repeat(100))], 5);
   expect(only).toMatchObject({ content: "short" });
   expect(only?.neighbours).toBeUndefined();
+});
+
+test("an error of a tool weighs what OpenAI is sent of it: JSON, in which its line ends are escaped", () => {
+  const content = 'at "pier" (harbour.ts:1)\n'.repeat(200);
+  const result = (is_error: boolean): Message => ({
+    role: "tool_results",
+    results: [{ tool_use_id: "1", content, is_error }],
+  });
+  const sent: Message = { role: "user", content: JSON.stringify({ error: content }) };
+  expect(messageWeight(result(true))).toBeGreaterThanOrEqual(messageWeight(sent));
+  expect(messageWeight(result(true))).toBeGreaterThan(1.1 * messageWeight(result(false)));
 });

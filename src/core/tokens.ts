@@ -57,7 +57,10 @@ function jsonWeight(root: unknown, model: string | undefined): number {
         weight += key.length + QUOTES + 2;
         // A model is sent the keys of tool arguments, but not those of messages.
         if (key === "args") weight += textWeight(jsonText(field));
-        else left.push(field);
+        // OpenAI is sent an error as JSON, in which its quotes and line ends are two characters each.
+        else if (key === "content" && "is_error" in value && value.is_error === true) {
+          weight += QUOTES + textWeight(jsonText(field));
+        } else left.push(field);
       }
     }
   }

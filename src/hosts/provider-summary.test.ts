@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { SummaryRequest } from "../compaction/compact-history.ts";
 import { summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
 
-test("a provider that refuses is left out the next time, and asked again after that", async () => {
+/** Who is asked at each compaction, of a provider that refuses, and an own way of which some fail. */
+async function askedAt(compactions: readonly ("own fails" | "own answers")[]): Promise<string[]> {
   const without = new WithoutAnswer();
   const asked: string[] = [];
   const request: SummaryRequest = {
@@ -12,7 +13,7 @@ test("a provider that refuses is left out the next time, and asked again after t
     signal: new AbortController().signal,
     sent: () => ({ messages: [], tokens: 1_000, room: 5_000 }),
   };
-  for (let compaction = 0; compaction < 3; compaction += 1) {
+  for (const outcome of compactions) {
     const counted = { tokens: 1_000, cached: 900, atMs: Date.now() };
     const ask = async () => {
       asked.push("the provider");
@@ -20,9 +21,27 @@ test("a provider that refuses is left out the next time, and asked again after t
     };
     const own = async () => {
       asked.push("own");
+      if (outcome === "own fails") throw new Error("no quota");
       return "The crane lifted the cargo.";
     };
-    await summaryByProvider({ model: "openai/gpt", counted, ask }, own, without)(request);
+    const summarize = summaryByProvider({ model: "openai/gpt", counted, ask }, own, without);
+    await summarize(request).catch(() => {});
   }
+  return asked;
+}
+
+test("a provider that refuses is left out the next time, and asked again after that", async () => {
+  const asked = await askedAt(["own answers", "own answers", "own answers"]);
   expect(asked).toEqual(["the provider", "own", "own", "the provider", "own"]);
+});
+
+test("where everything is refused, it is asked in one way only, until a summary is written", async () => {
+  const asked = await askedAt([
+    "own fails",
+    "own fails",
+    "own fails",
+    "own answers",
+    "own answers",
+  ]);
+  expect(asked).toEqual(["the provider", "own", "own", "own", "own", "the provider", "own"]);
 });

@@ -35,7 +35,7 @@ export interface AskedProvider {
   ): Promise<string | ProviderItem | undefined> | undefined;
 }
 
-/** The models that are not asked: those of which an answer had neither, and once those that refused the last time. */
+/** The models that are not asked: those of which an answer had neither, and for a while those that refused. */
 export class WithoutAnswer {
   readonly #models = new Set<string>();
   readonly #refused = new Set<string>();
@@ -49,9 +49,13 @@ export class WithoutAnswer {
     this.#refused.add(model);
   }
 
-  /** Whether a model is asked at this compaction. Called once for each: a refusal counts for one. */
+  /** A summary was written without the model, so it may be asked at the next compaction. */
+  written(model: string): void {
+    this.#refused.delete(model);
+  }
+
   mayAsk(model: string): boolean {
-    return !this.#refused.delete(model) && !this.#models.has(model);
+    return !this.#refused.has(model) && !this.#models.has(model);
   }
 }
 
@@ -69,13 +73,18 @@ export function summaryByProvider<Own extends Summarize | "fallback">(
   const { model } = provider;
   let isFirst = true;
   return async (request) => {
-    const mayAsk = isFirst && isWarm(provider) && without.mayAsk(model);
+    const begins = isFirst;
+    isFirst = false;
+    const mayAsk = begins && isWarm(provider) && without.mayAsk(model);
     const sent = mayAsk ? request.sent?.() : undefined;
     const now = provider.sends === "closing" ? (sent?.withoutNewest ?? sent) : sent;
-    isFirst = false;
     const asking =
       now && isCheaper(provider, request, now) ? provider.ask(request, now) : undefined;
-    if (!asking) return await own(request);
+    if (!asking) {
+      const text = await own(request);
+      if (begins) without.written(model);
+      return text;
+    }
     try {
       const given = await asking;
       if (given !== undefined) return given;

@@ -50,7 +50,12 @@ const choice = { query: "crane", bar: 0.4, sessionId: "s", isNew: () => true };
 test("only the best record brings what was said around it: the others' neighbours would take the room of better records", () => {
   const hits = [
     hit("1", "Which crane do we take?", 0.9, beside("2", "The tall one from the harbour.")),
-    hit("5", "The crane is too loud.", 0.8, beside("6", "The harbour office opens at seven on weekdays.")),
+    hit(
+      "5",
+      "The crane is too loud.",
+      0.8,
+      beside("6", "The harbour office opens at seven on weekdays."),
+    ),
     hit("9", "A crane costs 900 euros a day.", 0.7),
   ];
   const chosen = chooseRecords(hits, { ...choice, tokensMax: 400 });

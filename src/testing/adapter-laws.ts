@@ -64,6 +64,8 @@ export interface LoopRecord {
   readonly summaries: number;
   /** The last answer of each turn; empty for a turn that ends without one. */
   readonly answers: readonly string[];
+  /** The model that was asked: the rules of its provider count pictures. If not given, the rule that counts most. */
+  readonly model?: string | undefined;
 }
 
 /**
@@ -158,7 +160,8 @@ const PROMISES: readonly Promised[] = [
   },
   {
     name: "each request extends the previous one, unless a compaction happened, or records of memory left",
-    check(script, { requests }) {
+    check(script, { requests, model }) {
+      const tokensIn = (messages: readonly Message[]) => estimateTokens(messages, model);
       let rewritten = 0;
       for (const [index, messages] of requests.entries()) {
         const before = requests[index - 1] ?? [];
@@ -169,19 +172,19 @@ const PROMISES: readonly Promised[] = [
         if (extendsThe(before, messages)) continue;
         const step = stepsOf(script)[index - 1];
         const asked = messages.filter(isPrompt).slice(-1);
-        const most = estimateTokens([...before, ...asked]) + tokensOf(step) + ENVELOPE;
+        const most = tokensIn([...before, ...asked]) + tokensOf(step) + ENVELOPE;
         rewritten += 1;
         const full = COMPACTED_ABOVE * roomOf(script);
         if (extendsThe(before.filter(isNoRecord), messages.filter(isNoRecord))) {
-          const both = most + estimateTokens(messages.filter((message) => !isNoRecord(message)));
+          const both = most + tokensIn(messages.filter((message) => !isNoRecord(message)));
           expects(both > full, "the records of the previous request, which had room", both);
           continue;
         }
         expects(most > full, "the same beginning, as there was no reason to compact", most);
         expects(
-          estimateTokens(messages) < most,
+          tokensIn(messages) < most,
           `a request below ${most} tokens after a compaction`,
-          estimateTokens(messages),
+          tokensIn(messages),
         );
       }
       const isRoomy = stepsOf(script).every((step) => tokensOf(step) < roomOf(script) / 4);
@@ -214,9 +217,9 @@ const PROMISES: readonly Promised[] = [
   },
   {
     name: "each request fits the context window",
-    check(script, { requests }) {
+    check(script, { requests, model }) {
       for (const messages of requests) {
-        const tokens = estimateTokens(messages);
+        const tokens = estimateTokens(messages, model);
         const most = script.contextWindow * ESTIMATE_ERROR;
         expects(tokens <= most, `at most ${most} tokens`, tokens);
       }

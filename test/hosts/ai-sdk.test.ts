@@ -18,9 +18,22 @@ import { sqliteStores } from "rkat/sqlite";
 import { type AdaptedLoop, adapterLaws, type LoopScript } from "rkat/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { type LocalProvider, startLocalProvider } from "../../examples/hosts/local-provider.ts";
+import {
+  isStep,
+  type LocalProvider,
+  startLocalProvider,
+} from "../../examples/hosts/local-provider.ts";
 import { CAMPAIGN_MS, keepsPromises, type Without } from "./random-script.ts";
 import { remembered, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
+
+/** A text as the loop gave it: the SDK makes a part of it. */
+function plain(message: Message): Message {
+  if (message.role !== "user" || typeof message.content === "string") return message;
+  const [part, ...others] = message.content;
+  return part?.type === "text" && others.length === 0
+    ? { ...message, content: part.text }
+    : message;
+}
 
 /** A model of AI SDK 6 that says what a script has, and what it was asked. */
 function scriptedModel({ turns, summaries, refusedAbove = Infinity }: LoopScript) {
@@ -48,7 +61,7 @@ function scriptedModel({ turns, summaries, refusedAbove = Infinity }: LoopScript
     if (usage.inputTokens.total > refusedAbove) {
       throw new Error(`prompt is too long: more than ${refusedAbove} tokens`);
     }
-    if (!options.tools?.length) {
+    if (!isStep({ tools: options.tools, messages: options.prompt })) {
       asked.summaries += 1;
       if (summaries === "failing") throw new Error("no quota");
       const text = `Tasks at the harbour were done: cargo, crane and ledger. Part ${asked.summaries}.`;
@@ -56,7 +69,7 @@ function scriptedModel({ turns, summaries, refusedAbove = Infinity }: LoopScript
     }
     const answer = answers[requests.length];
     const prompt = options.prompt as unknown as Parameters<typeof fromModelMessages>[0];
-    requests.push(fromModelMessages(prompt));
+    requests.push(fromModelMessages(prompt).map(plain));
     if (answer && "ends" in answer && answer.ends === "failed") throw new Error("overloaded");
     if (answer && "ends" in answer && answer.ends === "stopped") {
       turn.abort(new Error("stopped by the user"));
@@ -179,7 +192,7 @@ const responses = serving(({ openai }) =>
 const anthropic = serving(({ anthropic: baseURL }) =>
   createAnthropic({ apiKey, baseURL })("claude-sonnet-4-5"),
 );
-const chat = serving(({ openai }) => createOpenAI({ apiKey, baseURL: openai }).chat("gpt"));
+const chat = serving(({ openai }) => createOpenAI({ apiKey, baseURL: openai }).chat("gpt-5"));
 
 /** A server whose template refuses two messages of the user in a row. */
 const strict = serving((urls) =>

@@ -51,7 +51,13 @@ export async function startScriptedServer(script: LoopScript): Promise<ScriptedS
     },
     record(answers) {
       const steps = server.billed.filter(({ kind }) => kind === "step");
-      return { requests: steps.map(({ body }) => sentMessages(body)), summaries: paid, answers };
+      const { model } = (steps[0]?.body ?? {}) as { readonly model?: string };
+      return {
+        requests: steps.map(({ body }) => sentMessages(body)),
+        summaries: paid,
+        answers,
+        model,
+      };
     },
   };
 }
