@@ -15,6 +15,8 @@ export interface LocalProviderOptions {
   readonly answer?: (index: number) => ProviderReply | Promise<ProviderReply>;
   /** How it answers a request that asks for a summary. */
   readonly summary?: (body: Body) => ProviderReply | Promise<ProviderReply>;
+  /** The tokens of every picture for a model. Default: 765, as one of 1024 by 1024 pixels has for GPT-5. */
+  readonly pictureTokens?: (model: string) => number;
 }
 
 /** One request, as the provider would bill it. */
@@ -40,13 +42,14 @@ export async function startLocalProvider(
   options: LocalProviderOptions = {},
 ): Promise<LocalProvider> {
   const { contextWindow = Number.POSITIVE_INFINITY, call, answer, summary = sampleOf } = options;
+  const { pictureTokens = () => 765 } = options;
   const billed: BilledRequest[] = [];
   const seen = new Set<string>();
   let step = 0;
   let answers = 0;
 
   const server = await startProviderServer(async ({ body }) => {
-    const { inputTokens, cachedTokens } = measured(body, seen);
+    const { inputTokens, cachedTokens } = measured(body, seen, pictureTokens(String(body.model)));
     const bill = (kind: BilledRequest["kind"]) =>
       billed.push({ kind, inputTokens, cachedTokens, body });
     if (inputTokens > contextWindow) {
@@ -87,22 +90,22 @@ function withUsage(reply: ProviderReply, usage: { input: number; cacheRead: numb
   return "status" in answer ? answer : { ...answer, usage };
 }
 
-/** A picture costs what its size in pixels costs, however many bytes it has: here 765 tokens. */
+/** A picture costs what its size in pixels costs, however many bytes it has. */
 const PICTURE = /(data:image\/png;base64,)?iVBORw0KGgo[\w+/=]+/g;
-const PICTURE_CHARACTERS = "#".repeat(4 * 765);
 
 /** Where Anthropic's cache ends is not part of a message. */
 const withoutMarks = (name: string, value: unknown) =>
   name === "cache_control" ? undefined : value;
 
 /** How long a request is, and how much of its beginning came before. */
-function measured(body: Body, seen: Set<string>) {
+function measured(body: Body, seen: Set<string>, pictureTokens: number) {
   const { system, instructions, tools, messages, input } = body;
   const sent = [messages ?? input ?? []].flat();
   let prefix = JSON.stringify([tools, system, instructions]);
   let cached = 0;
+  const picture = "#".repeat(4 * pictureTokens);
   for (const message of sent) {
-    prefix += JSON.stringify(message, withoutMarks).replaceAll(PICTURE, PICTURE_CHARACTERS);
+    prefix += JSON.stringify(message, withoutMarks).replaceAll(PICTURE, picture);
     if (seen.has(prefix)) cached = prefix.length;
     else seen.add(prefix);
   }

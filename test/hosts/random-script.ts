@@ -20,7 +20,7 @@ const SENTENCES = [
 ];
 
 /** A PNG of one pixel. */
-const PICTURE =
+export const PICTURE =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
 const ABOUT = "at the harbour: cargo, crane and ledger.";

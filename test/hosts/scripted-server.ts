@@ -1,5 +1,7 @@
 import { type LocalProvider, startLocalProvider } from "../../examples/hosts/local-provider.ts";
+import { estimateTokens } from "../../src/core/tokens.ts";
 import type { AdaptedLoop, LoopRecord, LoopScript } from "../../src/testing/adapter-laws.ts";
+import { PICTURE } from "./random-script.ts";
 import { sentMessages } from "./sent-messages.ts";
 
 /** The model of a script, for a loop that asks a provider. */
@@ -31,6 +33,7 @@ export async function startScriptedServer(script: LoopScript): Promise<ScriptedS
   let paid = 0;
   const server = await startLocalProvider({
     ...(script.refusedAbove === undefined ? {} : { contextWindow: script.refusedAbove }),
+    pictureTokens: (model) => estimateTokens([{ role: "user", content: [picture] }], model),
     answer: (index) => replies[index]?.() ?? "The script is at its end.",
     summary() {
       paid += 1;
@@ -61,6 +64,8 @@ export async function startScriptedServer(script: LoopScript): Promise<ScriptedS
     },
   };
 }
+
+const picture = { type: "image", media_type: "image/png", data: PICTURE } as const;
 
 const OVERLOADED = { status: 500, message: "The server is overloaded." };
 
