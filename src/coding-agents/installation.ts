@@ -200,7 +200,7 @@ async function plan<File extends FilePlace>(
     const receipt = known[path];
     const before = readSmallFile(root, path, FILE_BYTES_MAX);
     try {
-      // What is no text would be written as another text.
+      // Bytes that are no UTF-8 would be written as other ones.
       if (before?.includes("\uFFFD") && !isUtf8(readFileSync(path)))
         throw new UnchangeableText("it is not UTF-8");
       const without = await withoutReceipt(before, receipt);

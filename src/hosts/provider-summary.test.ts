@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { SummaryRequest } from "../compaction/compact-history.ts";
 import { summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
 
-/** Who is asked at each compaction, of a provider that refuses, and an own way of which some fail. */
+/** Names who is asked at each compaction: a provider that always refuses, or an own way that sometimes fails. */
 async function askedAt(compactions: readonly ("own fails" | "own answers")[]): Promise<string[]> {
   const without = new WithoutAnswer();
   const asked: string[] = [];

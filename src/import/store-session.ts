@@ -121,7 +121,7 @@ async function nameAgain(id: string, log: SessionLog, options: StoringOptions): 
   });
 }
 
-/** What a title repeats may be what was forgotten. */
+/** Whether anything of a session was forgotten: a title may repeat it. */
 async function hasForgotten(id: string, events: ImportStores["events"]): Promise<boolean> {
   for await (const { event } of events.read(id, 0)) {
     if (event.type === "text_forgotten") return true;

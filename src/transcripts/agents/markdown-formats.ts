@@ -380,7 +380,7 @@ async function* aiderBlocks(
   let isAfterBlank = true;
   let isAfterProgram = false;
   let isProgramLong = false;
-  /** What was said last, and whether it was a command with a prompt. */
+  /** The last text, and whether it was a command with a prompt. */
   let before = "";
   let isMode = false;
   // The prompt of a command is written again, and so is what the architect tells the editor.

@@ -212,7 +212,7 @@ class Outline {
 
   session(): Omit<ImportedSession, "messages"> {
     const { sessionId, forkedFrom, customTitle, aiTitle, summary, prompt, ...about } = this.#about;
-    // What a person called it before holds, whatever a program calls it later.
+    // A name that a person gave it holds, whatever a program calls it later.
     const titles = [customTitle, aiTitle, summary].slice(0, this.#titledBy + 1);
     const caller = this.isSubagents ? (sessionId ?? this.#folderSession()) : undefined;
     const nativeId = caller === undefined ? this.#stem : `${caller}.${this.#stem}`;
