@@ -11,8 +11,9 @@ import {
   newestOutputs,
   outputWeight,
   type ShortenedGroup,
-  shortenOldOutput,
+  shortenGroup,
   shortenToFit,
+  TO_ITS_ENDS,
 } from "./shorten-group.ts";
 
 /** The steps of a rebuild, decided before a summary is written. */
@@ -326,7 +327,7 @@ function newestThatFit(
     const hasOutput = outputWeight(history, whole) > 0;
     const spared = isSpared(whole);
     let form: ShortenedGroup | undefined = { weight: whole.weight, shortened: [] };
-    if (hasOutput && !spared) form = shortenOldOutput(history, whole);
+    if (hasOutput && !spared) form = shortenGroup(history, whole, () => TO_ITS_ENDS);
     if (weight + form.weight > room.max && hasOutput && newest) {
       form = shortenToFit(history, whole, room.max - weight);
     }

@@ -1,5 +1,12 @@
 import type { Shortened } from "../core/compactor.ts";
-import type { Message } from "../core/message.ts";
+import { canonicalJson } from "../core/json-values.ts";
+import {
+  type Message,
+  type ToolResult,
+  type ToolUse,
+  toolResults,
+  toolUses,
+} from "../core/message.ts";
 import {
   amount,
   group,
@@ -13,7 +20,17 @@ import {
 import type { Change } from "./expected-cost.ts";
 import { type MeasuredHistory, measureHistory } from "./measure-history.ts";
 import { fixedGroups, SHARE, weightBelow, weightOfFixed } from "./plan-rebuild.ts";
-import { newestOutputs, outputWeight, shortenOldOutput, shortenToFit } from "./shorten-group.ts";
+import {
+  LARGE_TO_A_LINE,
+  newestOutputs,
+  outputWeight,
+  type ShortenedGroup,
+  type Shortening,
+  shortenGroup,
+  shortenToFit,
+  TO_A_LINE,
+  TO_ITS_ENDS,
+} from "./shorten-group.ts";
 
 /**
  * Part of the target that a pruned history stays below. Pruning rewrites the
@@ -40,15 +57,16 @@ const OPTIONS = group({ targetTokens: amount, pinned: positions }, ["targetToken
  * Shortens old tool output in a history that has reached its target: the first
  * step against a full window, since it needs no model and parts with nothing
  * that was said. Most of an agent's history is output that it has read and is
- * done with.
+ * done with. It goes only as far as it has to:
  *
- * Spared are the newest group of results, more of the newest up to a quarter of
- * the target, outputs up to 1 KiB, and pins. A newest group that is too large for
- * any history is cut to fit one whose rest is small: so that huge results, one
- * after the other, do not cost a summary each.
+ *     1  what the same call has read again later      T T T  T   ─►  · T T  T
+ *     2  old output, of which both ends stay                     ─►  · t t  T
+ *     3  old output, of which a note stays                       ─►  · · ·  T
+ *     4  the newest, where the rest is small          t t t  TTT ─►  t t t  TT
  *
- *     old output    T T T  T   ─►  t t t  T          no model
- *     one too many  t t t  TTT ─►  t t t  TT         no model
+ * Spared are pins, the newest group of results, and in steps 2 and 3 more of the newest up to a quarter of
+ * the target, and outputs up to 1 KiB. A newest group that is too large for any history is cut to fit one
+ * whose rest is small: so that huge results, one after the other, do not cost a summary each.
  *
  * Returns nothing when that does not free enough: then it is a compaction's turn.
  */
@@ -69,21 +87,58 @@ export function pruneMeasured(
   const below = weightBelow(options.targetTokens);
   if (history.weight <= below) return [];
   const fixed = fixedGroups(history, options.pinned);
-  const isSpared = newestOutputs(history, below * SHARE);
-  const shortened: Shortened[] = [];
+  const newest = history.groups.findLastIndex((group) => outputWeight(history, group) > 0);
+  const isNew = newestOutputs(history, below * SHARE);
+  const isOld = history.groups
+    .toReversed()
+    .map((group) => !isNew(group))
+    .reverse();
+  const repeated = repeatedResults(history.messages);
+  let pruned: ShortenedGroup = { weight: history.weight, shortened: [] };
+  for (const old of [undefined, TO_ITS_ENDS, LARGE_TO_A_LINE]) {
+    pruned = prunedBy(history, (result, group) => {
+      if (fixed.has(group) || group === newest) return undefined;
+      if (repeated.has(result)) return TO_A_LINE;
+      return isOld[group] ? old : undefined;
+    });
+    if (pruned.weight <= below * HEADROOM) return pruned.shortened;
+  }
+  const cut = cutNewest(history, fixed, { at: newest, weight: pruned.weight, below });
+  return cut ? [...pruned.shortened, ...cut].sort((a, b) => a.index - b.index) : [];
+}
+
+/** The history with each output as short as `wayOf` says. */
+function prunedBy(
+  history: MeasuredHistory,
+  wayOf: (result: ToolResult, group: number) => Shortening | undefined,
+): ShortenedGroup {
   let { weight } = history;
-  for (const [index, group] of [...history.groups.entries()].reverse()) {
-    if (isSpared(group) || fixed.has(index)) continue;
-    const form = shortenOldOutput(history, group);
+  const shortened = history.groups.flatMap((group, index) => {
+    const form = shortenGroup(history, group, (result) => wayOf(result, index));
     weight += form.weight - group.weight;
-    shortened.push(...form.shortened);
+    return form.shortened;
+  });
+  return { weight, shortened: shortened.sort((a, b) => a.index - b.index) };
+}
+
+/** Results of calls that were made again later, with the same arguments and a result that is no error. */
+function repeatedResults(messages: readonly Message[]): ReadonlySet<ToolResult> {
+  const calls = new Map<string, ToolUse>();
+  const newest = new Map<string, ToolResult>();
+  const repeated = new Set<ToolResult>();
+  for (const message of messages) {
+    for (const call of toolUses(message)) calls.set(call.id, call);
+    for (const result of toolResults(message)) {
+      const { name, args } = calls.get(result.tool_use_id) ?? {};
+      const given = canonicalJson(args ?? {});
+      // Without arguments, a call may give something else each time: the next of a list.
+      if (given === "{}" || result.is_error) continue;
+      const before = newest.get(`${name} ${given}`);
+      if (before) repeated.add(before);
+      newest.set(`${name} ${given}`, result);
+    }
   }
-  if (weight > below * HEADROOM) {
-    const cut = cutNewest(history, fixed, weight, below);
-    if (!cut) return [];
-    shortened.push(...cut);
-  }
-  return shortened.sort((a, b) => a.index - b.index);
+  return repeated;
 }
 
 /** The change of a history by shortened tool output, which is in its order. */
@@ -111,10 +166,8 @@ export function pruning(
 function cutNewest(
   history: MeasuredHistory,
   fixed: ReadonlySet<number>,
-  weight: number,
-  below: number,
+  { at, weight, below }: { readonly at: number; readonly weight: number; readonly below: number },
 ): readonly Shortened[] | undefined {
-  const at = history.groups.findLastIndex((group) => outputWeight(history, group) > 0);
   const newest = history.groups[at];
   if (!newest || fixed.has(at)) return undefined;
   const rest = weight - newest.weight;

@@ -1,14 +1,38 @@
 import type { Shortened } from "../core/compactor.ts";
-import { type ToolResult, toolResults } from "../core/message.ts";
-import { utf8Bytes, withShortenedOutput } from "../core/tokens.ts";
+import { type Message, type ToolResult, toolResults } from "../core/message.ts";
+import { isShortened, utf8Bytes, withShortenedOutput } from "../core/tokens.ts";
 import { textWeight } from "../text/text-weight.ts";
 import type { Group, MeasuredHistory } from "./measure-history.ts";
 
-/** Shorter output is left alone: the note on the missing text would be as long as the text. */
-const OUTPUT_WORTH_SHORTENING_BYTES = 1024;
+/** How output is shortened. */
+export interface Shortening {
+  readonly keptBytes: number;
+  /** Other output is left alone. */
+  isFor(output: string): boolean;
+}
 
-/** Bytes that stay of an old output: enough to recognise the call and how it ended. */
-const OLD_OUTPUT_KEPT_BYTES = 256;
+/** What stays is enough to recognise the call and how it ended. */
+export const TO_ITS_ENDS: Shortening = {
+  keptBytes: 256,
+  isFor: (output) => isLonger(output, LARGE_BYTES),
+};
+
+/** Only the note stays, of output that is longer than it. */
+export const TO_A_LINE: Shortening = {
+  keptBytes: 0,
+  isFor: (output) => isLonger(output, NOTE_BYTES),
+};
+
+/** Only the note stays, of output that is large, or of which only the ends are left. Smaller output leaves with a summary. */
+export const LARGE_TO_A_LINE: Shortening = {
+  keptBytes: 0,
+  isFor: (output) => TO_ITS_ENDS.isFor(output) || (TO_A_LINE.isFor(output) && isShortened(output)),
+};
+
+const LARGE_BYTES = 1024;
+
+/** The most that the note in a shortened output takes. */
+const NOTE_BYTES = 128;
 
 /** A shorter rest of an output is useless to a model. */
 const NEWEST_OUTPUT_KEPT_BYTES_MIN = 64;
@@ -17,11 +41,6 @@ const NEWEST_OUTPUT_KEPT_BYTES_MIN = 64;
 export interface ShortenedGroup {
   readonly weight: number;
   readonly shortened: readonly Shortened[];
-}
-
-/** The group with every long enough output cut down to the size of an old one. */
-export function shortenOldOutput(history: MeasuredHistory, group: Group): ShortenedGroup {
-  return shorten(history, group, OUTPUT_WORTH_SHORTENING_BYTES, OLD_OUTPUT_KEPT_BYTES);
 }
 
 /**
@@ -41,7 +60,9 @@ export function shortenToFit(
   let keptBytes = waterLevel(raw, (room * rawTotal) / Math.max(1, weightTotal));
   // The kept text may weigh more per byte than the removed text, so the first level can be too high.
   while (keptBytes >= NEWEST_OUTPUT_KEPT_BYTES_MIN) {
-    const result = shorten(history, group, keptBytes + NOTE_BYTES, keptBytes);
+    const isFor = (output: string) => isLonger(output, keptBytes + NOTE_BYTES);
+    const way = { keptBytes, isFor };
+    const result = shortenGroup(history, group, () => way);
     if (result.weight <= weightMax) return result;
     keptBytes = Math.floor(keptBytes * 0.7);
   }
@@ -72,9 +93,6 @@ export function outputWeight(history: MeasuredHistory, group: Group): number {
   return resultsOf(history, group).reduce((sum, result) => sum + textWeight(result.content), 0);
 }
 
-/** The most that the note in a shortened output takes. */
-const NOTE_BYTES = 128;
-
 function resultsOf({ messages }: MeasuredHistory, group: Group): readonly ToolResult[] {
   return group.members.flatMap((index) => {
     const message = messages[index];
@@ -82,31 +100,37 @@ function resultsOf({ messages }: MeasuredHistory, group: Group): readonly ToolRe
   });
 }
 
-function shorten(
+/** The group with each output as short as `wayOf` says. */
+export function shortenGroup(
   { messages, weights, weigh }: MeasuredHistory,
   group: Group,
-  longerThan: number,
-  keptBytes: number,
+  wayOf: (result: ToolResult) => Shortening | undefined,
 ): ShortenedGroup {
   let weight = group.weight;
   const shortened: Shortened[] = [];
   for (const index of group.members) {
     const original = messages[index];
     if (original?.role !== "tool_results") continue;
-    const long = original.results.filter(
-      ({ content }) => content.length > longerThan || utf8Bytes(content) > longerThan,
-    );
-    if (long.length === 0) continue;
-    const ids = new Set(long.map((result) => result.tool_use_id));
-    const outputs = [...ids].map((toolUseId) => ({ toolUseId, keptBytes }));
-    const replacement = outputs.reduce(
+    const kept = new Map<string, number>();
+    for (const result of original.results) {
+      const { tool_use_id, content } = result;
+      const way = wayOf(result);
+      if (way?.isFor(content)) kept.set(tool_use_id, way.keptBytes);
+    }
+    if (kept.size === 0) continue;
+    const outputs = Array.from(kept, ([toolUseId, keptBytes]) => ({ toolUseId, keptBytes }));
+    const replacement = outputs.reduce<Message>(
       (message, output) => withShortenedOutput(message, output.toolUseId, output.keptBytes),
-      original as (typeof messages)[number],
+      original,
     );
     weight += weigh(replacement, index) - (weights[index] ?? 0);
     shortened.push({ index, original, replacement, outputs });
   }
   return { weight, shortened };
+}
+
+function isLonger(text: string, bytes: number): boolean {
+  return text.length > bytes || utf8Bytes(text) > bytes;
 }
 
 /** The level L at which the sum of min(size, L) is `room`. */

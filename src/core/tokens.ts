@@ -184,17 +184,27 @@ function cut<Hit extends Result>(hit: Hit, bytesMax: number): Hit {
 
 /**
  * Shortens a tool's output to about `keptBytes`: half from its start and half from its end, with a
- * note in between that says what is missing. The same input always gives the
+ * note in between that says what is missing, now and from before. The same input always gives the
  * same text.
  */
 function shortenToolOutput(output: string, keptBytes: number): string {
   const head = headWithin(output, Math.ceil(keptBytes / 2));
   const tail = tailWithin(output, Math.floor(keptBytes / 2));
-  const missing = utf8Bytes(output) - utf8Bytes(head) - utf8Bytes(tail);
-  if (missing <= 0) return output;
+  const left = output.slice(head.length, output.length - tail.length);
+  if (left === "") return output;
+  const before = PRUNED.exec(left);
+  const missing = utf8Bytes(left) + (before ? Number(before[1]) - utf8Bytes(before[0]) : 0);
   const note = `[${missing} bytes of old tool output pruned]`;
   return [head, note, tail].filter((part) => part !== "").join("\n");
 }
+
+/** Whether output was shortened before. */
+export function isShortened(output: string): boolean {
+  return PRUNED.test(output);
+}
+
+/** The note of an earlier shortening. */
+const PRUNED = /\n?\[(\d{1,12}) bytes of old tool output pruned\]\n?/;
 
 /** The message with the output of `toolUseId` shortened. */
 export function withShortenedOutput(
