@@ -4,6 +4,7 @@ export const TASKS = {
   finding: async () => (await import("./finding/finding-task.ts")).findingTask,
   languages: async () => (await import("./finding/languages-task.ts")).languagesTask,
   coherence: async () => (await import("./coherence/coherence-task.ts")).coherenceTask,
+  work: async () => (await import("./coherence/work-task.ts")).workTask,
   fill: async () => (await import("./memory/fill-task.ts")).fillTask,
   search: async () => (await import("./memory/search-task.ts")).searchTask,
   add: async () => (await import("./memory/add-task.ts")).addTask,

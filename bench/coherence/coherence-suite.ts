@@ -6,6 +6,7 @@ import { inOwnProcess } from "../own-process.ts";
 import { type BenchTable, type Figure, figure, type Unit } from "../report.ts";
 import type { Coherence, CoherenceInput, CoherenceOutput } from "./coherence-task.ts";
 import { WISHES } from "./wishes.ts";
+import type { Work, WorkOutput } from "./work-task.ts";
 
 /** Conversations of people with questions that people asked, where this checkout has them beside it. */
 const SHARED_DATA = fileURLToPath(new URL("../../../shared/bench/data", import.meta.url));
@@ -18,6 +19,10 @@ const AMOUNTS = {
 } as const;
 
 const MADE_UP = { quick: 2, full: 5 } as const;
+
+/** Runs of agents, and turns of each in a window of so many tokens; more in a larger one. */
+const WORK = { quick: { runs: 1, turns: 10 }, full: { runs: 4, turns: 40 } } as const;
+const WORK_WINDOW = 8_000;
 
 /** Coherence: whether the model is sent what answers a question, long after it was said. */
 export async function coherenceSuite(bench: Bench): Promise<BenchTable[]> {
@@ -42,6 +47,20 @@ export async function coherenceSuite(bench: Bench): Promise<BenchTable[]> {
         ],
       });
     }
+  }
+  if (data !== undefined) return tables;
+  for (const window of windows) {
+    const amount = WORK[quick ? "quick" : "full"];
+    const turns = Math.ceil(amount.turns * (window / WORK_WINDOW));
+    const input = { folder: bench.folder, window, runs: amount.runs, turns };
+    const onProgress = (text: string) => bench.onProgress(`agents at work, ${text}`);
+    const output = await inOwnProcess("work", input, { ...bench, onProgress });
+    tables.push({
+      suite: "coherence",
+      title: `coherence, agents at work, a window of ${window} tokens`,
+      method: workMethodOf(output),
+      figures: workFiguresOf(output),
+    });
   }
   return tables;
 }
@@ -92,5 +111,28 @@ function figuresOf({ rkat, withoutRecall }: CoherenceOutput): readonly Figure[] 
     one("wishes kept", "%", ({ wishes }) => 100 * wishes),
     one("compactions of a talk", "times", ({ compactions }) => compactions),
     one("violations", "times", ({ violations }) => violations),
+  ];
+}
+
+function workMethodOf({ runs, turns, questions }: WorkOutput): string {
+  return `${runs} runs of an agent with ${turns} turns each, with calls side by side and large outputs. A summary takes 24 sentences from all over what it is given. Then ${questions} questions are asked about what was said or read once in the first three turns, each in a copy of the session. A task that was answered looks open where a request has it and says nowhere what became of it. The misled way has a summariser that leaves out every third sentence, and says of each code that it is not so, or that it is another's. Of the cost, tokens that the request before had at its beginning count a tenth.`;
+}
+
+function workFiguresOf({ rkat, withoutRecall, misled }: WorkOutput): readonly Figure[] {
+  const one = (name: string, unit: Unit, of: (work: Work) => number) =>
+    figure(name, unit, of(rkat), { name: "without recall", value: of(withoutRecall) });
+  return [
+    one("answers in the request", "%", ({ inRequest }) => 100 * inRequest),
+    one("answers by one search", "%", ({ bySearch }) => 100 * bySearch),
+    one("answers by either", "%", ({ byEither }) => 100 * byEither),
+    one("a request, on average", "tokens", ({ tokens }) => tokens),
+    one("cost of a run", "tokens", ({ cost }) => cost),
+    one("summaries of a run", "times", ({ summaries }) => summaries),
+    one("requests with the standing instruction", "%", ({ standing }) => 100 * standing),
+    one("requests where an answered task looks open", "%", ({ obeyedAgain }) => 100 * obeyedAgain),
+    one("violations", "times", ({ violations }) => violations),
+    figure("misled, answers in the request", "%", 100 * misled.inRequest),
+    figure("misled, untrue answers in the request", "%", 100 * misled.turnedAround),
+    figure("misled, requests where an answered task looks open", "%", 100 * misled.obeyedAgain),
   ];
 }

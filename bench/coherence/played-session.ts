@@ -191,7 +191,7 @@ export function oneSpaced(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim();
 }
 
-function textsOf(message: Message): readonly string[] {
+export function textsOf(message: Message): readonly string[] {
   switch (message.role) {
     case "system":
       return [message.content];
@@ -206,7 +206,7 @@ function textsOf(message: Message): readonly string[] {
   }
 }
 
-function isPaired(messages: readonly Message[]): boolean {
+export function isPaired(messages: readonly Message[]): boolean {
   const calls = messages.flatMap((message) =>
     message.role === "block_assistant"
       ? message.blocks.flatMap((block) => (block.block_type === "tool_use" ? [block.data.id] : []))

@@ -65,15 +65,17 @@ export function summariserOf({ exchanges }: Pick<Talk, "exchanges">): (given: st
   const said = exchanges.flatMap(({ asked, answered }) => [...asked, ...answered]);
   const split = said.flatMap(({ text }) => text.split(/\n|(?<=[.!?]) /));
   const sentences = [...new Set(split.filter(({ length }) => length >= SENTENCE_CHARACTERS))];
-  return (given) => {
-    const found = sentences.filter((sentence) => given.includes(sentence));
-    const stride = Math.max(1, found.length / SUMMARY_SENTENCES);
-    const picked = Array.from(
-      { length: Math.min(SUMMARY_SENTENCES, found.length) },
-      (_, index) => found[Math.floor(index * stride)],
-    );
-    return picked.join("\n");
-  };
+  return (given) => pickFrom(sentences, given).join("\n");
+}
+
+/** Of sentences those that a text has: 24 at most, from all over it. */
+export function pickFrom(sentences: readonly string[], given: string): readonly string[] {
+  const found = sentences.filter((sentence) => given.includes(sentence));
+  const stride = Math.max(1, found.length / SUMMARY_SENTENCES);
+  return Array.from(
+    { length: Math.min(SUMMARY_SENTENCES, found.length) },
+    (_, index) => found[Math.floor(index * stride)] ?? "",
+  );
 }
 
 /** Tokens of a text, by its length: good enough to say how much of a talk fits into some windows. */

@@ -152,7 +152,7 @@ describe("the outcome for a history", () => {
     const whys = Object.groupBy(result.discarded, ({ why }) => why);
     expect(whys.before_first_turn?.map(({ index }) => index)).toEqual([1]);
     expect(whys.previous_summary?.map(({ index }) => index)).toEqual([2]);
-    expect(whys.older_turn).toHaveLength(12);
+    expect(whys.older_turn).toHaveLength(16);
     expect(requests).toHaveLength(1);
     expect(requests[0]?.messages).toHaveLength(2);
     expect(requests[0]?.maxTokens).toBeLessThanOrEqual(4096);
@@ -504,6 +504,24 @@ test(`a history of ${4 * TURNS} messages is brought below the threshold at once`
   const more = (await compact("S", options)).result;
   expect(more.messages.length).toBeGreaterThan(1 + 4 * 4);
   expect(more.tokensAfter).toBeLessThanOrEqual(50_000);
+});
+
+test("large turns are fewer by default, and as many as a number says", async () => {
+  const large = (turn: number) => [
+    user(`u${turn} ${"w ".repeat(200)}`),
+    assistant(`a${turn} ${"w ".repeat(200)}`),
+  ];
+  const messages = Array.from({ length: 12 }, (_, turn) => large(turn)).flat();
+  const kept = async (options: Partial<CompactHistoryOptions>) => {
+    const { result } = await compact("S", { messages, userWordsTokens: 0, ...options });
+    const left = new Set(result.discarded.map(({ index }) => index));
+    return messages.filter((_, index) => !left.has(index)).length / 2;
+  };
+  const each = estimateTokens(messages) / 12;
+  const autoCompactThreshold = Math.floor(each * 9);
+  expect(await kept({ autoCompactThreshold })).toBe(3);
+  expect(await kept({ autoCompactThreshold, recentTurnBudget: 4 })).toBe(4);
+  expect(await kept({ autoCompactThreshold: Math.floor(each * 3) })).toBe(1);
 });
 
 test("the provider's last count decides the trigger and how much has to leave", async () => {

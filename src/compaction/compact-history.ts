@@ -25,7 +25,14 @@ import { compactionThreshold, DefaultCompactor } from "./default-compactor.ts";
 import { engineCompactor } from "./engine-compactor.ts";
 import { cheaperChange, summarising } from "./expected-cost.ts";
 import { anchorBytes, keepAnchors } from "./keep-anchors.ts";
-import { splitWords, withoutWords, wordsBytes, wordsIn, wordsSection } from "./kept-words.ts";
+import {
+  splitWords,
+  withOutcomes,
+  withoutWords,
+  wordsBytes,
+  wordsIn,
+  wordsSection,
+} from "./kept-words.ts";
 import { measureHistory, providerCount, roomWithin } from "./measure-history.ts";
 import {
   carriedBytesMax,
@@ -165,8 +172,9 @@ export async function compactHistory(
   const longest = 4 * compactor.maxSummaryTokens();
   // Words that are carried on cost no call, so only a part of them counts.
   const worth = worthOf(dry.discarded);
+  const words = wordsIn(redacted, notTyped);
   const said = wordsSection(
-    wordsIn(redacted, notTyped),
+    words,
     wordsMax,
     Math.min(
       summaryBytesMax - Math.min(ownBytes(summaryBytesMax), longest),
@@ -200,7 +208,7 @@ export async function compactHistory(
   if (written.failure && shorter.length > 0) return pruned(shorter);
   if (written.text === undefined) return unchanged(written.failure.reason, written.failure.detail);
   // No model puts words into people's mouths.
-  const answer = splitWords(written.text).summary;
+  const answer = withOutcomes(splitWords(written.text).summary, discarded, words);
   const { item } = written;
   const summaryRoom = item ? roomBeside(item.tokens) : room;
   const kept =

@@ -4,7 +4,7 @@ import { trials } from "../../test/support/trials.ts";
 import { type Message, summaryMessage } from "../core/message.ts";
 import { compactHistory } from "./compact-history.ts";
 import { textSize } from "./cut-text.ts";
-import { splitWords, wordsIn, wordsSection } from "./kept-words.ts";
+import { splitWords, withOutcomes, wordsIn, wordsSection } from "./kept-words.ts";
 
 const user = (content: string): Message => ({ role: "user", content });
 const answer = (content: string): Message => ({ role: "assistant", content });
@@ -92,6 +92,25 @@ describe("the words of people below a summary", () => {
       "• All of them.",
       "• [not answered] Wait.",
     ]);
+  });
+
+  test("say what became of a question that a summary copies, through any number of compactions", () => {
+    const leaving = [
+      user("The quay is wet. Which crane is free?"),
+      answer("The third."),
+      user("Who has the key?"),
+    ];
+    const copied = "They asked:\n- Which crane is free?\nWho has the key?\n12) The quay is wet.";
+    const told = withOutcomes(copied, leaving, wordsIn(leaving));
+    expect(told).toBe(
+      "They asked:\n- [answered] Which crane is free?\n[not answered] Who has the key?\n12) The quay is wet.",
+    );
+    expect(withOutcomes(told, leaving, wordsIn(leaving))).toBe(told);
+    // The words themselves had no room any more.
+    const later = [summaryMessage(told), user("Go on."), answer("Yes.")];
+    expect(withOutcomes("Which crane is free?", later, wordsIn(later))).toBe(
+      "[answered] Which crane is free?",
+    );
   });
 
   test("what may hold for longer stays in the longest talk, among sentences that are done with their answers", () => {

@@ -105,6 +105,36 @@ export function wordsIn(
   };
 }
 
+/**
+ * A summary whose lines say what became of a question, where they repeat one of the messages that leave word for word:
+ * copied alone, it would look open.
+ */
+export function withOutcomes(
+  summary: string,
+  leaving: readonly Message[],
+  { words }: Words,
+): string {
+  const outcomes = new Map<string, string>();
+  for (const earlier of leaving.filter(isSummary).map(summaryText)) {
+    for (const [, outcome = "", said = ""] of earlier.matchAll(TOLD)) outcomes.set(said, outcome);
+  }
+  for (const { text, outcome } of words) {
+    for (const sentence of text.split(SENTENCE_ENDS)) {
+      if (QUESTION.test(sentence)) outcomes.set(sentence.trim(), outcome);
+    }
+  }
+  return summary.replace(LINE, (line, mark: string, said: string) => {
+    const outcome = outcomes.get(said.trim());
+    return outcome === undefined ? line : `${mark}[${outcome}] ${said}`;
+  });
+}
+
+/** What a line of an earlier summary says of a question. */
+const TOLD = /\[([^\]\n]{1,300})\] ([^\n]+[?？])$/gm;
+
+/** A line, and what makes it one of a list. */
+const LINE = /^( {0,8}(?:[-*•] |\d{1,3}[.)] )?)(.+)$/gm;
+
 /** The words that people typed in messages, each with its outcome, oldest first. */
 export function requestsIn(
   messages: readonly Message[],

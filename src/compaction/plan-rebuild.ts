@@ -42,6 +42,12 @@ export const SHARE = 1 / 4;
  */
 const RECENT_PART = 2 / 5;
 
+/**
+ * The part of the target, without what always stays, that the turns of the default budget may take. Where they take more,
+ * fewer stay, down to the last: else the next compaction, which costs another summary, would soon be due.
+ */
+const BUDGET_PART = 2 / 5;
+
 /** The part of a target out of reach that has to be won for anything to leave. */
 const LEAST_PART = 1 / 20;
 
@@ -99,6 +105,7 @@ export function planRebuild(
   const reserve = 4 * (summaryTokens + wordsTokens);
   const summaryWeight = reserve < USEFUL_SUMMARY_BYTES ? 0 : SUMMARY_WEIGHT + reserve;
   const share = Math.floor(below * SHARE);
+  const isDefault = over && constraints.keepsMoreTurns === true;
   const room: Room = {
     // A target that cannot be reached is no reason to forget everything: there is room then for
     // a summary and for what is newest, so that an agent in the middle of its work gets on.
@@ -107,7 +114,8 @@ export function planRebuild(
     fixed: fixedWeight,
     summary: summaryWeight,
     share,
-    recent: over && constraints.keepsMoreTurns === true ? Math.floor(below * RECENT_PART) : 0,
+    recent: isDefault ? Math.floor(below * RECENT_PART) : 0,
+    turns: isDefault ? fixedWeight + (below - fixedWeight) * BUDGET_PART : Infinity,
   };
 
   const kept = keepTurns(history, fixed, room, budget) ?? keepGroups(history, fixed, room, budget);
@@ -194,6 +202,8 @@ interface Room {
   readonly summary: number;
   /** The rebuilt history with more turns than the budget asks for. */
   readonly recent: number;
+  /** What always stays, and more turns than the last one. */
+  readonly turns: number;
   /** The newest tool output that is not shortened, and the room that a cut inside a turn leaves free. */
   readonly share: number;
 }
@@ -266,8 +276,10 @@ function keepTurns(
   let weight = sumFrom(weights, first + 1) + room.fixed;
   let messages = sumFrom(counts, first + 1);
   for (let from = first; from < turnCount || from === -1; from += 1) {
+    const isLast = from === turnCount - 1;
     const max = from < asked ? Math.min(room.recent, room.max) : room.max;
-    if (weight + room.summary <= max && messages <= room.messages) {
+    const fits = weight + room.summary <= max && (isLast || weight <= room.turns);
+    if (fits && messages <= room.messages) {
       const stay = groups.flatMap(({ turn }, group) => (turn >= from ? [group] : []));
       return { groups: new Set([...fixed, ...stay]), shortened: [], weight };
     }
