@@ -1,4 +1,5 @@
 import { CharacterKinds, isAscii, sizeAt } from "../text/character-kinds.ts";
+import { normalForm } from "../text/normal-form.ts";
 
 /** English function words, which do not show a text's subject. Shorter words do not count anyway. */
 const FUNCTION_WORDS = new Set(
@@ -29,7 +30,7 @@ const NAMES_PART_MAX = 0.2;
  * English words that say nothing.
  */
 export function* contentWords(text: string): Generator<string> {
-  const plain = (isAscii(text) ? text : text.normalize("NFKC")).toLowerCase();
+  const plain = (isAscii(text) ? text : normalForm(text, "NFKC")).toLowerCase();
   const kinds = KINDS.of(plain);
   for (let at = 0; at < plain.length; ) {
     const kind = (kinds[at] as number) & (UNSPACED | LETTER | NUMBER);

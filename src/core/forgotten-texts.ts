@@ -1,3 +1,5 @@
+import { normalForm } from "../text/normal-form.ts";
+
 /**
  * Which texts were forgotten, so that an import does not bring them back. It keeps no text: only a
  * hash of each, with a secret key of the store.
@@ -59,7 +61,7 @@ export function forgottenMarks(
   // Loaded here, because most commands forget nothing.
   const { createHmac } = process.getBuiltinModule("node:crypto");
   return texts.map((text) => {
-    const words = text.normalize("NFC").split(/\s+/u).filter(Boolean).join(" ");
+    const words = normalForm(text, "NFC").split(/\s+/u).filter(Boolean).join(" ");
     if (words === "") return undefined;
     const session = words.length < DISTINCTIVE_CHARACTERS ? sessionId : "";
     return createHmac("sha256", key).update(`${session}\n${words}`).digest("base64url");

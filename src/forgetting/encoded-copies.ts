@@ -1,3 +1,5 @@
+import { normalForm } from "../text/normal-form.ts";
+
 /** A part of a text that says something in another writing. */
 export interface EncodedPart {
   readonly start: number;
@@ -209,7 +211,7 @@ function written(escaped: string): string {
       return bytes.toString("utf8");
     }
     default:
-      return /^[\p{L}\p{N}\p{S}\uff01-\uff5e]/u.test(escaped) ? escaped.normalize("NFKC") : "";
+      return /^[\p{L}\p{N}\p{S}\uff01-\uff5e]/u.test(escaped) ? normalForm(escaped, "NFKC") : "";
   }
 }
 

@@ -6,6 +6,7 @@ import {
   textOf,
   unicodePattern,
 } from "../../text/character-kinds.ts";
+import { normalForm } from "../../text/normal-form.ts";
 import { baseIn } from "./english.ts";
 import { hashOf, newRoom, unitsOf, type Vocabulary } from "./vocabulary.ts";
 import {
@@ -57,7 +58,8 @@ function staysFolded(code: number): boolean {
 
 function foldTogether(text: string): string {
   // NFKD takes Hangul and kana apart. NFKC puts them together again.
-  return text.toLowerCase().normalize("NFKD").replace(MARKS, "").normalize("NFKC").toLowerCase();
+  const apart = normalForm(text.toLowerCase(), "NFKD").replace(MARKS, "");
+  return normalForm(apart, "NFKC").toLowerCase();
 }
 
 /** Not all of \p{M}: in Thai or Devanagari a mark is a vowel, and without it the word is another one. */

@@ -1,5 +1,6 @@
 import { isAscii } from "../../text/character-kinds.ts";
 import { madeOnce } from "../../text/made-once.ts";
+import { normalForm } from "../../text/normal-form.ts";
 import { STOP_WORDS } from "./english.ts";
 import { foldText } from "./fold-text.ts";
 import { stem } from "./words.ts";
@@ -222,7 +223,7 @@ export const tellingWords = madeOnce<ReadonlyMap<string, readonly string[]>>(
  */
 export function withoutPhrases(text: string): string {
   return UNSPACED.test(text)
-    ? text.normalize("NFC").replace(PHRASES, " ").replace(PARTICLES, " ")
+    ? normalForm(text, "NFC").replace(PHRASES, " ").replace(PARTICLES, " ")
     : text;
 }
 

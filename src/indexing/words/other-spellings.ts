@@ -1,3 +1,4 @@
+import { normalForm } from "../../text/normal-form.ts";
 import { foldText } from "./fold-text.ts";
 
 /**
@@ -11,7 +12,7 @@ import { foldText } from "./fold-text.ts";
  */
 export function otherSpellings(query: string): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
-  const lower = query.toLowerCase().normalize("NFC");
+  const lower = normalForm(query.toLowerCase(), "NFC");
   if (!SPECIAL.test(lower)) return found;
   for (const [word] of lower.matchAll(WORD)) {
     if (!SPECIAL.test(word)) continue;

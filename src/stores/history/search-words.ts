@@ -8,6 +8,7 @@ import {
   textOf,
   unicodePattern,
 } from "../../text/character-kinds.ts";
+import { normalForm } from "../../text/normal-form.ts";
 import { NAME_LENGTH_MAX, plainWords, unitsFor, WordSet } from "./plain-words.ts";
 
 /** A word to search for. With `whole: false` it is the beginning of a word. */
@@ -21,7 +22,7 @@ const WORDS_MAX = 64;
 
 /** The words to search for; empty when the query has none. */
 export function searchWords(query: string): SearchWord[] {
-  const normal = query.normalize("NFKC");
+  const normal = normalForm(query, "NFKC");
   const spaced = lettersIn(normal.replace(UNSPACED(normal), " ").toLowerCase(), false);
   const unspaced = (normal.match(UNSPACED(normal)) ?? []).flatMap((run) =>
     [...run].length === 1 ? [{ word: run, whole: false }] : pairs(run).slice(0, -1).map(wholeWord),
@@ -68,7 +69,7 @@ export function indexedText(text: string): string {
 }
 
 function normalized(text: string): string {
-  return withNameParts(text).normalize("NFKC");
+  return normalForm(withNameParts(text), "NFKC");
 }
 
 function pairs(run: string): string[] {
