@@ -28,9 +28,11 @@ export interface FoundServer {
    */
   readonly state: "on" | "off" | "not allowed" | "wrong";
   readonly problem?: string;
-  /** The command or the address, for people: variables stand by their names. */
+  /** The command or the address, and all that it would get besides, for people: variables stand by their names. */
   readonly shown: string;
   readonly server: McpServer;
+  /** Of the description in `.mcp.json`. */
+  readonly hash?: string;
 }
 
 type Places = Pick<Workspace, "config" | "folder" | "dataFolder" | "storeFile">;
@@ -148,21 +150,20 @@ function projectServers(places: Places, env: Environment): readonly FoundServer[
       server: { name: "", timeoutMs: 0 },
     },
   ];
-  let parsed: unknown;
   try {
     const text = readSmallFile(places.folder, file, FILE_BYTES_MAX);
     if (text === undefined) return [];
-    parsed = JSON.parse(text.replace(/^\uFEFF/, ""));
+    const parsed: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
+    const servers = isObject(parsed) ? parsed.mcpServers : undefined;
+    if (!isObject(servers)) return broken('it has no "mcpServers"');
+    const allowed = allowedHashes(places, env);
+    return Object.entries(servers)
+      .slice(0, SERVERS_MAX)
+      .map(([name, described]) => projectServer({ name, described, file }, places, allowed, env));
   } catch (error) {
-    // The parser's message may quote a key.
+    // The parser's message may quote a key. What is nested without end has no hash.
     return broken(error instanceof SyntaxError ? "it is not JSON" : errorText(error));
   }
-  const servers = isObject(parsed) ? parsed.mcpServers : undefined;
-  if (!isObject(servers)) return broken('it has no "mcpServers"');
-  const allowed = allowedHashes(places, env);
-  return Object.entries(servers)
-    .slice(0, SERVERS_MAX)
-    .map(([name, described]) => projectServer({ name, described, file }, places, allowed, env));
 }
 
 interface Described {
@@ -179,7 +180,6 @@ function projectServer(
 ): FoundServer {
   const fields = isObject(described) ? described : {};
   const { command, args = [], url, headers = {}, env: own = {}, cwd, type, timeout } = fields;
-  const hash = hashOf(name, described);
   const missing = new Set<string>();
   const filled = (text: string) => expanded(text, env, missing);
   const isRight =
@@ -189,14 +189,20 @@ function projectServer(
     Array.isArray(args) &&
     args.every(isShort) &&
     [own, headers].every((table) => isObject(table) && Object.values(table).every(isShort));
-  const texts = isRight
-    ? [command ?? url, ...args].map((text) => JSON.stringify(text).slice(1, -1))
+  const besides = JSON.stringify({ cwd, env: fields.env, headers: fields.headers });
+  const shown = isRight
+    ? [command, url, ...args]
+        .filter(isShort)
+        .map(quotedIfNeeded)
+        .concat(besides === "{}" ? [] : besides)
     : [];
+  const hash = hashOf(name, described);
   const base = {
     name,
     origin: file,
-    shown: texts.join(" "),
+    shown: shown.join(" "),
     server: { name, timeoutMs: TIMEOUT_MS },
+    hash,
   };
   if (!isRight) {
     return {
@@ -230,6 +236,11 @@ function projectServer(
   return found.state === "on" && missing.size > 0
     ? wrong(found, `it needs ${unset}, which the environment does not have`)
     : found;
+}
+
+/** One with a space in it is no two. */
+function quotedIfNeeded(text: string): string {
+  return /[\s"\\]/.test(text) ? JSON.stringify(text) : text;
 }
 
 const TEXT_MAX = 4_000;
@@ -296,10 +307,7 @@ export function allowMcpServer(name: string, places: Places, env: Environment): 
     });
   }
   const folder = trustFolder(places, env);
-  const parsed = JSON.parse(
-    readSmallFile(places.folder, join(places.folder, ".mcp.json"), FILE_BYTES_MAX) ?? "{}",
-  );
-  const hashes = [...allowedHashes(places, env), hashOf(name, parsed.mcpServers?.[name])];
+  const hashes = [...allowedHashes(places, env), found.hash];
   try {
     if (folder === undefined) throw new Error("There is no home folder.");
     const file = join(folder, ALLOWED);

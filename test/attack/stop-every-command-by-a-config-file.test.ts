@@ -2,6 +2,7 @@ import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { findMcpServers } from "../../src/config/mcp-servers.ts";
 import { temporaryFolder } from "../support/obey.ts";
 import { execFileSync } from "../support/start-process.ts";
 import { sampled } from "../support/trials.ts";
@@ -81,3 +82,28 @@ test.runIf(isUnix).each(
     expect(problem?.message).toMatch(/is a link|not a regular file|larger than 1000000 bytes/);
   }
 });
+
+/** What may stand in the place of a server in `.mcp.json`. */
+const SERVERS: Readonly<Record<string, string>> = {
+  "lists in lists": `{"x":${"[".repeat(400_000)}${"]".repeat(400_000)}}`,
+  "tables in tables": `{"env":${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}}`,
+  "names of prototypes": '{"__proto__":{"command":"node"},"constructor":{"prototype":{}}}',
+  "numbers as texts": '{"command":1,"args":{"length":5},"env":[],"headers":"","cwd":null}',
+  nothing: "null",
+};
+
+test.each(Object.entries(SERVERS))(
+  "%s as a server of .mcp.json stop no command",
+  async (_, text) => {
+    const folder = await temporaryFolder();
+    writeFileSync(join(folder, ".mcp.json"), `{"mcpServers":{"theirs":${text}}}`);
+    const { config } = await loadConfig({
+      projectFile: join(folder, ".rkat", "config.toml"),
+      isTrusted: false,
+      env: {},
+    });
+    const dataFolder = join(folder, ".rkat");
+    const places = { config, folder, dataFolder, storeFile: join(dataFolder, "rkat.db") };
+    expect(findMcpServers(places, {})).toMatchObject([{ state: "wrong" }]);
+  },
+);

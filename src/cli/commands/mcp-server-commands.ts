@@ -12,7 +12,7 @@ import { variableName, variableNames, webAddress } from "../../config/setting-ki
 import { ERRORS, SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import type { CliContext } from "../cli-context.ts";
-import { oneLine } from "../render/printable.ts";
+import { oneLine, printable } from "../render/printable.ts";
 import { renderTable, styleFor } from "../render/style.ts";
 import { openInBrowser } from "../terminal/open-in-browser.ts";
 import { printJson } from "../terminal/print.ts";
@@ -85,7 +85,7 @@ export function serverCommands(mcp: Command, context: CliContext): void {
       const rows = found.map(({ name, state, problem, shown, origin, server }) => [
         oneLine(name, 40),
         `${state}${isSignedIn(server) ? ", signed in" : ""}${problem === undefined ? "" : `: ${oneLine(problem, 80)}`}`,
-        oneLine(shown, 200),
+        printable(shown),
         oneLine(origin, 200),
       ]);
       await terminal.stdout.write(renderTable(columns, rows, style));
@@ -100,7 +100,7 @@ export function serverCommands(mcp: Command, context: CliContext): void {
     .description("allow a server that the project's .mcp.json describes, as it is described now")
     .action(async (name: string) => {
       const { shown } = allowMcpServer(name, await workspaceOf(context, allow), terminal.env);
-      await terminal.stdout.write(`${oneLine(name, 40)} may be started: ${oneLine(shown, 500)}\n`);
+      await terminal.stdout.write(`${oneLine(name, 40)} may be started: ${printable(shown)}\n`);
       await terminal.stderr.write(
         "If .mcp.json changes it, you are asked again. `rkat trust --revoke` takes this back.\n",
       );
