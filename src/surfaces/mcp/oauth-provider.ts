@@ -94,7 +94,7 @@ async function renewed(
 ) {
   const { discoverAuthorizationServerMetadata, OAuthError, OAuthErrorCode, refreshAuthorization } =
     await import("@modelcontextprotocol/client");
-  const timely = timelyFetch();
+  const timely = timelyFetch(giver);
   const fetchFn: FetchLike = (url, init) => timely(url, { ...init, redirect: "error" });
   const metadata = await discoverAuthorizationServerMetadata(giver, { fetchFn });
   const refused: readonly string[] = [

@@ -7,7 +7,7 @@ import type {
   OAuthClientProvider,
   Transport,
 } from "@modelcontextprotocol/client";
-import { bypassProxy } from "../../core/bypass-proxy.ts";
+import { bypassProxy, LOOPBACK_NAME } from "../../core/bypass-proxy.ts";
 import { shownAddress } from "../../core/errors.ts";
 import { isObject } from "../../core/fields.ts";
 import type { McpServer } from "../../core/mcp-server.ts";
@@ -132,18 +132,32 @@ const boundedFetch: FetchLike = async (url, init) => {
 /** The time for the answers of a server that signs people in. It is less than the start of an MCP server may take. */
 const SIGN_IN_MS = 8_000;
 
-/** A way to ask such a server: all that is asked in it has an answer in time, or an error. */
-export function timelyFetch(): FetchLike {
+/**
+ * A way to ask such a server: all that is asked in it has an answer in time, or an error. What the server at `from` names may be
+ * anywhere in your network, or on this machine, so without TLS only its own host is asked.
+ */
+export function timelyFetch(from: string): FetchLike {
   const late = new AbortController();
   let asked = "";
   setTimeout(() => {
     late.abort(new Error(`${asked} did not answer within ${SIGN_IN_MS / 1000} s`));
   }, SIGN_IN_MS).unref();
   return async (url, init) => {
-    asked = new URL(url).host;
+    const to = new URL(url);
+    asked = to.host;
+    if (to.protocol !== "https:" && !isSameHost(new URL(from), to))
+      throw new Error(`it leads to ${asked} without TLS`);
     const signal = init?.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal;
     return await boundedFetch(url, { ...init, signal });
   };
+}
+
+function isSameHost(one: URL, other: URL): boolean {
+  return (
+    one.protocol === other.protocol &&
+    (one.hostname === other.hostname ||
+      [one, other].every(({ hostname }) => LOOPBACK_NAME.test(hostname)))
+  );
 }
 
 export type HttpTransport = Transport & {

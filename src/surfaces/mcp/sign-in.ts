@@ -52,7 +52,7 @@ export async function signInTo(
       },
     });
     const transport = await httpTransport(address, asking.provider, (url, init) =>
-      timelyFetch()(url, init),
+      timelyFetch(address.url)(url, init),
     );
     const isOpen = await isOpenWithout(transport).catch((error: unknown) => {
       if (isShown) return false;
