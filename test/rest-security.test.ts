@@ -172,6 +172,23 @@ describe("who may ask", () => {
     expect((await ask("/health", { headers: { origin: "http://localhost" } })).status).toBe(200);
   });
 
+  test("a page of somebody else's loads nothing as a picture, a script, a frame or a stream", async () => {
+    const { ask } = await open({});
+    const loaded = (site: string, dest: string) =>
+      ask("/history/search?query=a", {
+        headers: { "sec-fetch-site": site, "sec-fetch-dest": dest },
+      });
+    for (const site of ["cross-site", "same-site", "made-up"]) {
+      for (const dest of ["image", "script", "iframe", "empty", ""]) {
+        expect((await loaded(site, dest)).status, `${site} ${dest}`).toBe(403);
+      }
+    }
+    for (const site of ["none", "same-origin"])
+      expect((await loaded(site, "empty")).status).toBe(200);
+    // A person who follows a link.
+    expect((await loaded("cross-site", "document")).status).toBe(200);
+  });
+
   test("a page that is configured may call, and its browser may ask before it has the token", async () => {
     const origin = "https://app.example";
     const { ask } = await open({ cors: [origin], token: TOKEN });

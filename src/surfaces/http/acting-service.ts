@@ -119,13 +119,26 @@ export function guardNames(options: NameOptions): MiddlewareHandler {
       });
     }
     const origin = context.req.header("origin");
-    if (origin !== undefined && !isOwnOrigin(origin, asked) && !cors.includes(origin)) {
+    const isOfPage =
+      origin === undefined
+        ? isLoadedByPage(context)
+        : !isOwnOrigin(origin, asked) && !cors.includes(origin);
+    if (isOfPage) {
       throw new SessionError("FORBIDDEN", {
-        message: `The server does not accept requests from the page ${origin}.`,
+        message: `The server does not accept requests from the page ${origin ?? "of another site"}.`,
       });
     }
     await next();
   };
+}
+
+/**
+ * Whether a page of another site loads it as a picture, a script or a frame. Browsers say no origin then. Such a page reads nothing, but
+ * it could search, see how long that takes, and hold all streams. A person may follow a link.
+ */
+function isLoadedByPage({ req }: Context): boolean {
+  const site = req.header("sec-fetch-site") ?? "none";
+  return !/^(?:none|same-origin)$/.test(site) && req.header("sec-fetch-dest") !== "document";
 }
 
 /** The name in a `Host` header, as URLs write it. */
