@@ -5,8 +5,11 @@ export type PlaceOf = (at: number) => number;
 
 /** How often a text may be encoded in another: JSON in JSON. */
 const DEPTH_MAX = 3;
-const ESCAPE =
-  /\\(?:[nrt"'/\\]|u00[2-7][0-9a-fA-F])|&(?:quot|amp|lt|gt|#(?:39|34|10|x27|x22));|%(?:2[0-9a-fA-F]|3[a-fA-F]|40)|[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]/g;
+const ENCODED =
+  /\\(?:[nrt"'/\\]|u00[2-7][0-9a-fA-F])|&(?:quot|amp|lt|gt|#(?:39|34|10|x27|x22));|%(?:2[0-9a-fA-F]|3[a-fA-F]|40|5[fF])|[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]/;
+/** As `grep` and logs colour what they found. */
+const COLOUR = String.raw`(?:\u001b|\\u001[bB])\[[\d;]{0,12}[mK]`;
+const ESCAPE = new RegExp(`${ENCODED.source}|${COLOUR}`, "g");
 
 /** The next place of a backslash or of an entity that stands for something. */
 function nextEscape(text: string, from: number): number {
@@ -15,8 +18,8 @@ function nextEscape(text: string, from: number): number {
 }
 
 /**
- * Calls `see` with the lines of a text that have escapes of JSON, HTML or addresses, characters without a width or of full
- * width, and with the line behind them, without all that: again and again while there is any.
+ * Calls `see` with the lines of a text that have escapes of JSON, HTML or addresses, colours of a terminal, characters without
+ * a width or of full width, and with the line behind them, without all that: again and again while there is any.
  */
 export function eachDecoded(text: string, see: (decoded: string, placeOf: PlaceOf) => void): void {
   for (let at = nextEscape(text, 0); at >= 0; ) {
@@ -90,6 +93,7 @@ function characterOf(sign: string): string {
   if (sign.startsWith("&")) return ENTITIES[sign] ?? " ";
   if (sign.startsWith("%")) return String.fromCharCode(Number.parseInt(sign.slice(1), 16));
   if (sign.length === 1) return plainOf(sign.charCodeAt(0));
+  if (/[mK]$/.test(sign)) return "";
   const letter = sign.charAt(1);
   if (letter === "u") return String.fromCharCode(Number.parseInt(sign.slice(2), 16));
   return LETTERS[letter] ?? letter;

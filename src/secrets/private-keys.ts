@@ -77,8 +77,15 @@ function addCut(
   found: FoundSecret[],
 ): void {
   if (!opened) return;
-  let end = opened.body;
-  for (let at = end; at < to && at - opened.body < BLOCK_MAX; ) {
+  const end = endOfLines(text, opened.body, to);
+  if (end - opened.body < BODY_MIN) return;
+  found.push({ kind: KIND, start: opened.start, end });
+}
+
+/** The end of the lines of Base64 that begin here. */
+function endOfLines(text: string, from: number, to: number): number {
+  let end = from;
+  for (let at = end; at < to && at - from < BLOCK_MAX; ) {
     at += matchAt(BETWEEN, text, at)?.[0].length ?? 0;
     const line = matchAt(LINE, text, at)?.[0] ?? "";
     const isLast = at + line.length >= text.length;
@@ -89,8 +96,7 @@ function addCut(
     at += line.length;
     end = Math.min(at, to);
   }
-  if (end - opened.body < BODY_MIN) return;
-  found.push({ kind: KIND, start: opened.start, end });
+  return end;
 }
 
 /** The start of the lines of Base64 before an end without a header, or the place of the end. */
@@ -135,7 +141,10 @@ function addEncodedBlocks(text: string, found: FoundSecret[]): void {
     const start = at;
     while (at < text.length && IN_RUN[text.charCodeAt(at)] === 1) at += 1;
     const header = Buffer.from(text.slice(start, start + 80), "base64").toString("latin1");
-    if (/BEGIN [A-Z0-9 ]{0,40}PRIVATE/.test(header)) found.push({ kind: KIND, start, end: at });
+    if (!/BEGIN [A-Z0-9 ]{0,40}PRIVATE/.test(header)) continue;
+    // `base64` breaks it into lines.
+    at = endOfLines(text, at, text.length);
+    found.push({ kind: KIND, start, end: at });
   }
 }
 
