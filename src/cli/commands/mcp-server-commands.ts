@@ -81,12 +81,13 @@ export function serverCommands(mcp: Command, context: CliContext): void {
       if (json) return await printJson(terminal.stdout, { servers: found.map(serverJson) });
       if (found.length === 0) return await terminal.stderr.write(`${NONE}\n`);
       const style = styleFor(terminal.stdout, terminal.env);
-      const columns = ["NAME", "STATE", "STARTS", "FROM"].map((title) => ({ title }));
+      const columns = ["NAME", "STATE", "FROM", "STARTS"].map((title) => ({ title }));
       const rows = found.map(({ name, state, problem, shown, origin, server }) => [
         oneLine(name, 40),
         `${state}${isSignedIn(server) ? ", signed in" : ""}${problem === undefined ? "" : `: ${oneLine(problem, 80)}`}`,
-        printable(shown),
         oneLine(origin, 200),
+        // The last column, because it is shown whole, and each is as wide as its widest cell.
+        printable(shown),
       ]);
       await terminal.stdout.write(renderTable(columns, rows, style));
       if (found.some(({ state }) => state === "not allowed")) {
