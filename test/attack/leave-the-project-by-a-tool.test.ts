@@ -72,12 +72,21 @@ test("what git would run, and what rkat keeps, is closed", async () => {
     "sub/.git/config",
     ".rkat/config.toml",
     ".rkat./rkat.db",
+    // Other names that file systems of Windows and macOS have for them.
+    "git~1/hooks/pre-commit",
+    "sub/GIT~2/config",
+    "RKAT~1/config.toml",
+    ".git::$INDEX_ALLOCATION/config",
+    ".git:hidden",
+    ".g\u200cit/config",
+    ".rk\ufeffat/config.toml",
   ]) {
     expect(await call("read_file", { path })).toMatch(/^denied: .* is closed\./);
     expect(await call("write_file", { path, content: "x" })).toMatch(/^denied: .* is closed\./);
   }
   expect(await call("list_files", {})).toBe("No file matches.");
   expect(existsSync(join(folder, ".git", "hooks"))).toBe(false);
+  expect(await call("write_file", { path: "git~notes.md", content: "x" })).toMatch(/^Made/);
 });
 
 test.runIf(ON_POSIX)("a pipe in the project does not stop the turn", async () => {

@@ -77,10 +77,11 @@ export class ProjectFolder {
 
 /** Git would run what is written into its folder, and the other one holds everyone's sessions. */
 export function isClosed(part: string): boolean {
-  return CLOSED.includes(withoutEnd(part));
+  return CLOSED.test(withoutEnd(part.replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "")));
 }
 
-const CLOSED = [".git", ".rkat"];
+/** Windows has short names for them, and streams in them; macOS sees no characters without a width. */
+const CLOSED = /^(?:\.git|\.rkat|(?:git|rkat)~\d+)(?:$|:)/;
 
 /** Some file systems take letters of any case, and drop dots and spaces at the end of a name. */
 export function withoutEnd(name: string): string {
