@@ -3,6 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import type { McpServer } from "../src/core/mcp-server.ts";
 import type { Tool } from "../src/core/tool.ts";
@@ -188,6 +189,37 @@ test.for([
   );
   expect(sent).toBeLessThan(100);
 });
+
+test.for([true, false])(
+  "a server whose stream ends at once, and is to be opened again at once, is asked now and then (%s)",
+  async (isSse) => {
+    let opened = 0;
+    const address = await addressOf(async (request, response) => {
+      if (request.method === "GET") {
+        opened += 1;
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        const data = isSse ? "event: endpoint\ndata: /mcp" : "data: {}";
+        return void response.end(`retry: 0\nid: ${opened}\n${data}\n\n`);
+      }
+      const { id, method } = (await json(request).catch(() => ({}))) as Record<string, string>;
+      if (id === undefined) return void response.writeHead(202).end();
+      response.writeHead(200, { "content-type": "application/json" });
+      const capabilities = { tools: {} };
+      const serverInfo = { name: "raw", version: "1" };
+      const result =
+        method === "initialize"
+          ? { protocolVersion: "2025-06-18", capabilities, serverInfo }
+          : { tools: [] };
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    });
+    const server = { name: "it", timeoutMs: 5_000, startMs: 500, address: { ...address, isSse } };
+    const { close } = await openServerTools([server]);
+    await sleep(500);
+    await close();
+    expect(opened).toBeGreaterThan(0);
+    expect(opened).toBeLessThan(5);
+  },
+);
 
 /** As many as a server has, or so few that the test does not wait long. */
 const STARTS = LONG ? {} : { startMs: 2_000 };

@@ -1,5 +1,6 @@
 import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type {
   AuthProvider,
   FetchLike,
@@ -160,6 +161,9 @@ function isSameHost(one: URL, other: URL): boolean {
   );
 }
 
+/** The shortest time between two openings of a server's stream. A server says how soon it wants to be asked again: at once, without end. */
+const STREAM_REST_MS = 1_000;
+
 export type HttpTransport = Transport & {
   finishAuth(answer: URLSearchParams): Promise<void>;
 };
@@ -176,7 +180,18 @@ export async function httpTransport(
   );
   // A redirection would take the headers, and the key in them, to another server.
   const requestInit = { headers, redirect: "error" } as const;
-  const options = { requestInit, fetch: fetchFn, ...(authProvider ? { authProvider } : {}) };
+  const stream = new URL(url).href;
+  let rested = Promise.resolve();
+  const restingFetch: FetchLike = async (to, init) => {
+    const { method = "GET" } = init ?? {};
+    if (method === "GET" && new URL(to).href === stream) {
+      const may = rested;
+      rested = may.then(() => sleep(STREAM_REST_MS, undefined, { ref: false }));
+      await may;
+    }
+    return await fetchFn(to, init);
+  };
+  const options = { requestInit, fetch: restingFetch, ...(authProvider ? { authProvider } : {}) };
   return isSse
     ? new SSEClientTransport(new URL(url), options)
     : new StreamableHTTPClientTransport(new URL(url), options);
