@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join, parse } from "node:path";
 import { errorText, SessionError } from "../core/errors.ts";
 import { given, isObject } from "../core/fields.ts";
 import type { McpServer } from "../core/mcp-server.ts";
@@ -8,7 +8,7 @@ import { makeFolders } from "../files/make-folders.ts";
 import { readSmallFile } from "../files/plain-files.ts";
 import { isPlain } from "../text/visible-text.ts";
 import type { McpServerSettings } from "./config.ts";
-import { SET_HOME } from "./config-places.ts";
+import { ownFolder, SET_HOME } from "./config-places.ts";
 import type { Environment } from "./config-source.ts";
 import { mcpSignIn } from "./mcp-sign-ins.ts";
 import { parseDuration } from "./setting-kind.ts";
@@ -73,6 +73,8 @@ function ownServers({ config, folder }: Places, env: Environment): readonly Foun
     // A key never goes to an address that a project's file chose.
     const sendsKey = !config.isOfProject("mcp", "servers", name, "url");
     const key = sendsKey && api_key_env !== undefined ? env[api_key_env] : undefined;
+    // A program of yours starts in no project: `npx` and `python -m` run what is in their folder.
+    const isTheirs = config.isOfProject("mcp", "servers", name, "command");
     const passed = environment.flatMap((each) => {
       const value = env[each];
       return value === undefined ? [] : [[each, value] as const];
@@ -91,7 +93,12 @@ function ownServers({ config, folder }: Places, env: Environment): readonly Foun
           program:
             command === undefined
               ? undefined
-              : { command, args, env: Object.fromEntries(passed), cwd: folder },
+              : {
+                  command,
+                  args,
+                  env: Object.fromEntries(passed),
+                  cwd: isTheirs ? folder : ownPlace(env),
+                },
           address: url === undefined ? undefined : addressOf(url, headers, false, env),
         }),
       },
@@ -99,6 +106,18 @@ function ownServers({ config, folder }: Places, env: Environment): readonly Foun
     const problem = problemOf(name, settings, sendsKey && api_key_env !== undefined && !key);
     return problem === undefined ? found : wrong(found, problem);
   });
+}
+
+/** An empty folder of yours; the root where there is none. */
+function ownPlace(env: Environment): string {
+  const folder = join(ownFolder(env) ?? "", "mcp-servers");
+  try {
+    if (!isAbsolute(folder)) throw new Error("There is no home folder.");
+    makeFolders(folder, 0o700);
+    return folder;
+  } catch {
+    return parse(process.execPath).root;
+  }
 }
 
 function addressOf(

@@ -127,3 +127,20 @@ test("what one makes oneself is trusted from the start", async () => {
     expect.objectContaining({ key: "model", value: "ollama/llama3.2" }),
   );
 });
+
+test("a program of one's own that gives tools starts in no project, where the files of a stranger would be its own", async () => {
+  const { project, run } = await cloned();
+  const started = join(project.folder, "..", "started");
+  // As `npx PACKAGE` and `python -m MODULE` do: what is in the folder comes first.
+  const command = '[ -f server.sh ] && . ./server.sh; pwd >> "$0"';
+  await run("mcp", "add", "mine", "--", "sh", "-c", command, started);
+  project.write("server.sh", `echo stolen >> ${started}`);
+  await project.rkat(["run", "--model", "ollama/none", "hi"], "", {
+    ...STRANGER,
+    OLLAMA_BASE_URL: "http://127.0.0.1:9/v1",
+  });
+  const [place, ...others] = readFileSync(started, "utf8").trimEnd().split("\n");
+  expect(others).toEqual([]);
+  expect(place).toMatch(/\/rkat\/mcp-servers$/);
+  expect(globSync(join(place ?? "", "*"))).toEqual([]);
+});
