@@ -7,6 +7,8 @@ const VERSION: readonly string[] = ["--version", "-V"];
 
 /** Runs the command line of this process. */
 export async function runCli(): Promise<void> {
+  // Windows looks for a program in the folder where one works first, and a stranger may have put one there.
+  process.env.NoDefaultCurrentDirectoryInExePath = "1";
   const args = process.argv.slice(2);
   const [command = "", event = ""] = args;
   if (args.length === 1 && VERSION.includes(command)) {

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { Project } from "../support/rkat-process.ts";
 
@@ -128,6 +128,23 @@ test("what one makes oneself is trusted from the start", async () => {
   );
 });
 
+test("Windows is told to look for no program in the project's folder", async () => {
+  const { project } = await cloned();
+  const [browser, seen] = ["browser", "seen"].map((name) => join(project.folder, "..", name)) as [
+    string,
+    string,
+  ];
+  writeFileSync(browser, `#!/bin/sh\nenv > "${seen}.part" && mv "${seen}.part" "${seen}"\n`, {
+    mode: 0o700,
+  });
+  const page = project.start(["inspect", "--port", "0"], "", { ...STRANGER, BROWSER: browser });
+  await vi.waitUntil(() => existsSync(seen), { timeout: 10_000 });
+  page.kill("SIGTERM");
+  await page.ended;
+  expect(readFileSync(seen, "utf8")).toContain("\nNoDefaultCurrentDirectoryInExePath=1\n");
+});
+
+// Takes over two seconds, because the model that is not there is asked again.
 test("a program of one's own that gives tools starts in no project, where the files of a stranger would be its own", async () => {
   const { project, run } = await cloned();
   const started = join(project.folder, "..", "started");
