@@ -221,7 +221,6 @@ function projectServer(
     origin: file,
     shown: shown.join(" "),
     server: { name, timeoutMs: TIMEOUT_MS },
-    hash,
   };
   if (!isRight) {
     return {
@@ -250,7 +249,12 @@ function projectServer(
           address: addressOf(filled(url as string), table(headers), type === "sse", env),
         }),
   };
-  const found: FoundServer = { ...base, state: allowed.has(hash) ? "on" : "not allowed", server };
+  const found: FoundServer = {
+    ...base,
+    state: allowed.has(hash) ? "on" : "not allowed",
+    server,
+    hash,
+  };
   const unset = [...missing].join(", ");
   return found.state === "on" && missing.size > 0
     ? wrong(found, `it needs ${unset}, which the environment does not have`)
@@ -312,12 +316,7 @@ function allowedHashes(places: Places, env: Environment): ReadonlySet<string> {
  */
 export function allowMcpServer(name: string, places: Places, env: Environment): FoundServer {
   const found = projectServers(places, env).find((each) => each.name === name);
-  if (
-    !found ||
-    (found.state === "wrong" &&
-      found.server.program === undefined &&
-      found.server.address === undefined)
-  ) {
+  if (found?.hash === undefined) {
     throw new SessionError("INVALID_PARAMS", {
       message: found
         ? `${name} cannot be used: ${found.problem}.`
