@@ -2,6 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { renderCall } from "../src/cli/render/render-call.ts";
+import { PLAIN } from "../src/cli/render/style.ts";
 import type { ModelRequest } from "../src/core/language-model.ts";
 import { createSessionService, defineTool, type Tool } from "../src/index.ts";
 import { openServerTools, toolName } from "../src/surfaces/mcp/server-tools.ts";
@@ -47,6 +49,26 @@ test("a server's tools have names of their own, ask before each call, and are kn
   } finally {
     await close();
   }
+});
+
+test("what is allowed for good of a server's tool is not allowed of another server that gets its name", async () => {
+  const cwd = await temporaryFolder();
+  const path = mcpServerProgram(cwd);
+  const allows = async (...args: string[]) => {
+    const program = { command: process.execPath, args: [path, ...args], env: {}, cwd };
+    const { tools, close } = await openServerTools([{ name: "it", program, timeoutMs: 5_000 }]);
+    await close();
+    return tools()[0]?.always?.({});
+  };
+  const one = await allows();
+  expect(one).toMatchObject({
+    tool: "mcp__it__echo",
+    command: expect.stringMatching(/^server \w+$/),
+  });
+  expect(await allows()).toEqual(one);
+  expect((await allows("--other"))?.command).not.toBe(one?.command);
+  const question = renderCall({ tool: "mcp__it__echo", args: {} }, PLAIN, one);
+  expect(question).toContain('"always" (s or p) allows every call of mcp__it__echo');
 });
 
 test("two tools of one server never get one name, also when they differ in what a provider does not take", () => {

@@ -15,7 +15,8 @@ export function renderCall(call: Call, style: Style, always?: AllowedCalls): str
 /** Calls that are allowed for good: `every call of edit_file`. */
 export function renderAllowed({ tool, command }: AllowedCalls): string {
   const name = oneLine(tool, 80);
-  return command === undefined
+  // What is behind a tool of an MCP server marks the server.
+  return command === undefined || tool.startsWith("mcp__")
     ? `every call of ${name}`
     : `${name} with exactly this: ${exact(command).replaceAll("\n", CONTINUED)}`;
 }

@@ -198,13 +198,19 @@ function serverTool(
   return {
     definition,
     policy: "ask",
-    always: () => ({ tool: name }),
+    always: () => ({ tool: name, command: markOf(server) }),
     timeoutMs: server.timeoutMs,
     async execute(args, { signal }) {
       if (!isObject(args)) throw new ToolError("invalid_arguments", "Send an object.");
       return toolOutput(await link.callTool(listed.name, args, signal));
     },
   };
+}
+
+/** Another server may get the name, and what a person allowed of this one is not allowed of that. */
+function markOf({ program, address }: McpServer): string {
+  const started = JSON.stringify([program?.command, program?.args, address?.url]);
+  return `server ${createHash("sha256").update(started).digest("hex").slice(0, 16)}`;
 }
 
 function shownDescription({ title, description = title ?? "" }: Listed, server: McpServer): string {
