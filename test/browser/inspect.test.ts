@@ -400,6 +400,8 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     await show(other, "Approvals");
     const call = (query: string) => other.getByRole("listitem").filter({ hasText: query });
     await call("the first").getByText("For: Look twice.").waitFor();
+    // What is allowed is shown, all of it.
+    await call("the first").getByText("its end").waitFor();
     await call("the first").getByRole("button", { name: "Allow once" }).click();
     await other.getByText("1 call waits").waitFor();
     await call("the second").getByLabel("Reason").fill("One look is enough.");

@@ -43,7 +43,7 @@ const REPLIES: readonly ScriptedReply[] = [
     toolCalls: ["the first", "the second"].map((query) => ({
       id: query,
       name: "memory_search",
-      args: { query },
+      args: { query, session: `${"x".repeat(5_000)} its end` },
     })),
   },
 ];

@@ -11,8 +11,17 @@ const MORE = 100_000;
  * A text of a person, a model or a tool. It is never HTML, and what is hidden in it can be seen: a text may have been
  * made to deceive.
  */
-export function Words({ text, mono }: { readonly text: string; readonly mono?: boolean }) {
-  const [length, setLength] = useState(SHOWN);
+export function Words({
+  text,
+  mono,
+  whole,
+}: {
+  readonly text: string;
+  readonly mono?: boolean;
+  /** Shows all of it at once: somebody may allow it. */
+  readonly whole?: boolean;
+}) {
+  const [length, setLength] = useState(whole ? Number.POSITIVE_INFINITY : SHOWN);
   const rest = text.length - length;
   return (
     <>

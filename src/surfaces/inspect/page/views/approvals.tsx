@@ -85,7 +85,7 @@ function Call({
       {change ? (
         <Change change={change} />
       ) : (
-        <Words text={JSON.stringify(call.args, null, 2) ?? ""} mono />
+        <Words text={JSON.stringify(call.args, null, 2) ?? ""} mono whole />
       )}
       {writes && (
         <div class="bar">

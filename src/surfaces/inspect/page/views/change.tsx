@@ -16,7 +16,7 @@ export function Change({ change: { path, lines, rest } }: { readonly change: Fil
           {plain(text)}
         </div>
       ))}
-      {rest && <Words text={JSON.stringify(rest, null, 2)} mono />}
+      {rest && <Words text={JSON.stringify(rest, null, 2)} mono whole />}
     </figure>
   );
 }
