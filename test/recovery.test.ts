@@ -164,3 +164,29 @@ test("a subscriber gets what another process appends", async () => {
     "run_completed",
   ]);
 });
+
+test("a session that another process deletes is gone here too, and its followers are told", async () => {
+  const { start } = place();
+  const one = start(["kept", "not asked"]).service;
+  const two = start([]).service;
+  const { sessionId } = await one.createSession({});
+  await one.startTurn({ sessionId, prompt: "a" });
+  const following = Array.fromAsync(one.subscribe({ sessionId, afterSeq: 0 }));
+  const told = expect(following).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+  await two.delete({ sessionId, now: true });
+  const notFound = { code: "SESSION_NOT_FOUND" };
+  await expect(one.read({ sessionId })).rejects.toMatchObject(notFound);
+  await expect(one.startTurn({ sessionId, prompt: "b" })).rejects.toMatchObject(notFound);
+  await told;
+});
+
+test("a turn in a session that another process deleted since it was used here finds no session", async () => {
+  const { start } = place();
+  const one = start(["kept", "not asked"]).service;
+  const { sessionId } = await one.createSession({});
+  await one.startTurn({ sessionId, prompt: "a" });
+  await start([]).service.delete({ sessionId, now: true });
+  await expect(one.startTurn({ sessionId, prompt: "b" })).rejects.toMatchObject({
+    code: "SESSION_NOT_FOUND",
+  });
+});

@@ -45,7 +45,7 @@ export class LiveSessions {
 
   /** The session as it was last used here, which may be behind the log. A new one is up to date. */
   async lastUsed(sessionId: string): Promise<LiveSession> {
-    return this.#byId.get(sessionId) ?? (await this.open(sessionId));
+    return (await this.#known(sessionId)) ?? (await this.open(sessionId));
   }
 
   /** The session, up to date with what other processes appended. */
@@ -58,7 +58,7 @@ export class LiveSessions {
   }
 
   async #open(sessionId: string): Promise<LiveSession> {
-    const known = this.#byId.get(sessionId);
+    const known = await this.#known(sessionId);
     // A turn that runs here keeps its state up to date itself.
     if (known?.running) return known;
     const session = known ?? (await this.#load(sessionId));
@@ -67,6 +67,16 @@ export class LiveSessions {
     if (session.state.deleted) throw notFound(sessionId);
     this.add(session);
     return session;
+  }
+
+  /** The session in this process. Where another process deleted it, its log ends before what is known of it here. */
+  async #known(sessionId: string): Promise<LiveSession | undefined> {
+    const known = this.#byId.get(sessionId);
+    if (!known || known.running) return known;
+    const { seq } = known.state;
+    if ((await this.#events.lastSeq(sessionId)) >= seq) return known;
+    if (this.#byId.get(sessionId) === known) this.#byId.delete(sessionId);
+    return undefined;
   }
 
   /** The history of a session that is in this process; empty when it is not. */
@@ -133,13 +143,16 @@ export class LiveSession implements TurnLog {
   running: AbortController | undefined;
   /** The lease under which this process works on the session now. */
   held: HeldLease | undefined;
-  readonly #events: Pick<EventStore, "append" | "read" | "watch">;
+  readonly #events: Pick<EventStore, "append" | "lastSeq" | "read" | "watch">;
   readonly #listeners = new Set<EventListener>();
   /** The pages that are being read, by the last event of this process and the event before the page. */
   readonly #pages = new Map<string, Promise<readonly EventEnvelope[]>>();
   #lastCommit: Promise<unknown> = Promise.resolve();
 
-  constructor(state: SessionState, events: Pick<EventStore, "append" | "read" | "watch">) {
+  constructor(
+    state: SessionState,
+    events: Pick<EventStore, "append" | "lastSeq" | "read" | "watch">,
+  ) {
     this.state = state;
     this.#events = events;
   }
@@ -220,6 +233,7 @@ export class LiveSession implements TurnLog {
       bytes += queues.sizeOf(event);
       if (bytes >= PAGE_BYTES_MAX) break;
     }
+    if (events.length === 0 && (await this.#events.lastSeq(id)) === 0) throw notFound(id);
     return events;
   }
 

@@ -28,7 +28,7 @@ import { notInTrash } from "../forgetting/trash.ts";
 import type { Part } from "./checked-operations.ts";
 import { commitAll } from "./fork-session.ts";
 import type { ToldRules } from "./knowledge-operations.ts";
-import { LiveSession, notFound } from "./live-sessions.ts";
+import { LiveSession } from "./live-sessions.ts";
 import { openingEvents } from "./opening-events.ts";
 import type { ServiceCore } from "./service-core.ts";
 import { sessionCost } from "./session-cost.ts";
@@ -112,8 +112,6 @@ export function sessionOperations(
     // The lessons of its user stay, so they are learned first.
     await core.projected();
     await work.alone(sessionId, async () => {
-      // Another process has deleted it since it was opened here, and its copy in the trash is the only one.
-      if ((await events.lastSeq(sessionId)) === 0) throw notFound(sessionId);
       const session = await orUnreadable(sessionId, now, async () => {
         const opened = await live.open(sessionId);
         if (trash?.keeps && !now) {
