@@ -527,6 +527,36 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     expect(await last.getAttribute("aria-posinset")).toBe(String(EVENTS));
   });
 
+  test("an open page shows what another process does: a pin, a forgotten text, an archived and a deleted session", async () => {
+    const said = ["The ferry leaves at noon.", "It leaves. ".repeat(400), "Who sails it?"];
+    const messages = said.flatMap((content) => [
+      { role: "user", content },
+      { role: "assistant", content: "Noted." },
+    ]);
+    project.write("talk.jsonl", messages.map((message) => JSON.stringify(message)).join("\n"));
+    const model = ["--model", "ollama/none"];
+    const create = ["sessions", "create", ...model, "--messages", "talk.jsonl", "--json"];
+    const { session_id: id } = (await project.json(create)) as { session_id: string };
+    const sessions = (command: string) => project.rkat(["sessions", command, id, "--yes"]);
+    const { page } = await open(at(reading.link, id));
+    const rows = page.getByRole("listitem").filter({ hasText: "The ferry" });
+    await rows.waitFor();
+    await part(page, "Context");
+    await page.getByRole("rowheader", { name: "Turns" }).waitFor();
+    await project.rkat(["sessions", "pin", id, "1"]);
+    await page.getByRole("rowheader", { name: "Pins" }).waitFor();
+    await part(page, "Transcript");
+    await rows.waitFor();
+    await project.rkat(["memory", "forget", "--query", "The ferry leaves at noon", "--yes"]);
+    await rows.waitFor({ state: "detached" });
+    await page.getByText("Forgot 1 message").waitFor();
+    await project.rkat(["sessions", "archive", id]);
+    await page.locator(".facts").getByText("archived").waitFor();
+    await sessions("delete");
+    await page.getByRole("alert").getByText("No session has the id").waitFor();
+    expect(await page.getByRole("listitem").filter({ hasText: "Who sails" }).count()).toBe(0);
+  });
+
   test(`${TABS} tabs of one session all show it`, async () => {
     const { page, context } = await open(at(reading.link, made.talk));
     const tabs = await Promise.all(

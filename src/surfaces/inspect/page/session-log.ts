@@ -48,6 +48,13 @@ export type ToolRow = RowBase & ToolCall;
 
 export type RecalledRow = Extract<Row, { kind: "recalled" }>;
 
+const CHANGES: ReadonlySet<SessionEvent["type"]> = new Set([
+  "run_completed",
+  "run_failed",
+  "session_archived",
+  "session_unarchived",
+]);
+
 type WithoutId<Each> = Each extends unknown ? Omit<Each, "id"> : never;
 
 type Recall = Extract<SessionEvent, { type: "memory_recalled" }>;
@@ -84,8 +91,8 @@ export class SessionLog {
   seq = 0;
   /** Whether all that there was has been read: what comes now happens now. */
   isWhole = false;
-  /** Turns that ended while the page was open. */
-  turnsSeen = 0;
+  /** Events since the page is open that change what is said of the whole session. */
+  changesSeen = 0;
   readonly #history = new HistoryChanges();
   readonly #messages = new MessageAssembler();
   readonly #tools = new Map<string, ToolRow>();
@@ -99,8 +106,7 @@ export class SessionLog {
     }
     if (seq <= this.seq) return;
     this.seq = seq;
-    if (this.isWhole && (event.type === "run_completed" || event.type === "run_failed"))
-      this.turnsSeen += 1;
+    if (this.isWhole && CHANGES.has(event.type)) this.changesSeen += 1;
     this.#show(event, { seq, time: timestamp_ms });
     const whole = this.#messages.push({ schema_version: 1, event_id, seq, timestamp_ms, event });
     if (whole) this.#noteMessage(whole.id, whole.from, whole.message);
@@ -308,7 +314,10 @@ function noteOf(event: SessionEvent): readonly ["quiet" | "bad", string] | undef
     case "session_forked":
       return ["quiet", "A new session goes on from here"];
     case "text_forgotten":
-      return ["quiet", `Forgot ${event.messages.length} messages`];
+      return [
+        "quiet",
+        `Forgot ${event.messages.length} ${event.messages.length === 1 ? "message" : "messages"}`,
+      ];
     case "run_paused":
       return ["quiet", "Waits for an approval"];
     case "session_archived":

@@ -129,7 +129,7 @@ export class ServerSource implements Source {
     let batch: EventEnvelope[] = [];
     const parser = createParser({
       onEvent: ({ event, data }) => {
-        if (event === "error") throw new Refusal(500, JSON.parse(data).message, "");
+        if (event === "error") throw new Error(JSON.parse(data).message);
         if (event !== "done") batch.push(JSON.parse(data));
       },
     });

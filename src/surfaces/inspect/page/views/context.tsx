@@ -31,7 +31,7 @@ export function ContextOverTime({
 }) {
   const { value, error } = useLoaded(
     () => source.get<Wire<ContextView>>(`sessions/${encodeURIComponent(session)}/context`),
-    [source, session, log.points.length],
+    [source, session, log.seq],
   );
   return (
     <div class="scroll">
@@ -165,7 +165,7 @@ function nextText(next: NonNullable<Wire<ContextView>["compaction"]>): string {
     next.calls_left > 0
       ? `, after ${next.calls_left} more model ${next.calls_left === 1 ? "call" : "calls"} at the earliest`
       : "";
-  return `${amount(next.tokens_left)} tokens are left until then${least}.`;
+  return `By its own count, ${amount(next.tokens_left)} tokens are left until then${least}.`;
 }
 
 /** Points of the drawing. More cannot be told apart. */

@@ -36,7 +36,7 @@ export function SessionView({
     source,
     id,
     hasBegun,
-    live.log.turnsSeen,
+    live.log.changesSeen,
   ]);
   // The user-wide store is only shown beside a project.
   const isElsewhere = session.value?.store === "user";
@@ -133,7 +133,7 @@ const AGAIN_MS = 2000;
 
 /** The log of a session, which grows while the session does and the page is in sight. */
 function useLog(source: Source, id: string): LiveLog {
-  const [log] = useState(() => new SessionLog());
+  const [log, setLog] = useState(() => new SessionLog());
   const [, repaint] = useReducer((times: number, _: undefined) => times + 1, 0);
   const [state, setState] = useState<LiveState>("loading");
   const [error, setError] = useState<unknown>();
@@ -146,6 +146,9 @@ function useLog(source: Source, id: string): LiveLog {
       repaint(undefined);
     };
     const onEvents = (events: readonly EventEnvelope[]) => {
+      // What was read before still has the text.
+      const isForgetting = events.some(({ payload }) => payload.type === "text_forgotten");
+      if (log.isWhole && isForgetting) return setLog(new SessionLog());
       for (const event of events) log.push(event);
       if (!isAsked) requestAnimationFrame(paint);
       isAsked = true;
@@ -154,7 +157,12 @@ function useLog(source: Source, id: string): LiveLog {
     const work = source.isLive
       ? follow(reading, signal, setState)
       : readOn(reading, signal).then(() => setState("read"));
-    work.catch((failure: unknown) => signal.aborted || setError(failure));
+    work.catch((failure: unknown) => {
+      if (signal.aborted) return;
+      setError(failure);
+      const isGone = failure instanceof Refusal && failure.status === 404;
+      if (isGone && log.seq > 0) setLog(new SessionLog());
+    });
     return () => ended.abort();
   }, [source, id, log]);
   return { log, state, error };
