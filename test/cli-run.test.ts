@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { providerForTest } from "./support/provider-for-test.ts";
 import type { ProviderServer } from "./support/provider-server/provider-server.ts";
 import { Project } from "./support/rkat-process.ts";
+import { spawnSync } from "./support/start-process.ts";
 
 const USAGE = { input: 120, output: 7 };
 
@@ -90,6 +91,16 @@ test("`--output jsonl` prints events as they happen, and the result last", async
   ]);
   expect(lines[0]).toMatchObject({ event_id: expect.any(String), seq: expect.any(Number) });
   expect(lines.at(-1)).toMatchObject({ text: "Hello, Ada.", stop_reason: "end_turn", turns: 1 });
+});
+
+test.skipIf(!existsSync("/dev/full"))("a full disk below stdout is said", async () => {
+  const { program, env, folder: cwd } = await Project.open();
+  const line = `"${program.join('" "')}" config --json >/dev/full`;
+  const { status, stderr } = spawnSync("sh", ["-c", line], { env, cwd, encoding: "utf8" });
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: "error: The output cannot be written (ENOSPC).\n",
+  });
 });
 
 test("with `--output jsonl` a failure is the last line, and on stderr as always", async () => {

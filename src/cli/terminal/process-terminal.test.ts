@@ -1,7 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { causeText, causeTexts, SessionError } from "../../core/errors.ts";
 import { RkatWarning } from "../../core/warn.ts";
-import { HeldWarnings } from "./process-terminal.ts";
+import { HeldWarnings, processTerminal } from "./process-terminal.ts";
 
 const GONE = new SessionError("SESSION_STORE_ERROR", {
   detail: "The server is gone.",
@@ -88,4 +88,15 @@ test("a chat tells the failure of each turn itself", () => {
   warn(GONE);
   held.end();
   expect(printed).toEqual([said(GONE)]);
+});
+
+test("all that is written to a full pipe waits together: Node warns of ten that wait apart", async () => {
+  const { stdout } = processTerminal();
+  const full = vi.spyOn(process.stdout, "write").mockReturnValue(false);
+  onTestFinished(() => full.mockRestore());
+  const writes = Array.from({ length: 20 }, (_, at) => stdout.write(`event ${at}\n`));
+  expect(process.stdout.listenerCount("drain")).toBe(1);
+  process.stdout.emit("drain");
+  await Promise.all(writes);
+  expect(process.stdout.listenerCount("drain")).toBe(0);
 });

@@ -89,6 +89,7 @@ async function suspend(): Promise<void> {
 
 function outputOf(stream: NodeJS.WriteStream): Output {
   stream.on("error", exitOnError);
+  let drained: Promise<unknown> | undefined;
   return {
     isTerminal: stream.isTTY === true,
     rewrites: stream.isTTY === true && process.env.TERM !== "dumb",
@@ -100,14 +101,20 @@ function outputOf(stream: NodeJS.WriteStream): Output {
       return stream.rows || 24;
     },
     async write(text) {
-      if (!stream.write(withOwnControls(text))) await once(stream, "drain");
+      if (stream.write(withOwnControls(text))) return;
+      drained ??= once(stream, "drain").finally(() => {
+        drained = undefined;
+      });
+      await drained;
     },
   };
 }
 
-/** `rkat … | head` closes the pipe early. That is not a failure. */
-function exitOnError(error: NodeJS.ErrnoException): void {
-  process.exit(error.code === "EPIPE" ? 0 : 1);
+/** `rkat … | head` closes the pipe early. That is not a failure; a full disk is. */
+function exitOnError({ code }: NodeJS.ErrnoException): void {
+  if (code === "EPIPE") process.exit(0);
+  process.stderr.write(`error: The output cannot be written (${code}).\n`);
+  process.exit(1);
 }
 
 /** After this time a command that was asked to end is ended. What it has stored by then is whole: see crash.test.ts. */
