@@ -421,6 +421,18 @@ test("the footer counts the turns of the session, not the calls of its model", a
   expect(again).toMatchObject({ turns: 3, model_calls: 1 });
 });
 
+test("`unarchive last` brings back the archived session that was used last", async () => {
+  const { project, id } = await projectWithSession();
+  const unarchive = () => project.rkat(["sessions", "unarchive", "last"]);
+  expect(await unarchive()).toMatchObject({
+    code: 10,
+    stderr: expect.stringMatching(/^error: There are no archived sessions yet\./),
+  });
+  await project.rkat(["sessions", "archive", id]);
+  await project.rkat(["sessions", "create"]);
+  expect((await unarchive()).stderr).toBe(`Unarchived ${id}.\n`);
+});
+
 test("an archived session refuses turns with the way back, however it is named", async () => {
   const { project, id } = await projectWithSession();
   await project.rkat(["sessions", "archive", id]);

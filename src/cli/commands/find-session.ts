@@ -12,6 +12,7 @@ import { SESSION_ARGUMENT, scopeFlag, storeFlag } from "./flags.ts";
 import { type ServiceAccess, withService } from "./with-service.ts";
 
 const CANDIDATES_MAX = 5;
+const LISTED_MAX = 1000;
 
 /** A command of `rkat sessions` that reads one session. */
 export function readingCommand(sessions: Command, name: string, description: string): Command {
@@ -32,6 +33,8 @@ function namedSession(sessions: Command, name: string, description: string): Com
 interface SessionAccess extends Pick<ServiceAccess, "asking" | "saysTools"> {
   readonly includeArchived?: boolean;
   readonly reads?: boolean;
+  /** For a command of other sessions than those that `last` and ~N name. */
+  readonly find?: (service: SessionService, name: string) => Promise<string>;
 }
 
 /** Opens the service that `--scope` names, and finds the session. */
@@ -40,12 +43,12 @@ export function withSession(
   command: Command,
   name: string,
   work: (service: SessionService, sessionId: string) => Promise<void>,
-  { includeArchived = true, reads = false, ...tools }: SessionAccess = {},
+  { includeArchived = true, reads = false, find, ...tools }: SessionAccess = {},
 ): Promise<void> {
-  const find = async (service: SessionService) =>
-    work(service, await findSession(service, name, { includeArchived }));
+  const found = async (service: SessionService) =>
+    work(service, await (find?.(service, name) ?? findSession(service, name, { includeArchived })));
   const { scope } = command.opts<{ scope: SearchScope }>();
-  return withService(context, command, find, {
+  return withService(context, command, found, {
     ...(reads ? { scope } : changedIn(scope)),
     ...tools,
   });
@@ -133,6 +136,16 @@ export async function findExisting(
   }
   await service.read({ sessionId: found });
   return found;
+}
+
+/** Finds an archived session by its id, the beginning of its id, `last` (the one used last) or `~N` (the Nth before that). */
+export async function findArchived(service: SessionService, name: string): Promise<string> {
+  const back = stepsBack(name);
+  if (back < 0) return findSession(service, name, { includeArchived: true });
+  const listed = await service.list({ includeArchived: true, limit: LISTED_MAX });
+  const found = listed.filter(({ archived }) => archived)[back];
+  if (found) return found.sessionId;
+  throw new SessionError("SESSION_NOT_FOUND", { message: noneBack(back, "archived sessions") });
 }
 
 /**

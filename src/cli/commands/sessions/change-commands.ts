@@ -17,6 +17,7 @@ import { ProgressLine } from "../../terminal/progress-line.ts";
 import {
   changedIn,
   changingCommand,
+  findArchived,
   findDeleted,
   findSession,
   withSession,
@@ -45,11 +46,17 @@ export function unarchiveCommand(sessions: Command, context: CliContext): void {
   const unarchive = changingCommand(sessions, "unarchive", "bring an archived session back")
     .option("--json", "for scripts")
     .action((name: string, { json }: { json?: true }) =>
-      withSession(context, unarchive, name, async (service, sessionId) => {
-        await service.unarchive({ sessionId });
-        if (json) await printJson(stdout, { unarchived: true });
-        else await stderr.write(`Unarchived ${sessionId}.\n`);
-      }),
+      withSession(
+        context,
+        unarchive,
+        name,
+        async (service, sessionId) => {
+          await service.unarchive({ sessionId });
+          if (json) await printJson(stdout, { unarchived: true });
+          else await stderr.write(`Unarchived ${sessionId}.\n`);
+        },
+        { find: findArchived },
+      ),
     );
 }
 
@@ -143,15 +150,19 @@ export function restoreCommand(sessions: Command, context: CliContext): void {
     .argument("<session>", `${SESSION_ARGUMENT}; \`last\` is the one deleted last`)
     .addOption(storeFlag())
     .option("--json", "for scripts")
-    .action((name: string, { scope, json }: { scope: SearchScope; json?: true }) => {
-      const work = async (service: SessionService) => {
-        const sessionId = await findDeleted(service, name);
-        await service.restore({ sessionId });
-        if (json) await printJson(stdout, { restored: true });
-        else await stderr.write(`Restored ${sessionId}.\n`);
-      };
-      return withService(context, restore, work, changedIn(scope));
-    });
+    .action((name: string, { json }: { json?: true }) =>
+      withSession(
+        context,
+        restore,
+        name,
+        async (service, sessionId) => {
+          await service.restore({ sessionId });
+          if (json) await printJson(stdout, { restored: true });
+          else await stderr.write(`Restored ${sessionId}.\n`);
+        },
+        { find: findDeleted },
+      ),
+    );
 }
 
 interface CompactFlags {
