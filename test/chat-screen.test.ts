@@ -250,6 +250,13 @@ test.each(sampled([60, 80, 140], { of: 3, at: 0 }, "cases"))(
   },
 );
 
+test("why a provider is asked again can be read whole, however narrow the terminal", async () => {
+  const { screen, shown } = openScreen({}, new VirtualTerminal(40, 24));
+  const error = "The model provider failed. openai-compatible/m: HTTP 500: Internal Server Error";
+  turnOn(screen).send({ type: "retrying", attempt: 1, max_attempts: 3, delay_ms: 500, error });
+  expect((await shown()).replace(/\s+/g, " ")).toContain(error);
+});
+
 test.each([1, 2, 5, 20])("a terminal of %j columns is drawn on", async (columns) => {
   const { screen, device } = openScreen({}, new VirtualTerminal(columns, 5));
   screen.status({ model: "a/b", sessionId: "0193", usedTokens: 5, tokensMax: 10, compacts: true });

@@ -267,6 +267,6 @@ export class Chat implements Conversation {
 }
 
 const RULES_COUNTED = 1000;
-const INTERRUPTED = "Interrupted. The answer so far is kept.";
+const INTERRUPTED = "Interrupted. What was said so far is kept.";
 const UNANSWERED =
   "Interrupted. The call still waits. /resume asks again, and your next prompt denies it. Outside of the chat: rkat approvals.";
