@@ -421,6 +421,15 @@ test("the footer counts the turns of the session, not the calls of its model", a
   expect(again).toMatchObject({ turns: 3, model_calls: 1 });
 });
 
+test("a number that a page of the log cannot begin before is refused by its flag's name", async () => {
+  const { project } = await projectWithSession();
+  const { code, stderr } = await project.rkat(["sessions", "log", "last", "--before", "0"]);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(/^error: "0" is not valid for --before/),
+  ]);
+});
+
 test("`unarchive last` brings back the archived session that was used last", async () => {
   const { project, id } = await projectWithSession();
   const unarchive = () => project.rkat(["sessions", "unarchive", "last"]);

@@ -126,3 +126,12 @@ test.each([
     expect(code).not.toBe(0);
   }
 });
+
+test("an empty name of a user is refused for one reason", async () => {
+  const project = await Project.open();
+  const { code, stderr } = await project.rkat(["--user", "", "sessions", "list"]);
+  expect([code, stderr]).toEqual([
+    2,
+    "error: The request is not valid. user: expected string to have >=1 characters\nhint: Correct the request. The message says what is wrong.\n",
+  ]);
+});

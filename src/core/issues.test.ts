@@ -8,6 +8,12 @@ const schema = z.strictObject({
   labels: z.record(z.string(), z.string()).optional(),
 });
 
+test("of a field that is missing a line says that alone", () => {
+  const needed = z.strictObject({ prompt: schema.shape.query.unwrap(), id: z.string() });
+  const { error } = needed.safeParse({});
+  expect(issuesText(issuesOf(error ?? { issues: [] }))).toBe("prompt: is missing; id: is missing");
+});
+
 test.each<[unknown, string]>([
   [{ limit: 11 }, "limit: expected number to be <=10"],
   [

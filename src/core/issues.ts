@@ -23,6 +23,7 @@ export function issuesText(issues: readonly Issue[]): string {
 export function issuesOf({ issues }: Pick<z.core.$ZodError, "issues">): readonly Issue[] {
   return issues.flatMap((issue) => {
     const path = issue.path.map((key) => (typeof key === "number" ? key : String(key)));
+    if (path.length > 0 && isMissing(issue)) return [{ path, message: "is missing" }];
     if (issue.code !== "invalid_union" || issue.errors.length === 0) {
       return [{ path, message: issue.message.replace(KIND_OF_PROBLEM, "") }];
     }
@@ -32,6 +33,12 @@ export function issuesOf({ issues }: Pick<z.core.$ZodError, "issues">): readonly
       ? closest.map((inner) => ({ ...inner, path: [...path, ...inner.path] }))
       : [{ path, message: alternatives.map(issuesText).join(", or ") }];
   });
+}
+
+/** Whether there is no value, which each alternative of a union says. */
+function isMissing(issue: z.core.$ZodIssue): boolean {
+  if (issue.code !== "invalid_union") return issue.message.endsWith(", received undefined");
+  return issue.errors.length > 0 && issue.errors.flat().every(isMissing);
 }
 
 /** "Too big: expected number to be <=1000" says nothing that the second half does not say. */

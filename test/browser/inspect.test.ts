@@ -557,6 +557,24 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     expect(await page.getByRole("listitem").filter({ hasText: "Who sails" }).count()).toBe(0);
   });
 
+  test("a page of memory says which entries it shows, and does not look like all of them", async () => {
+    const note = (at: number) => ({
+      session_id: "notes",
+      turn: 0,
+      content: `Crate ${at} is empty.`,
+    });
+    const lines = Array.from({ length: 101 }, (_, at) => JSON.stringify(note(at)));
+    project.write("crates.jsonl", lines.join("\n"));
+    await project.rkat(["memory", "add", "--jsonl", "crates.jsonl"]);
+    const { page } = await open(reading.link);
+    await show(page, "Memory");
+    await page.getByLabel("Session").fill("notes");
+    await page.getByText("entries 1 to 100").waitFor();
+    await page.getByRole("button", { name: "Later" }).click();
+    await page.getByText("entries 101 to 101").waitFor();
+    await project.rkat(["memory", "forget", "--session", "notes", "--yes"]);
+  });
+
   test(`${TABS} tabs of one session all show it`, async () => {
     const { page, context } = await open(at(reading.link, made.talk));
     const tabs = await Promise.all(

@@ -169,7 +169,7 @@ async function forget(chat: Conversation, argument: string): Promise<void> {
   const { forgotten, remainingCount: more } = await chat.service.forgetMemory({ ids });
   const rest =
     more > 0
-      ? ` ${more} more say the same or have one of its names: \`rkat memory forget --query TEXT\` lists them.`
+      ? ` Others that say the same or have one of its names: ${more}. \`rkat memory forget --query TEXT\` lists them.`
       : "";
   await chat.screen.note(`Forgot ${plural(forgotten, "entry", "entries")}.${rest}`);
 }

@@ -90,7 +90,11 @@ export const subscribe = z.strictObject({
 });
 
 /** The same text is the same user. */
-const user = z.string().min(1).max(USER_CHARACTERS_MAX).regex(USER_NAME, USER_NAME_PROBLEM);
+const user = z
+  .string()
+  .min(1, { abort: true })
+  .max(USER_CHARACTERS_MAX)
+  .regex(USER_NAME, USER_NAME_PROBLEM);
 
 export const userRequest = z.strictObject({ user });
 

@@ -77,7 +77,7 @@ export function diffCommand(sessions: Command, context: CliContext): void {
     "what the last compaction did to each message: kept, shortened, in the summary, or gone",
   )
     .option("--event <seq>", "of this compaction", number)
-    .option("-n, --limit <n>", "limit of messages", countFlag(1000))
+    .option("-n, --limit <n>", "limit of messages", countFlag(1000, 1))
     .option("--json", "for scripts")
     .action((name: string, { json, event, limit }: DiffFlags) => {
       const print = async (service: SessionService, sessionId: string) => {
@@ -135,9 +135,13 @@ export function logCommand(sessions: Command, context: CliContext): void {
     "log",
     "a page of a session's log; its last events, oldest first",
   )
-    .option("--before <seq>", "the last events before this one", number)
+    .option(
+      "--before <seq>",
+      "the last events before this one",
+      countFlag(Number.MAX_SAFE_INTEGER, 1),
+    )
     .option("--after <seq>", "the first events after this one", number)
-    .option("-n, --limit <n>", "limit of events", countFlag(1000))
+    .option("-n, --limit <n>", "limit of events", countFlag(1000, 1))
     .option("--json", "as one value, with what is before and after the page")
     .action((name: string, { before: beforeSeq, after: afterSeq, limit, json }: LogFlags) => {
       const print = async (service: SessionService, sessionId: string) => {

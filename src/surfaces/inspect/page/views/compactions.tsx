@@ -208,6 +208,8 @@ function After({
           {anchors.names.map((name) => (
             <code key={name}>{plain(name)}</code>
           ))}
+          {anchors.only_in_memory > anchors.names.length &&
+            ` and ${amount(anchors.only_in_memory - anchors.names.length)} more`}
         </p>
       )}
       <h3>The summary</h3>

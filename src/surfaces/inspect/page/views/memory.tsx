@@ -112,7 +112,7 @@ export function MemoryView({
           </span>
         )}
         <span class="status" role="status">
-          {value ? `${amount(entries.length)} ${entries.length === 1 ? "entry" : "entries"}` : ""}
+          {value && shownText(pages.length * PAGE, entries.length)}
         </span>
       </form>
       <Failure error={error ?? failed} />
@@ -163,6 +163,12 @@ export function MemoryView({
       )}
     </div>
   );
+}
+
+/** Which entries a page shows. A full one says that it may not be all. */
+function shownText(before: number, count: number): string {
+  if (before + count < PAGE) return `${amount(count)} ${count === 1 ? "entry" : "entries"}`;
+  return `entries ${amount(before + 1)} to ${amount(before + count)}`;
 }
 
 interface ForgetProps {
@@ -259,7 +265,7 @@ function Receipt({
       )}
       {receipt.remaining_count > 0 && (
         <p>
-          {amount(receipt.remaining_count)} other entries say the same, or have one of its names:{" "}
+          Others that say the same or have one of its names ({amount(receipt.remaining_count)}):{" "}
           {receipt.remaining.slice(0, 5).map(plain).join(", ")}
         </p>
       )}
