@@ -44,9 +44,12 @@ export function isBusy(error: unknown): boolean {
   return code === 5 || code === 6;
 }
 
-/** Whether an error of a copy is about the file that is read: it is busy, may not be opened, is damaged, or no database. */
+/**
+ * Whether an error of a copy is about the file that is read: it is busy, may not be opened, is damaged, no database, or
+ * in a folder where the files that even a reader needs beside it cannot be made.
+ */
 export function isAboutSource(error: unknown): boolean {
-  return [3, 5, 6, 11, 26].includes(resultCode(error) ?? -1);
+  return [3, 5, 6, 8, 11, 26].includes(resultCode(error) ?? -1);
 }
 
 /** SQLite's primary result code, if the error is one of SQLite's. */
