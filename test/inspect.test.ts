@@ -280,3 +280,12 @@ test("a port that is taken is said, with the way out", async () => {
   expect(code).not.toBe(0);
   expect(stderr).toContain(`Port ${port} is in use`);
 });
+
+test("a session that is not there starts no page", async () => {
+  const { child, ended } = project.start(["inspect", "nobody", "--no-open"]);
+  child.stderr?.once("data", () => child.kill("SIGINT"));
+  expect(await ended).toMatchObject({
+    code: 10,
+    stderr: expect.stringMatching(/^error: No session has the id "nobody"/),
+  });
+});

@@ -9,7 +9,7 @@ import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import { openInBrowser } from "../terminal/open-in-browser.ts";
 import { printFailure } from "../terminal/print.ts";
-import { findSession } from "./find-session.ts";
+import { findExisting, findSession } from "./find-session.ts";
 import { countFlag, SESSION_ARGUMENT, scopeFlag } from "./flags.ts";
 import { COUNTS_TOOLS } from "./run-flags.ts";
 import { withService } from "./with-service.ts";
@@ -40,7 +40,7 @@ export function inspectCommand(program: Command, context: CliContext): void {
         context,
         inspect,
         async (service, { folder }) => {
-          const session = name === undefined ? undefined : await findSession(service, name);
+          const session = name === undefined ? undefined : await findExisting(service, name);
           if (flags.export !== undefined) {
             await exportTo(
               flags.export,
