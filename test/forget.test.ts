@@ -328,3 +328,20 @@ test("a message is known by its text, by each of its blocks, and by what tools r
   const results = [{ tool_use_id: "1", content: "Out." }];
   expect(messageTexts({ role: "tool_results", results } as never)).toEqual(["Out."]);
 });
+
+test("forgetting is no use of a session: the last one stays the last, also when the log is read again", async () => {
+  const folder = await temporaryFolder();
+  const place = await openIn(folder, ["Noted.", "Noted."]);
+  const { service } = place;
+  const { sessionId: old } = await service.createSession({});
+  await service.startTurn({ sessionId: old, prompt: SECRET });
+  const { updatedAt } = await service.read({ sessionId: old });
+  const { sessionId: last } = await service.createSession({});
+  await service.startTurn({ sessionId: last, prompt: "Something else." });
+  await service.forgetMemory({ ids: [await idOf("vault tangerine", place)] });
+  const listed = (each: SessionService) =>
+    each.list({}).then((found) => found.map(({ sessionId }) => sessionId));
+  expect(await listed(service)).toEqual([last, old]);
+  const again = await openIn(folder, []);
+  expect((await again.service.read({ sessionId: old })).updatedAt).toBe(updatedAt);
+});

@@ -120,8 +120,12 @@ export class SessionState extends SessionFacts {
     this.appended.note(stored);
   }
 
-  /** When it happened. What another agent held happened when it was said, not when it was stored. */
+  /**
+   * When the session was used by this event. What another agent held happened when it was said, not when it was stored.
+   * Forgetting a text is no use of the sessions that said it.
+   */
   #timeOf({ event, timestamp_ms }: StoredEvent): number {
+    if (event.type === "text_forgotten") return this.updatedAtMs;
     if (event.type === "session_created") return startOf(event.settings) ?? timestamp_ms;
     if (!this.settings.source || !OPENING.has(event.type)) return timestamp_ms;
     const said = event.type === "message_added" ? timeMs(event.origin?.time) : undefined;
