@@ -184,7 +184,10 @@ function answerBadRequests(server: Server): void {
     // An answer that has begun cannot be replaced.
     if (!socket.writable || answers.get(socket)?.headersSent) return socket.destroy();
     const status = STATUS_OF[error.code ?? ""] ?? 400;
-    const message = `The request is not valid HTTP: ${error.message}`;
+    const message =
+      status === 431
+        ? "The address and the headers of the request have more than 16 KiB."
+        : `The request is not valid HTTP: ${error.message}`;
     const body = JSON.stringify(wireError(new SessionError("INVALID_PARAMS", { message })));
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
