@@ -576,3 +576,12 @@ test("results of another agent's session say where it was held and how to open i
   const bad = await project.rkat([...create, "{"]);
   expect(bad.stderr).toContain("It must be JSON.");
 });
+
+test("a blank query, such as a script's unset variable, is no query", async () => {
+  const project = await Project.open();
+  for (const command of ["memory", "history"]) {
+    const { code, stdout, stderr } = await project.rkat([command, "search", "", "--json"]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(JSON.parse(stderr)).toMatchObject({ code: "INVALID_PARAMS" });
+  }
+});

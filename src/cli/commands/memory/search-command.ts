@@ -70,7 +70,7 @@ export function searchCommand(memory: Command, context: CliContext): void {
     .addHelpText("after", SCORES);
   addFilterFlags(search).action(async (words: string[], flags: SearchFlags) => {
     const { limit, minScore, neighbours, explain, maxTokens, queries, at } = flags;
-    const typed = [...(words.length > 0 ? [words.join(" ")] : []), ...(flags.query ?? [])];
+    const typed = [words.join(" "), ...(flags.query ?? [])].filter((query) => query.trim() !== "");
     requireQuery(typed, queries);
     await withFilteredMemory(context, search, flags, (operations, filters) => {
       const options = given({ limit, minScore, neighbours, explain, maxTokens, at, ...filters });
