@@ -39,7 +39,13 @@ function start() {
   if (command === "hook") keepCode();
   import("../dist/cli.js")
     .then((cli) => cli.runCli())
-    .catch((error) => fail(`rkat cannot start: ${String(error)}`));
+    .catch((error) =>
+      fail(
+        error.syscall === "uv_cwd"
+          ? "The folder that you are in was removed. Go to another one."
+          : `rkat cannot start: ${String(error)}`,
+      ),
+    );
 }
 
 /**

@@ -316,3 +316,20 @@ test("`completion` writes a script for each shell, and `complete --` says what c
   expect(await after("memory", "search", "--")).toContain("--neighbours");
   expect((await project.rkat(["completion", "tcsh"])).stderr).toContain("Allowed choices are");
 });
+
+test("a file where the folder of the project's settings should be is refused with the way out", async () => {
+  const project = await Project.open();
+  project.write(".rkat", "");
+  const { code, stderr } = await project.rkat(["sessions", "list"]);
+  expect([code, stderr]).toEqual([3, expect.stringContaining("Remove it, or move it away.")]);
+});
+
+test("a folder that was removed is said, to who still stands in it", async () => {
+  const { program, env, folder: cwd } = await Project.open();
+  const line = `mkdir gone && cd gone && rmdir ../gone && "${program.join('" "')}" sessions list`;
+  const { status, stderr } = spawnSync("sh", ["-c", line], { env, cwd, encoding: "utf8" });
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: "error: The folder that you are in was removed. Go to another one.\n",
+  });
+});
