@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -103,6 +103,20 @@ test("a repair that cannot go on says where the damaged file is kept", async () 
   expect(code).not.toBe(0);
   const [, kept = ""] = /kept as (\S+)\. /.exec(stderr) ?? [];
   expect(readFileSync(kept)).toEqual(bytes);
+});
+
+test("a repair follows no link, and copies nothing of a store that is not trusted", async () => {
+  const project = await Project.open();
+  project.write("diary.txt", "The PIN is 51285.");
+  const folder = join(project.folder, ".rkat");
+  mkdirSync(folder);
+  symlinkSync("../diary.txt", join(folder, "rkat.db"));
+  const linked = await project.rkat(["repair"]);
+  expect([linked.code, readdirSync(folder)]).toEqual([41, ["rkat.db"]]);
+  rmSync(join(folder, "rkat.db"));
+  project.write(".rkat/rkat.db", "A stranger wrote this.");
+  const foreign = await project.rkat(["repair"], "", { RKAT_TRUST: "" });
+  expect([foreign.code, readdirSync(folder)]).toEqual([42, ["rkat.db"]]);
 });
 
 function damaged(whole: Buffer, { kind, share, bit }: Damage): Buffer {
