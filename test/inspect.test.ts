@@ -218,6 +218,11 @@ test("a session as one file has no credential in it, and no path says where the 
     expect(html).not.toContain(text);
   expect(html).toContain("See project/a.ts, ~/b, ~\\\\c and ~/d");
   expect(html).toContain("https://example.com/home/mara and src/home/mara stay.");
+  for (const taken of [file, join(root, "nowhere", "session.html")]) {
+    const { code, stderr } = await project.rkat(["inspect", sessionId, "--export", taken]);
+    expect([code, stderr]).toEqual([17, expect.stringContaining("Name another file.")]);
+  }
+  expect(readFileSync(file, "utf8")).toBe(html);
 });
 
 test("what is asked with POST and only reads is answered without --write, for who has the token", async () => {
@@ -283,7 +288,7 @@ test("a port that is taken is said, with the way out", async () => {
 
 test("a session that is not there starts no page", async () => {
   const { child, ended } = project.start(["inspect", "nobody", "--no-open"]);
-  child.stderr?.once("data", () => child.kill("SIGINT"));
+  child.stderr?.on("data", (text) => String(text).includes("http:") && child.kill("SIGINT"));
   expect(await ended).toMatchObject({
     code: 10,
     stderr: expect.stringMatching(/^error: No session has the id "nobody"/),

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { withoutForgotten } from "../../app/read-stored.ts";
@@ -6,7 +6,7 @@ import { homeFolder } from "../../config/config-places.ts";
 import { folderForImport, openWorkspace, type Workspace } from "../../config/workspace.ts";
 import { SessionError } from "../../core/errors.ts";
 import { isTransient } from "../../core/event.ts";
-import { given, isObject } from "../../core/fields.ts";
+import { given } from "../../core/fields.ts";
 import { indexableText, type Message } from "../../core/message.ts";
 import { MessageAssembler } from "../../core/message-assembler.ts";
 import { refusalsIn } from "../../core/refusal.ts";
@@ -22,6 +22,7 @@ import { plural, thousands } from "../render/amounts.ts";
 import { printable } from "../render/printable.ts";
 import { renderFacts, type Style, styleFor } from "../render/style.ts";
 import { printJson } from "../terminal/print.ts";
+import { writeNew } from "../terminal/write-new.ts";
 import { findExisting } from "./find-session.ts";
 import { sessionIn } from "./find-transcript.ts";
 import { countFlag } from "./flags.ts";
@@ -271,21 +272,6 @@ function startCommand(
       ? `"$(cat -- ${shellWord(file)})"`
       : shellWord(`Read ${file} and continue the work that it describes.`);
   return `${folder}${PROGRAMS[to]} ${prompt}`;
-}
-
-/** @throws SessionError `NOT_POSSIBLE` when the file exists or cannot be written */
-function writeNew(file: string, text: string): void {
-  try {
-    writeFileSync(file, text, { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    const code = isObject(error) ? error.code : undefined;
-    throw new SessionError("NOT_POSSIBLE", {
-      message:
-        code === "EEXIST" ? `${file} exists already.` : `${file} cannot be written (${code}).`,
-      hint: "Name another file with -o.",
-      cause: error,
-    });
-  }
 }
 
 const AGENTS = { "claude-code": "Claude Code", codex: "Codex", markdown: "" } as const;

@@ -1,4 +1,3 @@
-import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { SearchScope } from "../../config/settings.ts";
@@ -9,6 +8,7 @@ import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import { openInBrowser } from "../terminal/open-in-browser.ts";
 import { printFailure } from "../terminal/print.ts";
+import { writeNew } from "../terminal/write-new.ts";
 import { findExisting, findSession } from "./find-session.ts";
 import { countFlag, SESSION_ARGUMENT, scopeFlag } from "./flags.ts";
 import { COUNTS_TOOLS } from "./run-flags.ts";
@@ -91,7 +91,7 @@ async function exportTo(
 ): Promise<void> {
   const { exportPage } = await import("../../surfaces/inspect/export-page.ts");
   const { html, events, redacted } = await exportPage(service, sessionId, version);
-  await writeFile(resolve(terminal.cwd, file), html, { mode: 0o600 });
+  writeNew(resolve(terminal.cwd, file), html);
   const kinds = Object.entries(redacted).map(([kind, count]) => `${count} × ${kind}`);
   const replaced =
     kinds.length > 0 ? `Replaced in it: ${kinds.join(", ")}.` : "No credential was found in it.";
