@@ -519,3 +519,21 @@ test("a session is shown with the compactions that its agent made", async () => 
   expect((await show()).stdout).toMatch(/^compactions +0, and 2 by claude-code$/m);
   expect(await json()).toMatchObject({ compactions: 0, recorded_compactions: 2 });
 });
+
+test("an empty path, such as a script's unset variable, imports nothing of the folder", async () => {
+  const { project } = await openHome();
+  project.write(
+    "talk.jsonl",
+    '{"role":"user","content":"Hello."}\n{"role":"assistant","content":"Hi."}',
+  );
+  const { code, stderr } = await project.rkat(["import", "", "--yes"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('"" is no agent, and no file')]);
+});
+
+test("why a file was skipped ends with one full stop", async () => {
+  const { project } = await openHome();
+  project.write("notes/a.json", '{"a": 1}');
+  project.write("notes/b.json", '{"b": 1}');
+  const { stdout } = await project.rkat(["import", "notes", "--yes"]);
+  expect(stdout).toMatch(/a\.json: its format is not known\. It is an object of JSON\.$/m);
+});

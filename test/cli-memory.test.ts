@@ -392,7 +392,10 @@ test("an export can be added to another project unchanged", async () => {
   const written = await project.rkat(["memory", "export", "--jsonl", "out.jsonl"]);
   expect(written).toMatchObject({ code: 0, stdout: "", stderr: "Wrote 4 entries to out.jsonl.\n" });
   expect(readFileSync(join(project.folder, "out.jsonl"), "utf8")).toBe(stdout);
-  expect((await project.rkat(["memory", "export", "--jsonl", "no/such/folder"])).code).toBe(2);
+  for (const taken of ["no/such/folder", "."]) {
+    const { code, stderr } = await project.rkat(["memory", "export", "--jsonl", taken]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`Cannot write ${taken}: `)]);
+  }
 });
 
 const FORGOT = [

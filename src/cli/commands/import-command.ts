@@ -187,7 +187,7 @@ function sourceOf(first: string | undefined, second: string | undefined, cwd: st
   const agent = AGENTS.find((name) => name === first);
   if (agent) return { agent, ...given({ path: second && resolve(cwd, second) }) };
   const path = resolve(cwd, first);
-  if (second === undefined && existsSync(path)) return { path };
+  if (second === undefined && first !== "" && existsSync(path)) return { path };
   const near = nearestName(first, AGENTS);
   throw new SessionError("INVALID_PARAMS", {
     message: `"${first}" is no agent, and no file or folder.`,

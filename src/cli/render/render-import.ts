@@ -113,7 +113,7 @@ function skipped({ skipped: all }: ImportReport): readonly string[] {
 function skippedLines(all: ImportReport["skipped"]): readonly string[] {
   const shown = all.slice(0, SKIPPED_SHOWN).map(({ file, line, reason }) => {
     const place = line === undefined ? file : `${file}, line ${line}`;
-    return oneLine(`${place}: ${reason}.`, PATH_COLUMNS);
+    return oneLine(`${place}: ${reason.replace(/\.$/, "")}.`, PATH_COLUMNS);
   });
   const more = all.length - shown.length;
   return [...shown, ...(more > 0 ? [`… and ${thousands(more)} more. --json lists them.`] : [])];

@@ -148,13 +148,15 @@ async function writeNewFile(
 ): Promise<void> {
   const path = resolve(cwd, file);
   const temporary = `${path}.${process.pid}.tmp`;
-  const handle = await open(temporary, "wx", 0o600).catch((cause) => {
+  const fail = (cause: unknown): never => {
+    if (SessionError.is(cause)) throw cause;
     throw new SessionError("INVALID_PARAMS", {
       message: `Cannot write ${file}: ${errorText(cause)}.`,
       hint: "Name a file in a folder that you may write to.",
       cause,
     });
-  });
+  };
+  const handle = await open(temporary, "wx", 0o600).catch(fail);
   try {
     for await (const text of texts) await handle.writeFile(text);
     await handle.sync();
@@ -163,7 +165,7 @@ async function writeNewFile(
   } catch (error) {
     await handle.close().catch(() => {});
     await rm(temporary, { force: true });
-    throw error;
+    fail(error);
   }
 }
 
