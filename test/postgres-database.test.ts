@@ -19,6 +19,7 @@ import {
   type PostgresStatement,
 } from "../src/stores/postgres/postgres-pool.ts";
 import { postgresAddress } from "../src/stores/postgres/server-address.ts";
+import { quoted } from "../src/stores/postgres/statements.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { PREPARED_STATEMENTS, startPooler } from "./support/pooler.ts";
 import {
@@ -45,6 +46,13 @@ async function addressFor(
   change: Partial<Pick<URL, "username" | "password" | "port" | "pathname">>,
 ) {
   return Object.assign(new URL(await postgresUrl()), change).href;
+}
+
+/** The address of the test's database, with a setting of the server for its connections. */
+async function addressWith(setting: string) {
+  const url = new URL(await postgresUrl());
+  url.searchParams.set("options", `-c ${setting}`);
+  return url.href;
 }
 
 function thrownBy(work: () => unknown): SessionError {
@@ -93,7 +101,11 @@ test("a server that takes a connection and says nothing gives none in time", asy
 describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
   test("ten processes that start at once make the tables once", async () => {
     const schema = await freshSchema();
-    const databases = await Promise.all(Array.from({ length: 10 }, () => openDatabase({ schema })));
+    // One that waits for another has to see what that one made.
+    const connectionString = await addressWith("default_transaction_isolation=serializable");
+    const databases = await Promise.all(
+      Array.from({ length: 10 }, () => openDatabase({ schema, connectionString })),
+    );
     const sql = "select version from rkat.migration";
     const versions = Array.from({ length: CURRENT_TABLES }, (_, at) => ({ version: at + 1 }));
     const all = await Promise.all(databases.map((database) => database.rows(sql)));
@@ -392,6 +404,9 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
       "postgres:s3cret",
       " postgres://root:s3cret@db/x",
       "postgres://root:s3cret/@db/x",
+      "postgres://root:/s3cret@db/x",
+      "postgres://root:5432/s3cret@db/x",
+      "postgres://root:#s3cret@db/x",
     ]) {
       const error = thrownBy(() => new PostgresDatabase({ connectionString }));
       expect(error.code).toBe("INVALID_PARAMS");
@@ -451,7 +466,7 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
     expect(error.hint).toContain("sslrootcert");
   });
 
-  test("an old server and a replica without tables are refused", async () => {
+  test("an old server, a replica without tables and a database that lacks characters are refused", async () => {
     const answering = (server: object) => ({
       async query({ text }: { readonly text: string }) {
         if (text.includes("server_version_num")) return { rows: [server] };
@@ -470,6 +485,10 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
       pool: answering({ number: 160_000, version: "16.0", replica: true }),
     });
     expect((await failure(replica.rows("select 1"))).message).toContain("is a replica");
+    const narrow = await openDatabase({
+      pool: answering({ number: 160_000, version: "16.0", replica: false, encoding: "LATIN1" }),
+    });
+    expect((await failure(narrow.rows("select 1"))).message).toContain("has the encoding LATIN1");
   });
 
   test("commits without answers are asked for although they had all connections of the pool", async () => {
@@ -494,21 +513,38 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
   });
 
   test("values come back as rkat writes them", async () => {
-    const database = await openDatabase();
-    const row = await database.row(
-      `select 9007199254740991::int8 as large, count(*) as count, $1::bytea as bytes,
-         true as yes, 1.5::float8 as half, null as nothing, '{"a":1}'::json as json`,
-      new Uint8Array([0, 255, 92]),
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+    for (const output of ["hex", "escape"]) {
+      const connectionString = await addressWith(`bytea_output=${output}`);
+      const row = await (await openDatabase({ connectionString })).row(
+        `select 9007199254740991::int8 as large, count(*) as count, $1::bytea as bytes,
+           true as yes, 1.5::float8 as half, null as nothing, '{"a":1}'::json as json`,
+        bytes,
+      );
+      expect(row).toEqual({
+        large: Number.MAX_SAFE_INTEGER,
+        count: 1,
+        bytes,
+        yes: true,
+        half: 1.5,
+        nothing: null,
+        json: '{"a":1}',
+      });
+    }
+  });
+
+  test("a schema may have any name", async () => {
+    const odd = `it's "$&" and $$ ${process.pid}`;
+    const [url, admin] = [await postgresUrl(), await postgresPool()];
+    onTestFinished(async () => void (await admin.query(`drop schema ${quoted(odd)} cascade`)));
+    const database = await openDatabase({ connectionString: url, schema: odd });
+    await database.change("update rkat.position_shift set server = 'another'");
+    await database.change(
+      "insert into rkat.approval (namespace, id, session_id, approval) values ('n', 'i', 's', 'a')",
     );
-    expect(row).toEqual({
-      large: Number.MAX_SAFE_INTEGER,
-      count: 1,
-      bytes: Buffer.from([0, 255, 92]),
-      yes: true,
-      half: 1.5,
-      nothing: null,
-      json: '{"a":1}',
-    });
+    await (await openDatabase({ connectionString: url, schema: odd })).rows("select 1");
+    const { rows } = await admin.query("select from pg_namespace where nspname = $1", [odd]);
+    expect(rows).toHaveLength(1);
   });
 });
 

@@ -85,6 +85,35 @@ describe.skipIf(!hasPostgres)("the log on PostgreSQL", NEEDS_POSTGRES, () => {
     expect(await store.readAll(0, 10)).toHaveLength(1);
   });
 
+  test.each([
+    ["a server of another name", "update rkat.position_shift set server = 'another'"],
+    // As a restored copy of the server of a dump is.
+    [
+      "a copy that has counted less",
+      "update rkat.projection_checkpoint set position = position * 2",
+    ],
+  ])(
+    "after a restore on %s, positions and keys go on behind what is there",
+    async (_, restored) => {
+      const [connectionString, schema] = [await postgresUrl(), await freshSchema()];
+      const before = new PostgresDatabase({ connectionString, schema });
+      const old = new PostgresEventStore(before);
+      await old.append("s", 0, [said("earlier")]);
+      const [{ position = 0 } = {}] = await old.readAll(0, 10);
+      await old.saveCheckpoint("memory", position);
+      await before.change("update rkat.event set position = position * 2");
+      await before.change(restored);
+      await before.change("alter table rkat.log alter column key restart");
+      await before.close();
+      const database = new PostgresDatabase({ connectionString, schema });
+      onTestFinished(() => database.close());
+      const store = new PostgresEventStore(database);
+      await store.append("s", 1, [said("later")]);
+      await store.append("another", 0, [said("later")]);
+      expect(await store.readAll(position * 2, 10)).toHaveLength(2);
+    },
+  );
+
   test("a batch with more events than a transaction has positions is whole and in order, on one connection", async () => {
     const { connectionString, schema } = await postgresPlace();
     const pool = new pg.Pool({ connectionString, max: 1, connectionTimeoutMillis: 2000 });

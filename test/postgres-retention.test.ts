@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { NewEvent } from "../src/core/event.ts";
 import { newId } from "../src/core/ids.ts";
 import { createSessionService, type MemoryForgotten } from "../src/index.ts";
 import { postgresStores } from "../src/postgres.ts";
@@ -114,6 +115,93 @@ describe.skipIf(!hasPostgres)("retention on PostgreSQL", NEEDS_POSTGRES, () => {
     await own.close();
   });
 
+  test("what is forgotten and deleted leaves the samples of the server's planner", async () => {
+    const admin = await postgresPool();
+    const [connectionString, schema] = [
+      (await postgresPlace()).connectionString,
+      await freshSchema(),
+    ];
+    const stores = postgresStores({ connectionString, schema });
+    const service = createSessionService({ model: scriptedModel([]), stores });
+    onTestFinished(() => stores.close());
+    const sessions: string[] = [];
+    for (const said of ["The vault code is 7321-otter.", "The harbour is closed in winter."]) {
+      const { sessionId } = await service.createSession({});
+      await service.startTurn({ sessionId, prompt: said });
+      await service.addMemory({ content: `${said} Yes.` });
+      sessions.push(sessionId);
+    }
+    const hits = await service.searchMemory({ query: "vault otter" });
+    const { rows } = await admin.query("select tablename from pg_tables where schemaname = $1", [
+      schema,
+    ]);
+    for (const { tablename } of rows as Named[])
+      await admin.query(`analyze "${schema}"."${tablename}"`);
+    const sampled = async () => {
+      const found = await admin.query(
+        `select tablename from pg_stats where schemaname = $1 and concat(
+           most_common_vals::text, histogram_bounds::text, most_common_elems::text) ~ 'otter'`,
+        [schema],
+      );
+      return [...new Set((found.rows as Named[]).map(({ tablename }) => tablename))].sort();
+    };
+    expect(await sampled()).toEqual(expect.arrayContaining(["event", "memory_entry"]));
+    await service.forgetMemory({ ids: hits.map(({ id }) => id) });
+    await service.delete({ sessionId: sessions[0] ?? "", now: true });
+    await service.close();
+    await stores.close();
+    expect(await sampled()).toEqual([]);
+  });
+
+  test("`doctor` reads each event once, and says which transactions it cannot see", async () => {
+    const admin = await postgresPool();
+    const { connectionString: url } = await postgresPlace();
+    const schema = await freshSchema();
+    const owner = postgresStores({ connectionString: url, schema });
+    onTestFinished(() => owner.close());
+    const events = Array.from({ length: 3500 }, (): NewEvent => {
+      return {
+        event_id: newId(),
+        timestamp_ms: 0,
+        event: { type: "run_started", session_id: "s", prompt: "Hi." },
+      };
+    });
+    await owner.events.append("s", 0, events);
+    const role = `looks_${process.pid}`;
+    await admin.query(`create role ${role} login; grant usage on schema "${schema}" to ${role};
+      grant select on all tables in schema "${schema}" to ${role}`);
+    onTestFinished(async () => {
+      await admin.query(`drop owned by ${role}; drop role ${role}`);
+    });
+    await admin.query(`analyze "${schema}".event`);
+    const readRows = async () => {
+      const { rows } = await admin.query(
+        `select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables
+         where schemaname = $1 and relname = 'event'`,
+        [schema],
+      );
+      return Number((rows[0] as { readonly read: string }).read);
+    };
+    const before = await readRows();
+    const writer = await admin.connect();
+    await writer.query("begin; select pg_current_xact_id()");
+    const address = Object.assign(new URL(`${url}?schema=${encodeURIComponent(schema)}`), {
+      username: role,
+    });
+    try {
+      const findings = await examinePostgres(postgresAddress(address.href), "memory-of-all");
+      const found = (name: string) => findings.find((finding) => finding.name === name);
+      expect(found("transactions")?.detail).toContain("of other roles are writing");
+      expect(Number.parseInt(found("connections")?.detail ?? "", 10)).toBeGreaterThan(1);
+      expect(findings.filter(({ state }) => state === "wrong")).toEqual([]);
+    } finally {
+      await writer.query("rollback");
+      writer.release();
+    }
+    await expect.poll(readRows).toBeGreaterThanOrEqual(before + events.length);
+    expect(await readRows()).toBeLessThan(before + 2 * events.length);
+  });
+
   test("a receipt names replicas, as far as the server knows them", async () => {
     const admin = await postgresPool();
     const stores = postgresStores({ ...(await postgresPlace()), namespace: newId() });
@@ -129,6 +217,10 @@ describe.skipIf(!hasPostgres)("retention on PostgreSQL", NEEDS_POSTGRES, () => {
     }
   });
 });
+
+interface Named {
+  readonly tablename: string;
+}
 
 /** As docs/postgres.md has them. */
 const GRANTS = [

@@ -55,11 +55,30 @@ const FURTHER_POSITION = `
   from pg_locks where pid = pg_backend_pid() and locktype = 'transactionid'`;
 
 /**
+ * Whether the server is the one that made the positions. A copy of a server has the same identifier, and may have counted
+ * fewer transactions than the one that a dump in it is of.
+ */
+export const IS_FOLLOWED = `exists (
+  select from rkat.position_shift, pg_control_system() where server = system_identifier::text
+    and not exists (select from rkat.projection_checkpoint
+      where position >= (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift) * ${EVENTS_PER_NUMBER}))`;
+
+/** Columns that count. A copy by logical replication has the rows, and not how far the server had counted. */
+const COUNTED = {
+  log: "key",
+  approval: "key",
+  knowledge_entry: "key",
+  memory_namespace: "number",
+  memory_vector_space: "number",
+  memory_waiting: "number",
+} as const;
+
+/**
  * Notes which server counts the transactions. After a restore on another server, whose count may be
- * lower, positions go on behind the last one. Processes that were running meanwhile have to be started again.
+ * lower, positions and keys go on behind the last one. Processes that were running meanwhile have to be started again.
  */
 export async function followServer(statements: Statements): Promise<void> {
-  await statements.change(
+  const followed = await statements.change(
     `with server as (select system_identifier::text as id from pg_control_system()),
        last as (
          select greatest(
@@ -69,6 +88,15 @@ export async function followServer(statements: Statements): Promise<void> {
      on conflict (only_one) do update set
        server = excluded.server,
        shift = greatest(position_shift.shift, (select number from last) + 1 - ${NUMBER})
-     where position_shift.server <> excluded.server`,
+     where position_shift.server <> excluded.server
+       or position_shift.shift + ${NUMBER} <= (select number from last)`,
   );
+  if (followed === 0) return;
+  for (const [table, column] of Object.entries(COUNTED)) {
+    await statements.row(
+      `select setval(sequence, greatest(max(${column}), nextval(sequence)))
+       from rkat.${table}, pg_get_serial_sequence($name$rkat.${table}$name$, '${column}') as sequence
+       group by sequence`,
+    );
+  }
 }

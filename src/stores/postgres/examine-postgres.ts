@@ -6,7 +6,13 @@ import {
   type PositionedEventRow,
   storedEvent,
 } from "../history/stored-event.ts";
-import { CHECKED_COLUMNS, type CheckedEntry, changedEntries, lostEntries } from "../stored-json.ts";
+import {
+  CHECKED_COLUMNS,
+  type CheckedEntry,
+  changedEntries,
+  isIntact,
+  lostEntries,
+} from "../stored-json.ts";
 import { PostgresDatabase } from "./postgres-database.ts";
 import type { PostgresAddress } from "./server-address.ts";
 import { MAY_NOT_VACUUM } from "./what-remains.ts";
@@ -29,6 +35,7 @@ interface Server {
 
 interface Tables {
   readonly oldest_s: number | null;
+  readonly hidden: number;
   readonly dead: number;
   readonly live: number;
   readonly backlog_s: number | null;
@@ -59,7 +66,7 @@ export async function examinePostgres(
     const server = await database.row<Server>(SERVER, database.schema);
     const tables = await database.row<Tables>(TABLES, database.schema, namespace, projection);
     if (!server || !tables) return [];
-    const entries = await database.rows<CheckedEntry>(ENTRIES);
+    const entries = await changedRows(database);
     const counted = await database.row<{ lost: number }>(lostEntries("rkat."));
     return [
       { name: "store", state: "good", detail: `${database.address}, schema ${database.schema}` },
@@ -99,7 +106,7 @@ function serverFindings(server: Server): readonly ServerFinding[] {
       : {
           name: "vacuum",
           state: "note",
-          detail: `this role may not vacuum ${may_not_vacuum} of rkat's tables. What is forgotten stays in deleted rows until autovacuum comes, or until the owner runs vacuum`,
+          detail: `this role may not vacuum ${may_not_vacuum} of rkat's tables. What is forgotten stays in deleted rows and in pg_stats until autovacuum comes, or until the owner runs vacuum analyze`,
         },
   ];
 }
@@ -109,17 +116,25 @@ function layoutFinding(partitions: number): ServerFinding {
   return { name: "partitions", state: "good", detail };
 }
 
-function tableFindings({ oldest_s, dead, live, backlog_s }: Tables): readonly ServerFinding[] {
+function tableFindings({
+  oldest_s,
+  hidden,
+  dead,
+  live,
+  backlog_s,
+}: Tables): readonly ServerFinding[] {
   const isOld = (oldest_s ?? 0) > OLD_S;
   const isBehind = (backlog_s ?? 0) > BEHIND_S;
   const isBloated = dead > DEAD_MIN && dead > DEAD_SHARE * live;
   return [
     {
       name: "transactions",
-      state: isOld ? "wrong" : "good",
+      state: isOld ? "wrong" : hidden > 0 ? "note" : "good",
       detail: isOld
-        ? `one has been writing for ${oldest_s} s, and projections wait for it (pg_stat_activity shows it)`
-        : "none has been writing for long",
+        ? `one has been writing for ${oldest_s} s, and projections wait for it (pg_stat_activity or pg_prepared_xacts shows it)`
+        : hidden > 0
+          ? `${hidden} of other roles are writing, and this role may not see since when. Grant it pg_read_all_stats`
+          : "none has been writing for long",
     },
     {
       name: "tables",
@@ -137,53 +152,83 @@ function tableFindings({ oldest_s, dead, live, backlog_s }: Tables): readonly Se
   ];
 }
 
-/** The entries of all namespaces. */
-const ENTRIES = `select ${CHECKED_COLUMNS} from rkat.knowledge_entry order by key`;
 const PROBLEMS_MAX = 10;
+
+/** The entries of what all namespaces have learned that are not what was stored. */
+async function changedRows(database: PostgresDatabase): Promise<readonly CheckedEntry[]> {
+  const changed: CheckedEntry[] = [];
+  for (let after = 0, more = true; more && changed.length < PROBLEMS_MAX; ) {
+    const rows = await database.rows<CheckedEntry & { key: number }>(ENTRIES, after, PAGE);
+    changed.push(...rows.filter((row) => !isIntact(row)));
+    after = rows.at(-1)?.key ?? after;
+    more = rows.length === PAGE;
+  }
+  return changed;
+}
+
 /** The events of a namespace, and of its users, that are not what was stored or cannot be read. */
 async function eventFindings(
   database: PostgresDatabase,
   namespace: string,
 ): Promise<readonly ServerFinding[]> {
   const found: ServerFinding[] = [];
-  for (let after = -1; found.length < PROBLEMS_MAX; ) {
-    const rows = await database.rows<CheckedPositionedRow>(EVENTS, namespace, after, PAGE);
+  for (let log = 0, seq = 0; found.length < PROBLEMS_MAX; ) {
+    const rows = await database.rows<EventOfLog>(
+      EVENTS,
+      namespace,
+      log,
+      seq,
+      PAGE,
+      PAGE_CHARACTERS,
+    );
     for (const row of rows) {
-      after = row.position;
+      ({ log, seq } = row);
       const detail = problemOf(row);
       if (detail !== undefined) found.push({ name: "events", state: "wrong", detail });
     }
-    if (rows.length < PAGE) break;
+    if (rows.length === 0) break;
   }
   return found.slice(0, PROBLEMS_MAX);
 }
 
-type CheckedPositionedRow = PositionedEventRow & CheckedEventRow;
+type EventOfLog = PositionedEventRow & CheckedEventRow & { readonly log: number };
 
-function problemOf(row: CheckedPositionedRow): string | undefined {
+function problemOf(row: EventOfLog): string | undefined {
   const problem = eventProblem(row);
   if (problem !== undefined || ifReadable(() => storedEvent(row))) return problem;
   return `Event ${row.seq} of session ${row.session_id} cannot be read. \`rkat repair\` makes it readable.`;
 }
 
 const PAGE = 1000;
+const PAGE_CHARACTERS = 4_000_000;
 
+const ENTRIES = `select key, ${CHECKED_COLUMNS} from rkat.knowledge_entry where key > $1 order by key limit $2`;
+
+/** In the order of the primary key: each page goes on where the last one ended. */
 const EVENTS = `
-  select position, session_id, seq, event.turns, event_id, timestamp_ms, event, checksum
-  from rkat.event as event join rkat.log on key = log
-  where (log.namespace = $1 or starts_with(log.namespace, $1 || chr(10))) and position > $2
-  order by position limit $3`;
+  select * from (
+    select *, sum(length(event)) over (order by log, seq) - length(event) as before from (
+      select log, position, session_id, seq, event.turns, event_id, timestamp_ms, event, checksum
+      from rkat.event as event join rkat.log on key = log
+      where (log.namespace = $1 or starts_with(log.namespace, $1 || chr(10)))
+        and (log, seq) > ($2::bigint, $3::integer)
+      order by log, seq limit $4
+    ) as page
+  ) as sized
+  where before < $5 order by log, seq`;
 
 const SERVER = `
   select current_setting('server_version') as version, pg_is_in_recovery() as replica,
-    (select count(*) from pg_stat_activity where backend_type = 'client backend') as connections,
+    (select sum(numbackends) from pg_stat_database) as connections,
     current_setting('max_connections')::integer as max_connections,
     current_setting('autovacuum')::boolean as autovacuum, (${MAY_NOT_VACUUM}) as may_not_vacuum`;
 
 const TABLES = `
   select
-    (select max(extract(epoch from clock_timestamp() - xact_start))::integer
-      from pg_stat_activity where backend_xid is not null) as oldest_s,
+    (select max(extract(epoch from clock_timestamp() - since))::integer from (
+      select xact_start as since from pg_stat_activity where backend_xid is not null
+      union all select prepared from pg_prepared_xacts) as writing) as oldest_s,
+    (select count(*) from pg_stat_activity where backend_xid is not null and xact_start is null) as hidden,
     (select coalesce(sum(n_dead_tup), 0) from pg_stat_user_tables where schemaname = $1) as dead,
     (select coalesce(sum(n_live_tup), 0) from pg_stat_user_tables where schemaname = $1) as live,
     (select greatest(0, extract(epoch from clock_timestamp())::bigint - timestamp_ms / 1000)

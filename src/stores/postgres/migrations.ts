@@ -1,5 +1,5 @@
 import { SessionError } from "../../core/errors.ts";
-import { followServer } from "./event-positions.ts";
+import { followServer, IS_FOLLOWED } from "./event-positions.ts";
 import { ENTRIES_THAT_WAIT, indexSchema, MARKS_OF_ENTRIES } from "./index-schema.ts";
 import { COUNT_PARTITIONS, withPartitions } from "./partitions.ts";
 import {
@@ -73,7 +73,7 @@ export async function requireSchema(statements: Statements, server: Server): Pro
   if (before && before.version >= CURRENT_TABLES && before.isFollowed) {
     return requireLayout(before.partitions, server);
   }
-  await requireServer(statements, server);
+  await requireServer(statements, server, before === undefined);
   return await server.transaction(async (within) => {
     await within.row(
       "select pg_advisory_xact_lock(hashtextextended($1, 0))",
@@ -123,9 +123,7 @@ async function stateOf(
 ): Promise<State | undefined> {
   try {
     const row = await statements.row<State & { version: number | null }>(
-      `select max(version) as version, max(usable_from) as usable, exists (
-         select from rkat.position_shift, pg_control_system()
-         where server = system_identifier::text) as "isFollowed",
+      `select max(version) as version, max(usable_from) as usable, ${IS_FOLLOWED} as "isFollowed",
          ${COUNT_PARTITIONS} as partitions
        from rkat.migration`,
       schema,
@@ -157,10 +155,19 @@ function requireUsable(
   });
 }
 
-async function requireServer(statements: Statements, { address }: Server): Promise<void> {
-  const server = await statements.row<{ number: number; version: string; replica: boolean }>(
-    `select current_setting('server_version_num')::integer as number,
-       current_setting('server_version') as version, pg_is_in_recovery() as replica`,
+async function requireServer(
+  statements: Statements,
+  { address }: Server,
+  isNew: boolean,
+): Promise<void> {
+  const server = await statements.row<{
+    number: number;
+    version: string;
+    encoding: string;
+    replica: boolean;
+  }>(
+    `select current_setting('server_version_num')::integer as number, pg_is_in_recovery() as replica,
+       current_setting('server_version') as version, current_setting('server_encoding') as encoding`,
   );
   if (!server?.version) return;
   if (server.number < OLDEST_SERVER) {
@@ -169,10 +176,17 @@ async function requireServer(statements: Statements, { address }: Server): Promi
       hint: "Upgrade the server, or use another one.",
     });
   }
-  if (!server.replica) return;
+  if (server.replica) {
+    throw new SessionError("SESSION_STORE_ERROR", {
+      detail: `${address} is a replica, which is read-only, and rkat's tables are not there yet.`,
+      hint: "Connect to the primary server.",
+    });
+  }
+  // SQL_ASCII stores all bytes as they come.
+  if (!isNew || ["UTF8", "SQL_ASCII"].includes(server.encoding)) return;
   throw new SessionError("SESSION_STORE_ERROR", {
-    detail: `${address} is a replica, which is read-only, and rkat's tables are not there yet.`,
-    hint: "Connect to the primary server.",
+    detail: `${address} has the encoding ${server.encoding}, which lacks characters; rkat needs UTF8.`,
+    hint: "Create a database with encoding UTF8.",
   });
 }
 

@@ -52,7 +52,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 
 const BEGIN = {
   // The number tells afterwards whether a commit without an answer was done.
-  write: `begin; set local lock_timeout = ${LOCK_TIMEOUT_MS};
+  write: `begin isolation level read committed; set local lock_timeout = ${LOCK_TIMEOUT_MS};
     set local idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS};
     select pg_current_xact_id() as number`,
   read: "begin transaction isolation level repeatable read, read only",
@@ -162,8 +162,8 @@ export class PostgresDatabase {
   }
 
   /**
-   * Takes what was deleted out of a table's file, where the server allows it. Only the owner of the
-   * table may, and transactions that began before the deletion keep it there until autovacuum comes.
+   * Takes what was deleted out of a table's file, and out of the samples of texts in `pg_stats`, where the server
+   * allows it. Only the owner of the table may, and transactions that began before the deletion keep it there until autovacuum comes.
    *
    * Many deletions in a row share one, which comes later: it reads all indexes of a table.
    */
@@ -179,7 +179,9 @@ export class PostgresDatabase {
     const start = performance.now();
     try {
       await this.#requireReady();
-      await this.#retried((pool) => this.#upkeep(cancelling(pool)).change(`vacuum ${tables}`));
+      await this.#retried((pool) =>
+        this.#upkeep(cancelling(pool)).change(`vacuum (analyze) ${tables}`),
+      );
     } finally {
       const restMs = VACUUM_REST * (performance.now() - start);
       rest.timer = setTimeout(() => this.#endRest(tables).catch(() => {}), restMs).unref();

@@ -14,7 +14,7 @@ const FAILURES: Readonly<Record<string, { readonly what: string; readonly hint: 
   },
   "25006": {
     what: "is read-only",
-    hint: "Connect to the primary server. A replica, or a server that is failing over, cannot be written.",
+    hint: "Connect to the primary server. A replica, one that is failing over, or one with default_transaction_read_only cannot be written.",
   },
   "28": {
     what: "refused the user or the password",
@@ -26,7 +26,7 @@ const FAILURES: Readonly<Record<string, { readonly what: string; readonly hint: 
   },
   "42501": {
     what: "does not allow this user to do that",
-    hint: "Grant the user the rights to connect to this database and to create a schema in it, or make it the owner of rkat's schema.",
+    hint: "Let the owner of rkat's schema run `rkat doctor`, then grant this user the schema and its tables. Or let it connect to the database, and create a schema in it.",
   },
   "53100": { what: "has no disk space left", hint: "Free some space on the server and try again." },
   "53300": {
@@ -78,7 +78,7 @@ export function whetherAgain(error: unknown): "now" | "reconnect" | undefined {
   const code = codeOf(error);
   if (isNotPrepared(error)) return "now";
   if (code === "40001" || code === "40P01" || code === "55P03") return "now";
-  if (code !== undefined && /^(?:08|57P0[1-3]|53300)/.test(code)) return "reconnect";
+  if (code !== undefined && /^(?:08|57P0[1-35]|53300)/.test(code)) return "reconnect";
   if (code !== undefined && code in UNREACHABLE) return "reconnect";
   if (!(error instanceof Error)) return undefined;
   return LOST.test(error.message) || NO_ANSWER.test(error.message) ? "reconnect" : undefined;

@@ -18,7 +18,8 @@ export function serverAddress(connectionString: string): string {
     });
   }
   const url = parsed(connectionString);
-  if (!url || authority === undefined) {
+  // Behind a slash or # in a password, the rest of it would be read as a path, and shown.
+  if (!url || authority === undefined || `${url.pathname}${url.hash}`.includes("@")) {
     throw new SessionError("INVALID_PARAMS", {
       message: "The connection string is not an address of PostgreSQL.",
       hint: "Write it as postgres://user:password@host:5432/database, with special characters in the password percent-encoded.",

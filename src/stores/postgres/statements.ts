@@ -96,7 +96,7 @@ const PREPARED = new Map<string, Map<string, Prepared>>();
 
 /** Texts are constants with no data in them, so a name that looks like a table is one. */
 function inSchema(sql: string, schema: string): string {
-  return sql.replaceAll("rkat.", `${quoted(schema)}.`);
+  return sql.replaceAll("rkat.", () => `${quoted(schema)}.`);
 }
 
 /** A name in SQL. */
@@ -125,9 +125,12 @@ const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   1700: Number, // numeric
 };
 
-/** The format that PostgreSQL uses since version 9: `\x` and hexadecimal digits. */
+/** `\x` and hexadecimal digits; with `bytea_output = escape` a character for each byte, or `\` and octal digits. */
 function bytesOf(text: string): Uint8Array {
-  return Buffer.from(text.slice(2), "hex");
+  if (text.startsWith("\\x")) return Buffer.from(text.slice(2), "hex");
+  const byte = (_: string, digits?: string) =>
+    digits === undefined ? "\\" : String.fromCharCode(Number.parseInt(digits, 8));
+  return Buffer.from(text.replaceAll(/\\(?:\\|(\d{3}))/g, byte), "latin1");
 }
 
 /**

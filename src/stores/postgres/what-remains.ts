@@ -50,7 +50,7 @@ function deadRows(
   { schema }: Pick<PostgresDatabase, "schema">,
 ): string {
   return may_not_vacuum > 0
-    ? `This role may not vacuum ${may_not_vacuum} of rkat's tables, so deleted rows stay there until autovacuum comes. Let the owner of schema ${schema} run \`vacuum\`.`
+    ? `This role may not vacuum ${may_not_vacuum} of rkat's tables, so deleted rows, and texts that it sampled (pg_stats), stay there until autovacuum comes. Let the owner of schema ${schema} run \`vacuum analyze\`.`
     : "The server marks the room of deleted rows as free, and writes over it later. No query shows it. `vacuum full` writes the tables anew.";
 }
 
