@@ -4,12 +4,15 @@ import type { NewEvent } from "../src/core/event.ts";
 import { newId } from "../src/core/ids.ts";
 import { SessionState } from "../src/core/session-state.ts";
 import type { LeaseOwner } from "../src/core/session-store.ts";
+import { createSessionService } from "../src/index.ts";
+import { postgresStores } from "../src/postgres.ts";
 import { EVENTS_PER_NUMBER } from "../src/stores/postgres/event-positions.ts";
 import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import { PostgresEventStore } from "../src/stores/postgres/postgres-event-store.ts";
 import type { PostgresPool } from "../src/stores/postgres/postgres-pool.ts";
 import { tasksOf } from "../src/stores/postgres/postgres-tables.ts";
 import { sqlStore } from "../src/stores/sql/sql-stores.ts";
+import { scriptedModel } from "../src/testing.ts";
 import {
   freshSchema,
   hasPostgres,
@@ -83,6 +86,35 @@ describe.skipIf(!hasPostgres)("the log on PostgreSQL", NEEDS_POSTGRES, () => {
     end();
     await earlier;
     expect(await store.readAll(0, 10)).toHaveLength(1);
+  });
+
+  test("a search says what it lacks because of an earlier transaction", async () => {
+    const stores = postgresStores({ ...(await postgresPlace()), namespace: newId() });
+    const service = createSessionService({ model: scriptedModel([]), stores });
+    onTestFinished(async () => {
+      await service.close();
+      await stores.close();
+    });
+    await service.addMemory({ content: "The kettle is in the kitchen." });
+    const writer = await (await postgresPool()).connect();
+    await writer.query("begin; select pg_current_xact_id()");
+    try {
+      const settings = { model: "m", memory: true, knowledge: true, labels: {} };
+      const created = { type: "session_created", session_id: "s", settings } as const;
+      const earlier = { event_id: newId(), timestamp_ms: Date.now() - 60_000 };
+      await stores.events.append("s", 0, [
+        { ...earlier, event: created },
+        said("A copper kettle."),
+      ]);
+      const hits = await service.searchMemory({ query: "kettle" });
+      expect(hits).toHaveLength(1);
+      expect(hits.behind).toEqual({ events: 2, seconds: expect.any(Number) });
+    } finally {
+      await writer.query("rollback");
+      writer.release();
+    }
+    const hits = await service.searchMemory({ query: "kettle" });
+    expect([hits.length, hits.behind]).toEqual([2, undefined]);
   });
 
   test.each([

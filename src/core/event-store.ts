@@ -72,6 +72,9 @@ export interface EventStore {
    */
   backlog?(afterPosition: number): Promise<Backlog>;
 
+  /** Whether transactions of others that go on keep events from `readAll`, which `backlog` counts. */
+  readonly holdsBack?: boolean;
+
   /** Finds events by the words of their text: prompts, answers, tool arguments and results. Best first. */
   search(query: HistoryQuery): Promise<readonly HistoryHit[]>;
 

@@ -386,7 +386,7 @@ export function openMemoryOperations(options: MemoryOptions): MemoryAlone {
     return caughtUp;
   };
   const lag = async () => (stores ? await memoryLag(stores.events, scope) : undefined);
-  const wait = new MemoryWait({ projected, lag, outages });
+  const wait = new MemoryWait({ projected, lag, holdsBack: stores?.events.holdsBack, outages });
   return {
     ...memoryOperations(options, { projected, wait, outages }),
     async searchForRecall({ query, bar, project }) {

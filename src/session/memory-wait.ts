@@ -8,11 +8,16 @@ const WAIT_MS = 1000;
 const FEW_EVENTS = 200;
 const WAIT_FOR_FEW_MS = 9_000;
 
+/** What is held back for a shorter time is that of writers at work. */
+const HELD_S = 2;
+
 interface WaitedFor {
   /** Resolves when memory has everything that the log has for it. It may take minutes. */
   projected(): Promise<void>;
   /** The part of the log that memory lacks now. */
   lag(): Promise<MemoryLag | undefined>;
+  /** Whether others may keep memory from what the log has. */
+  readonly holdsBack: boolean | undefined;
   readonly outages: Outages;
 }
 
@@ -21,6 +26,7 @@ interface WaitedFor {
  *
  *     little is missing       the search waits, ten seconds at most, and has all of it
  *     much is missing         it waits a second
+ *     others hold it back     it answers at once, and says what is missing
  *     it waited in vain       searches after it do not wait, until that work is done
  *     filling memory fails    it answers with what is there, on a full disk for example
  */
@@ -58,9 +64,11 @@ export class MemoryWait {
 
   /** Returns what memory lacks after the wait; undefined when it has everything. */
   async lag(): Promise<MemoryLag | undefined> {
-    if (await this.isDone()) return undefined;
-    const { lag, outages } = this.#waited;
-    return await outages.attempt(lag, lag);
+    const { lag, holdsBack, outages } = this.#waited;
+    const isDone = await this.isDone();
+    if (isDone && !holdsBack) return undefined;
+    const behind = await outages.attempt(lag, lag);
+    return isDone && (behind?.seconds ?? 0) < HELD_S ? undefined : behind;
   }
 }
 

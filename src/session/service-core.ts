@@ -137,7 +137,7 @@ export function serviceCore(given: SessionOptions, user?: ServedUser): ServiceCo
       ...(stores.notCleaned ? { notCleaned: stores.notCleaned } : {}),
     },
     projected,
-    wait: new MemoryWait({ projected, lag, outages }),
+    wait: new MemoryWait({ projected, lag, holdsBack: stores.events.holdsBack, outages }),
   };
 }
 

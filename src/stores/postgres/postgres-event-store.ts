@@ -48,6 +48,7 @@ export class PostgresEventStore implements EventStore {
   static {
     checkMethods("events", PostgresEventStore);
   }
+  readonly holdsBack = true;
   readonly #database: PostgresDatabase;
   readonly #namespace: string;
   readonly #appends: GroupedAppends;

@@ -33,6 +33,10 @@ const FAILURES: Readonly<Record<string, { readonly what: string; readonly hint: 
     what: "has no connection left",
     hint: "Use a smaller pool or a pooler, or raise max_connections on the server.",
   },
+  "55P03": {
+    what: "waits for a lock of another transaction",
+    hint: "End that transaction (pg_locks and pg_stat_activity show it), then try again.",
+  },
   "57014": {
     what: "cancelled the statement",
     hint: "It ran into statement_timeout, or it was cancelled. Try again, or raise the limit for rkat's user.",
