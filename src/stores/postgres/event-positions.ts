@@ -56,12 +56,14 @@ const FURTHER_POSITION = `
 
 /**
  * Whether the server is the one that made the positions. A copy of a server has the same identifier, and may have counted
- * fewer transactions than the one that a dump in it is of.
+ * fewer transactions than the one that a dump in it is of. The end of the newest log shows it.
  */
 export const IS_FOLLOWED = `exists (
   select from rkat.position_shift, pg_control_system() where server = system_identifier::text
-    and not exists (select from rkat.projection_checkpoint
-      where position >= (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift) * ${EVENTS_PER_NUMBER}))`;
+    and not exists (select from rkat.log as newest join rkat.event as last
+      on last.log = key and last.seq = last_seq and last.namespace = newest.namespace
+      where key = (select max(key) from rkat.log)
+        and position >= (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift) * ${EVENTS_PER_NUMBER}))`;
 
 /** Columns that count. A copy by logical replication has the rows, and not how far the server had counted. */
 const COUNTED = {
