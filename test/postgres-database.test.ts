@@ -214,6 +214,23 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
     expect(await count()).toBe(NEXT);
   });
 
+  test("a connection to a server that has become read-only is not used again", async () => {
+    const { pool, primary } = { pool: await postgresPool(), primary: await openDatabase() };
+    await primary.rows("select 1");
+    const database = await openDatabase({ pool, schema: primary.schema });
+    await database.rows("select 1");
+    // What was the primary: the pool gives its connections out first.
+    const first = await pool.connect();
+    await first.query("set default_transaction_read_only = on");
+    first.release();
+    const mark = () =>
+      database.write((statements) =>
+        statements.change("update rkat.position_shift set shift = shift"),
+      );
+    expect((await failure(mark())).message).toContain("is read-only");
+    await mark();
+  });
+
   test("what the server undoes because of others is done again", async () => {
     const database = await openDatabase();
     await database.change(`insert into rkat.migration (version, usable_from) values (${NEXT}, 0)`);

@@ -153,6 +153,38 @@ describe.skipIf(!hasPostgres)("retention on PostgreSQL", NEEDS_POSTGRES, () => {
     expect(await sampled()).toEqual([]);
   });
 
+  test("where a limit of the server ends the vacuum, texts are forgotten and sessions deleted all the same", async () => {
+    const own = await postgresPool();
+    let cancelled = 0;
+    const pool: PostgresPool = {
+      query(statement) {
+        if (!statement.text.startsWith("vacuum")) return own.query(statement);
+        cancelled += 1;
+        return Promise.reject(Object.assign(new Error("statement timeout"), { code: "57014" }));
+      },
+      connect: () => own.connect(),
+      end: async () => {},
+    };
+    const stores = postgresStores({
+      pool,
+      schema: (await postgresPlace()).schema,
+      namespace: newId(),
+    });
+    const service = createSessionService({ model: scriptedModel([]), stores });
+    const { sessionId } = await service.createSession({});
+    await service.startTurn({ sessionId, prompt: "The vault code is 7321-otter." });
+    const { id } = await service.addMemory({ content: "The harbour is closed." });
+    const receipt = await service.forgetMemory({ ids: [id] });
+    expect(receipt.notCleaned[1]?.why).toContain(
+      "The server cancelled the vacuum (statement_timeout)",
+    );
+    await service.delete({ sessionId, now: true });
+    expect(await service.searchMemory({ query: "vault harbour" })).toEqual([]);
+    expect(cancelled).toBeGreaterThan(0);
+    await service.close();
+    await stores.close();
+  });
+
   test("`doctor` reads each event once, and says which transactions it cannot see", async () => {
     const admin = await postgresPool();
     const { connectionString: url } = await postgresPlace();

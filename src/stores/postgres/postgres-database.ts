@@ -5,8 +5,10 @@ import { cancelling, cancelStatement } from "./cancel-statement.ts";
 import { requireSchema, requireUsableTables } from "./migrations.ts";
 import { requirePartitions } from "./partitions.ts";
 import {
+  isCancelled,
   isFromServer,
   isMissing,
+  isOfConnection,
   isUnanswered,
   postgresFailure,
   whetherAgain,
@@ -90,6 +92,8 @@ export class PostgresDatabase {
   readonly answerMs: number;
   /** Whether nothing can be written. */
   readonly onlyReads: boolean;
+  /** Whether the server ended the last vacuum before it was done, as a limit says. Autovacuum comes later. */
+  cancelsVacuum = false;
   /** Whether connections keep prepared statements. It is found out. */
   prepares = true;
   readonly #connectionString: string | undefined;
@@ -179,8 +183,10 @@ export class PostgresDatabase {
     const start = performance.now();
     try {
       await this.#requireReady();
-      await this.#retried((pool) =>
-        this.#upkeep(cancelling(pool)).change(`vacuum (analyze) ${tables}`),
+      this.cancelsVacuum = await this.#retried((pool) =>
+        this.#upkeep(cancelling(pool))
+          .change(`vacuum (analyze) ${tables}`)
+          .then(() => false, isCancelled),
       );
     } finally {
       const restMs = VACUUM_REST * (performance.now() - start);
@@ -285,8 +291,7 @@ export class PostgresDatabase {
       isUseless = true;
     } catch (error) {
       if (isUnanswered(error)) await cancelStatement(client);
-      isUseless =
-        whetherAgain(error) === "reconnect" || !(await isRolledBack(client, this.answerMs));
+      isUseless = isOfConnection(error) || !(await isRolledBack(client, this.answerMs));
       throw error;
     } finally {
       client.removeListener?.("error", listener);

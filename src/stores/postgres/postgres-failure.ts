@@ -26,7 +26,7 @@ const FAILURES: Readonly<Record<string, { readonly what: string; readonly hint: 
   },
   "42501": {
     what: "does not allow this user to do that",
-    hint: "Let the owner of rkat's schema run `rkat doctor`, then grant this user the schema and its tables. Or let it connect to the database, and create a schema in it.",
+    hint: "Grant it rkat's schema and tables, once their owner has run `rkat doctor`. Or let it connect to the database, and create a schema in it.",
   },
   "53100": { what: "has no disk space left", hint: "Free some space on the server and try again." },
   "53300": {
@@ -88,6 +88,11 @@ export function whetherAgain(error: unknown): "now" | "reconnect" | undefined {
   return LOST.test(error.message) || NO_ANSWER.test(error.message) ? "reconnect" : undefined;
 }
 
+/** Whether another connection may do better: after a failover, some lead to a server that is read-only now. */
+export function isOfConnection(error: unknown): boolean {
+  return whetherAgain(error) === "reconnect" || codeOf(error) === "25006";
+}
+
 /** Whether the server may still work on what was asked: nobody waited longer for its answer. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && NO_ANSWER.test(error.message);
@@ -103,6 +108,12 @@ export function isFromServer(error: unknown): boolean {
 export function isNotPrepared(error: unknown): boolean {
   const code = codeOf(error);
   return code === "26000" || code === "42P05";
+}
+
+/** For an error of a statement that the server ended, by `statement_timeout` for example. Throws any other. */
+export function isCancelled(error: unknown): true {
+  if (codeOf(error) === "57014") return true;
+  throw error;
 }
 
 /** The schema, the table or the column is not there. */

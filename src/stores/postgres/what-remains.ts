@@ -47,11 +47,15 @@ export async function whatRemains(database: PostgresDatabase): Promise<readonly 
 
 function deadRows(
   { may_not_vacuum }: Pick<Server, "may_not_vacuum">,
-  { schema }: Pick<PostgresDatabase, "schema">,
+  { schema, cancelsVacuum }: Pick<PostgresDatabase, "schema" | "cancelsVacuum">,
 ): string {
-  return may_not_vacuum > 0
-    ? `This role may not vacuum ${may_not_vacuum} of rkat's tables, so deleted rows, and texts that it sampled (pg_stats), stay there until autovacuum comes. Let the owner of schema ${schema} run \`vacuum analyze\`.`
-    : "The server marks the room of deleted rows as free, and writes over it later. No query shows it. `vacuum full` writes the tables anew.";
+  if (may_not_vacuum === 0 && !cancelsVacuum) {
+    return "The server marks the room of deleted rows as free, and writes over it later. No query shows it. `vacuum full` writes the tables anew.";
+  }
+  const why = cancelsVacuum
+    ? "The server cancelled the vacuum (statement_timeout)"
+    : `This role may not vacuum ${may_not_vacuum} of rkat's tables`;
+  return `${why}, so deleted rows, and texts that it sampled (pg_stats), stay there until autovacuum comes. Let the owner of schema ${schema} run \`vacuum analyze\`.`;
 }
 
 /** Tables of a schema that the role may not vacuum: it owns neither them nor the database. From PostgreSQL 17 on there is a right for it. */
