@@ -44,6 +44,20 @@ describe.skipIf(!hasPostgres)("the command on PostgreSQL", NEEDS_POSTGRES, () =>
     expect((await there.rkat(["history", "search", "kettle"])).stdout).not.toContain("copper");
   });
 
+  test("`repair` needs no folder of the project, and `sessions project` makes it", async () => {
+    const RKAT_STORE = await storeAddress();
+    const provider = await providerForTest();
+    const elsewhere = await Project.open({ provider });
+    await elsewhere.rkat(["run", "The kettle is made of copper."], "", { RKAT_STORE });
+    const project = await Project.open();
+    const repaired = await project.rkat(["repair"], "", { RKAT_STORE });
+    expect(repaired.stdout).toContain("Every event can be read.");
+    expect(existsSync(join(project.folder, ".rkat"))).toBe(false);
+    const written = await project.rkat(["sessions", "project", "--json"], "", { RKAT_STORE });
+    expect(written.code).toBe(0);
+    expect(JSON.parse(written.stdout)).toMatchObject({ sessions: 1 });
+  });
+
   test("what to type next names the same store, without its password", async () => {
     const store = await storeAddress();
     const project = await Project.open();

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { makeDataFolder } from "../config/store-file.ts";
 import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
 import { SessionError } from "../core/errors.ts";
 import type { RepairedEvent } from "../core/event-store.ts";
@@ -32,6 +33,8 @@ export async function projectSessions(
   try {
     const folder = join(workspace.storePlace.dataFolder, "sessions");
     if (!hasStore(workspace)) return { folder, sessions: 0 };
+    // A store on a server needs no folder.
+    makeDataFolder(workspace.storePlace, process.env);
     const owner = newOwner();
     const files = new SessionFiles(stores.events, folder, (work) =>
       withFilesLease(stores.sessions, owner, work),

@@ -303,7 +303,8 @@ async function remade(
     });
   }
   signal.throwIfAborted();
-  if (workspace.user !== undefined) return { events, ...given({ memory }) };
+  const keepsFiles = workspace.user === undefined && existsSync(workspace.storePlace.dataFolder);
+  if (!keepsFiles) return { events, ...given({ memory }) };
   const { sessions } = await projectSessions(workspace);
   return { events, ...given({ memory }), sessions };
 }
