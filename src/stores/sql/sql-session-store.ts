@@ -68,10 +68,13 @@ export class SqlSessionStore implements Asking<Required<SessionStore>> {
       const others = idsWithSource(this.#namespace, source, !source.own);
       conditions.push(sql`session_id ${words(source.own ? "not in" : "in")} (${others})`);
     }
-    const found = yield* rows<{ snapshot: string }>(sql`select snapshot from rkat.snapshot
-      where ${joined(conditions, " and ")} order by updated_at_ms desc, session_id desc
+    const found = yield* rows<{
+      id: string;
+      snapshot: string;
+    }>(sql`select session_id as id, snapshot
+      from rkat.snapshot where ${joined(conditions, " and ")} order by updated_at_ms desc, session_id desc
       limit ${limit ?? Number.MAX_SAFE_INTEGER} offset ${offset}`);
-    return found.map(({ snapshot }) => listedSnapshot(snapshot));
+    return found.map(({ id, snapshot }) => listedSnapshot(snapshot, id));
   }
 
   *delete(sessionId: string): Sql<void> {
@@ -297,11 +300,11 @@ export function snapshotIn(text: string): SessionSnapshot | undefined {
 }
 
 /** @throws SessionError `SESSION_STORE_ERROR` when the text has changed so much that it is no snapshot. */
-export function listedSnapshot(text: string): SessionSnapshot {
+export function listedSnapshot(text: string, id: string): SessionSnapshot {
   const found = snapshotIn(text);
   if (found) return found;
-  const detail = "The snapshot of a session has changed since it was stored.";
-  const hint = "Run a turn in the session (`rkat resume`), which stores its snapshot again.";
+  const detail = `The snapshot of session ${id} has changed since it was stored.`;
+  const hint = `Run a turn in it (\`rkat resume ${id}\`), which stores its snapshot again.`;
   throw new SessionError("SESSION_STORE_ERROR", { detail, hint });
 }
 
