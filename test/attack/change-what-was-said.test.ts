@@ -95,6 +95,16 @@ test("events of an earlier rkat, which took a checksum of the text alone, are no
   expect(examineStore(path)).toEqual([]);
 });
 
+const GONE = /^Event \d+ of session \S+ is missing\. Restore a backup, or delete the session\.$/;
+
+test("an event that is gone is seen", async () => {
+  const path = await spoken(await temporaryFolder());
+  const db = new DatabaseSync(path);
+  db.exec("DELETE FROM event WHERE seq = 3");
+  db.close();
+  expect(examineStore(path)).toContainEqual(expect.stringMatching(GONE));
+});
+
 test("what was forgotten on purpose is no problem", async () => {
   const path = await spoken(await temporaryFolder());
   const stores = sqliteStores({ path });
@@ -153,9 +163,15 @@ describe.skipIf(!hasPostgres)("on a server", NEEDS_POSTGRES, () => {
   test.each(Object.entries(ELSEWHERE))("another %s of an event is seen", async (_, change) => {
     const { change: changed, problems } = await onServer();
     await changed(`update event set ${change} where event like '%run_started%Monday%'`);
-    expect(await problems()).toEqual([
+    expect(await problems()).toContainEqual(
       expect.stringMatching(/^Event \d+ of session \S+ has changed since it was stored\.$/),
-    ]);
+    );
+  });
+
+  test("an event that is gone is seen", async () => {
+    const { change, problems } = await onServer();
+    await change("delete from event where event like '%run_started%Monday%'");
+    expect(await problems()).toEqual([expect.stringMatching(GONE)]);
   });
 
   test("what was forgotten on purpose, or repaired, is no problem", async () => {

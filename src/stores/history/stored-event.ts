@@ -36,14 +36,17 @@ function crc32(text: string, before = 0): number {
   return process.getBuiltinModule("node:zlib").crc32(text, before);
 }
 
-/** A sentence if it is not what was stored, or cannot be read. */
-export function eventProblem(row: CheckedEventRow): string | undefined {
+/** A sentence if it is not what was stored, cannot be read, or does not follow event `before` of its log. */
+export function eventProblem(row: CheckedEventRow, before: number): string | undefined {
   const { session_id, seq, event, checksum } = row;
   const isRead = ifReadable(() => eventIn(event, seq)) !== undefined;
   const stored = Number(checksum);
   // Earlier versions took the JSON alone.
   const isSame = checksum === null || eventChecksum(row) === stored || crc32(event) === stored;
-  if (isSame && isRead) return undefined;
+  if (isSame && isRead) {
+    if (seq <= before + 1) return undefined;
+    return `Event ${before + 1} of session ${session_id} is missing. Restore a backup, or delete the session.`;
+  }
   const what = isSame ? "cannot be read" : "has changed since it was stored";
   const repair = isRead ? "" : " `rkat repair` makes it readable.";
   return `Event ${seq} of session ${session_id} ${what}.${repair}`;

@@ -166,7 +166,7 @@ async function changedRows(database: PostgresDatabase): Promise<readonly Checked
   return changed;
 }
 
-/** The events of a namespace, and of its users, that are not what was stored or cannot be read. */
+/** The events of a namespace, and of its users, that are not what was stored, cannot be read or are missing. */
 async function eventFindings(
   database: PostgresDatabase,
   namespace: string,
@@ -182,8 +182,8 @@ async function eventFindings(
       PAGE_CHARACTERS,
     );
     for (const row of rows) {
+      const detail = problemOf(row, row.log === log ? seq : 0);
       ({ log, seq } = row);
-      const detail = problemOf(row);
       if (detail !== undefined) found.push({ name: "events", state: "wrong", detail });
     }
     if (rows.length === 0) break;
@@ -193,8 +193,8 @@ async function eventFindings(
 
 type EventOfLog = PositionedEventRow & CheckedEventRow & { readonly log: number };
 
-function problemOf(row: EventOfLog): string | undefined {
-  const problem = eventProblem(row);
+function problemOf(row: EventOfLog, before: number): string | undefined {
+  const problem = eventProblem(row, before);
   if (problem !== undefined || ifReadable(() => storedEvent(row))) return problem;
   return `Event ${row.seq} of session ${row.session_id} cannot be read. \`rkat repair\` makes it readable.`;
 }

@@ -293,15 +293,17 @@ function insertEvent(
   indexEvent(db, position, event);
 }
 
-/** Events that are not what was stored, or cannot be read, one sentence each. */
+/** Events that are not what was stored, cannot be read or are missing, one sentence each. */
 export function changedEvents(db: Pick<Connection, "iterate">, max: number): readonly string[] {
-  const rows = db.iterate<CheckedEventRow>(
-    `SELECT session_id, seq, event_id, timestamp_ms, event, checksum
-     FROM event JOIN log ON key = log ORDER BY position`,
+  const rows = db.iterate<CheckedEventRow & { readonly log: number }>(
+    `SELECT log, session_id, seq, event_id, timestamp_ms, event, checksum
+     FROM event JOIN log ON key = log WHERE namespace IS NOT NULL ORDER BY position`,
   );
   const problems: string[] = [];
+  const last = new Map<number, number>();
   for (const row of rows) {
-    const problem = eventProblem(row);
+    const problem = eventProblem(row, last.get(row.log) ?? 0);
+    last.set(row.log, row.seq);
     if (problem !== undefined) problems.push(problem);
     if (problems.length === max) break;
   }
