@@ -11,6 +11,9 @@ const WAIT_FOR_FEW_MS = 9_000;
 /** What is held back for a shorter time is that of writers at work. */
 const HELD_S = 2;
 
+/** Whether it is held back is asked once in this time, since each search would cost the server another question. */
+const ASK_REST_MS = 1000;
+
 interface WaitedFor {
   /** Resolves when memory has everything that the log has for it. It may take minutes. */
   projected(): Promise<void>;
@@ -34,6 +37,7 @@ export class MemoryWait {
   readonly #waited: WaitedFor;
   /** Work for which somebody has waited in vain. */
   #late: Promise<unknown> | undefined;
+  #askAgainMs = 0;
 
   constructor(waited: WaitedFor) {
     this.#waited = waited;
@@ -66,9 +70,11 @@ export class MemoryWait {
   async lag(): Promise<MemoryLag | undefined> {
     const { lag, holdsBack, outages } = this.#waited;
     const isDone = await this.isDone();
-    if (isDone && !holdsBack) return undefined;
+    if (isDone && (!holdsBack || performance.now() < this.#askAgainMs)) return undefined;
     const behind = await outages.attempt(lag, lag);
-    return isDone && (behind?.seconds ?? 0) < HELD_S ? undefined : behind;
+    if (!isDone || (behind?.seconds ?? 0) >= HELD_S) return behind;
+    this.#askAgainMs = performance.now() + ASK_REST_MS;
+    return undefined;
   }
 }
 
