@@ -296,7 +296,11 @@ test("commands search the project and the user-wide store, together or apart", a
   const list = await project.rkat(["sessions", "list"]);
   expect(list.stdout).toContain("(user)");
   expect(list.stderr).toContain("add --scope user");
-  const [one] = (await project.json(["sessions", "list", "--json"])) as { session_id: string }[];
+  const all = (await project.json(["sessions", "list", "--json"])) as {
+    session_id: string;
+    source?: { project?: string };
+  }[];
+  const one = all.find(({ source }) => source?.project === "/shop");
   const shown = await project.rkat(["sessions", "show", one?.session_id ?? ""]);
   expect(shown.stdout).toContain("codex in /shop");
   const logged = await project.rkat(["history", "search", "staging"]);
