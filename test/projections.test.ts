@@ -455,7 +455,7 @@ async function readBy(services: number) {
   let read = 0;
   const counted = new Proxy(events, {
     get(target, name) {
-      if (name !== "readAll") return Reflect.get(target, name).bind(target);
+      if (name !== "readAll") return Reflect.get(target, name)?.bind(target);
       return async (after: number, limit: number) => {
         const found = await target.readAll(after, limit);
         read += found.length;

@@ -278,7 +278,7 @@ test("a chat whose log cannot be read for a while goes on as it was, and is comp
     return await stores.events.lastSeq(sessionId);
   };
   const events = new Proxy(stores.events, {
-    get: (target, name) => (name === "lastSeq" ? lastSeq : Reflect.get(target, name).bind(target)),
+    get: (target, name) => (name === "lastSeq" ? lastSeq : Reflect.get(target, name)?.bind(target)),
   });
   const window = createHistoryWindow<Message>({
     view,
