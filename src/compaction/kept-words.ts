@@ -130,7 +130,7 @@ export function withOutcomes(
 }
 
 /** What a line of an earlier summary says of a question. */
-const TOLD = /\[([^\]\n]{1,300})\] ([^\n]+[?？])$/gm;
+const TOLD = /^[ \d*.)•-]{0,12}\[([^\]\n]{1,300})\] ([^\n]+[?？])$/gm;
 
 /** A line, and what makes it one of a list. */
 const LINE = /^( {0,8}(?:[-*•] |\d{1,3}[.)] )?)(.+)$/gm;
