@@ -163,6 +163,22 @@ const talked = (turns: number) =>
   Array.from({ length: turns }, (_, at) => [user(`${at}: ${TALK}`), answer(TALK.repeat(4))]).flat();
 const summarize = async () => "Harbour, tide and evening were talked about.";
 
+test("after a user took a long turn back, its count makes no compaction come early", async () => {
+  const { transformParams, wrapGenerate } = middlewareWith({ contextWindow: 8_000, summarize });
+  const ask = async (prompt: readonly AiSdkMessage[]) => {
+    const sent = await transformParams({ params: { prompt }, model: {} });
+    const doGenerate = async () => ({ usage: { inputTokens: tokensOf(sent.prompt) } });
+    await wrapGenerate({ params: sent, model: { doGenerate }, doGenerate });
+    return sent.prompt;
+  };
+  const begun = [user("Which tide?"), answer("The evening's.")];
+  const long = [...begun, user("Read the log."), answer(TALK.repeat(300)), user("And now?")];
+  for (const length of [1, 3, 5]) await ask(long.slice(0, length));
+  const other = [...begun, user("Look at the quay."), answer(TALK.repeat(130)), user("Go on.")];
+  for (const length of [3, 5])
+    expect(await ask(other.slice(0, length))).toEqual(other.slice(0, length));
+});
+
 test("the first request of a long chat leaves room for large tools", async () => {
   const contextWindow = TOOLS_TOKENS + 4_000;
   const prompt = [...talked(60), user("And now?")];

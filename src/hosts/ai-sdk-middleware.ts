@@ -63,6 +63,9 @@ export function middlewareWith(
     const window = chats.of(chat);
     const own = modelOptions(model, { contextWindow, summarize });
     const last = requests.lastOf(window);
+    // Where the user took turns back, the last count is of a history with those.
+    const before = last && given.get(last.params)?.params.prompt.length;
+    const counted = prompt.length > (before ?? 0) ? last?.counted?.tokens : undefined;
     const mayAsk = way !== undefined && !refused.has(window);
     const provider = mayAsk ? askedProvider(model, { id: own.model, params, last }) : undefined;
     const itself = summarize
@@ -75,7 +78,7 @@ export function middlewareWith(
       summarize: summaryByProvider(asked, own.summarize, provider ? without : withoutCache),
       ...more,
       otherTokens: tools ? definedTokens(tools) : 0,
-      lastInputTokens: last?.counted?.tokens ?? 0,
+      lastInputTokens: counted ?? 0,
       ...(reader === undefined ? {} : { reader }),
       ...(abortSignal ? { signal: abortSignal } : {}),
     };
