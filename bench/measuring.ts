@@ -96,3 +96,13 @@ export function bytesIn(folder: string): number {
     .filter((one) => one.isFile())
     .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
 }
+
+/** 0 for none. */
+export function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0) / Math.max(1, numbers.length);
+}
+
+/** The part of all that is so, from 0 to 1. */
+export function share(all: readonly boolean[]): number {
+  return mean(all.map(Number));
+}

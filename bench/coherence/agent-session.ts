@@ -1,4 +1,3 @@
-import { copyFileSync, rmSync } from "node:fs";
 import {
   createSessionService,
   defineTool,
@@ -12,7 +11,7 @@ import {
 import { sqliteStores } from "rkat/sqlite";
 import { z } from "zod";
 import type { AgentRun } from "../hosts/agent-run.ts";
-import { isPaired, oneSpaced, textsOf, type Way } from "./played-session.ts";
+import { inCopy, isPaired, oneSpaced, textsOf, type Way } from "./played-session.ts";
 
 /** A request for a step of an agent's work. */
 export interface WorkRequest {
@@ -68,23 +67,19 @@ export class AgentSession {
 
   /** Asks something in a copy of the session: the texts of the request for it, and those that one search finds. */
   async ask(prompt: string): Promise<{ readonly texts: string; readonly found: string }> {
-    const copy = `${this.#path}.asked`;
-    copyFileSync(this.#path, copy);
-    const { service, model, close } = this.#open(copy);
-    const sessionId = this.#sessionId;
-    try {
+    return await inCopy(this.#path, async (copy) => {
+      const { service, model, close } = this.#open(copy);
+      const sessionId = this.#sessionId;
       const hits = await service.searchHistory({ query: prompt, sessionId, limit: 10 });
       model.replies = [{ text: "I see." }];
       await service.startTurn({ sessionId, prompt });
+      await close();
       const texts = (model.requests[0]?.messages ?? []).flatMap(textsOf).join("\n");
       return {
         texts: oneSpaced(texts),
         found: oneSpaced(hits.map(({ content }) => content).join("\n")),
       };
-    } finally {
-      await close();
-      for (const end of ["", "-wal", "-shm"]) rmSync(copy + end, { force: true });
-    }
+    });
   }
 
   #open(path: string): Opened {

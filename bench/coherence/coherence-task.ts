@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { SayProgress } from "../bench.ts";
 import type { Question } from "../data/conversation.ts";
 import { madeUpDataset, readDatasets } from "../data/dataset.ts";
+import { mean, share } from "../measuring.ts";
 import { canRecall, oneSpaced, PlayedSession, type Way } from "./played-session.ts";
 import { beginningOf, type Exchange, summariserOf, type Talk, talkOf } from "./talk.ts";
 import { TURNS_WITH_WISHES, WISHES, wishfulTalk } from "./wishes.ts";
@@ -205,7 +206,6 @@ class Tally {
   violations = 0;
 
   result(): Coherence {
-    const share = (all: readonly boolean[]) => mean(all.map(Number));
     return {
       inRequest: share(this.inRequest),
       bySearch: share(this.bySearch),
@@ -221,8 +221,4 @@ class Tally {
       violations: this.violations,
     };
   }
-}
-
-function mean(numbers: readonly number[]): number {
-  return numbers.reduce((sum, each) => sum + each, 0) / Math.max(1, numbers.length);
 }

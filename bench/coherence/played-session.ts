@@ -93,17 +93,16 @@ export class PlayedSession {
 
   /** Asks something in a copy of the session, and says what the model was sent. The session stays as it is. */
   async ask(prompt: string, searches = true): Promise<Asked> {
-    const copy = `${this.#path}.asked`;
-    copyFileSync(this.#path, copy);
-    const { service, model, events, close } = this.#open(copy);
-    const sessionId = this.#sessionId;
-    try {
+    return await inCopy(this.#path, async (copy) => {
+      const { service, model, events, close } = this.#open(copy);
+      const sessionId = this.#sessionId;
       const hits = searches ? await service.searchMemory({ query: prompt, sessionId }) : [];
       model.answer = { text: "I see." };
       await service.startTurn(
         { sessionId, prompt },
         { onEvent: ({ payload }) => void events.push(payload) },
       );
+      await close();
       const [messages = []] = model.requests.map((request) => request.messages);
       const recalled = events.flatMap(recalledIn);
       return {
@@ -114,10 +113,7 @@ export class PlayedSession {
         violations: model.requests.filter((request) => !isPaired(request.messages)).length,
         found: oneSpaced(hits.map(({ content }) => content).join("\n")),
       };
-    } finally {
-      await close();
-      for (const end of ["", "-wal", "-shm"]) rmSync(copy + end, { force: true });
-    }
+    });
   }
 
   #open(path: string): Opened {
@@ -140,6 +136,20 @@ export class PlayedSession {
       await stores.close();
     };
     return { service, model, events: [], close };
+  }
+}
+
+/** Does something with a copy of a store's file. */
+export async function inCopy<Result>(
+  path: string,
+  work: (copy: string) => Promise<Result>,
+): Promise<Result> {
+  const copy = `${path}.asked`;
+  copyFileSync(path, copy);
+  try {
+    return await work(copy);
+  } finally {
+    for (const end of ["", "-wal", "-shm"]) rmSync(copy + end, { force: true });
   }
 }
 

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { SayProgress } from "../bench.ts";
 import { type AgentRun, agentRuns, type Question, sentencesOf } from "../hosts/agent-run.ts";
 import { isAnsweredBy } from "../hosts/judge.ts";
+import { mean, share } from "../measuring.ts";
 import { AgentSession } from "./agent-session.ts";
 import { openTasks } from "./open-requests.ts";
 import { oneSpaced, textsOf, type Way } from "./played-session.ts";
@@ -148,7 +149,6 @@ class Tally {
   violations = 0;
 
   result(): Work {
-    const share = (all: readonly boolean[]) => mean(all.map(Number));
     return {
       inRequest: share(this.inRequest),
       bySearch: share(this.bySearch),
@@ -162,8 +162,4 @@ class Tally {
       violations: this.violations,
     };
   }
-}
-
-function mean(numbers: readonly number[]): number {
-  return numbers.reduce((sum, each) => sum + each, 0) / Math.max(1, numbers.length);
 }

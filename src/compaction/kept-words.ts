@@ -129,7 +129,7 @@ export function withOutcomes(
   });
 }
 
-/** What a line of an earlier summary says of a question. */
+/** A line of an earlier summary with a question, and what became of it. */
 const TOLD = /^[ \d*.)•-]{0,12}\[([^\]\n]{1,300})\] ([^\n]+[?？])$/gm;
 
 /** A line, and what makes it one of a list. */

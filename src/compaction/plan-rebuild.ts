@@ -202,7 +202,7 @@ interface Room {
   readonly summary: number;
   /** The rebuilt history with more turns than the budget asks for. */
   readonly recent: number;
-  /** What always stays, and more turns than the last one. */
+  /** The turns of the default budget, if there are several, and all that always stays. */
   readonly turns: number;
   /** The newest tool output that is not shortened, and the room that a cut inside a turn leaves free. */
   readonly share: number;

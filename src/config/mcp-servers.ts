@@ -31,7 +31,7 @@ export interface FoundServer {
   /** The command or the address, and all that it would get besides, for people: variables stand by their names. */
   readonly shown: string;
   readonly server: McpServer;
-  /** Of the description in `.mcp.json`. */
+  /** The hash of the description in `.mcp.json`. */
   readonly hash?: string;
 }
 

@@ -8,7 +8,7 @@ const WAIT_MS = 1000;
 const FEW_EVENTS = 200;
 const WAIT_FOR_FEW_MS = 9_000;
 
-/** What is held back for a shorter time is that of writers at work. */
+/** Writers at work hold events back for a shorter time than this. */
 const HELD_S = 2;
 
 /** Whether it is held back is asked once in this time, since each search would cost the server another question. */

@@ -243,7 +243,7 @@ export class TerminalScreen implements ChatScreen {
   #showEvent(event: SessionEvent, text: string, end: () => void): void {
     const lines = text.split("\n").filter((line) => line.trim() !== "");
     if (lines.length > 0) end();
-    // Of a result a line is enough; why something failed is read whole.
+    // One line is enough of a result; why something failed is read whole.
     const isResult = event.type === "tool_execution_completed" && !event.is_error;
     for (const line of lines.map(this.#style.dim)) {
       this.#remark((columns) => (isResult ? [clip(line, columns)] : wrap(line, columns)));

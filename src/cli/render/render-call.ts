@@ -15,7 +15,7 @@ export function renderCall(call: Call, style: Style, always?: AllowedCalls): str
 /** Calls that are allowed for good: `every call of edit_file`. */
 export function renderAllowed({ tool, command }: AllowedCalls): string {
   const name = oneLine(tool, 80);
-  // What is behind a tool of an MCP server marks the server.
+  // The mark of an MCP server is no command.
   return command === undefined || tool.startsWith("mcp__")
     ? `every call of ${name}`
     : `${name} with exactly this: ${exact(command).replaceAll("\n", CONTINUED)}`;
