@@ -208,7 +208,8 @@ export async function compactHistory(
   if (written.failure && shorter.length > 0) return pruned(shorter);
   if (written.text === undefined) return unchanged(written.failure.reason, written.failure.detail);
   // No model puts words into people's mouths.
-  const answer = withOutcomes(splitWords(written.text).summary, discarded, words);
+  const shown = options.continues?.messages;
+  const answer = withOutcomes(splitWords(written.text).summary, discarded, words, shown);
   const { item } = written;
   const summaryRoom = item ? roomBeside(item.tokens) : room;
   const kept =

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { trials } from "../../test/support/trials.ts";
 import { type Message, summaryMessage } from "../core/message.ts";
+import { recalledText } from "../core/recalled.ts";
 import { compactHistory } from "./compact-history.ts";
 import { textSize } from "./cut-text.ts";
 import { splitWords, withOutcomes, wordsIn, wordsSection } from "./kept-words.ts";
@@ -113,6 +114,35 @@ describe("the words of people below a summary", () => {
     );
   });
 
+  test("no question stays in a summary that copies it from memory, or from a message that stays", () => {
+    const leaving = [user("Which crane is free?"), answer("The third.")];
+    const shown = [
+      user(
+        recalledText([
+          {
+            id: "1",
+            session: "s",
+            said_by: "user",
+            text: "The quay is wet. Who has the key?",
+            turn: null,
+            time: "2026-03-01T10:00:00.000Z",
+            score: 0.9,
+          },
+        ]),
+      ),
+      ...leaving,
+      user("It rains. When does the ferry leave?"),
+    ];
+    const copied =
+      "- Who has the key?\n- Which crane is free?\nWhen does the ferry leave?\nIs it so?\nThe quay is wet.";
+    expect(withOutcomes(copied, leaving, wordsIn(leaving), shown)).toBe(
+      "- [answered] Which crane is free?\nIs it so?\nThe quay is wet.",
+    );
+    expect(withOutcomes("Who has the key?", leaving, wordsIn(leaving), shown)).toBe(
+      "Who has the key?",
+    );
+  });
+
   test("what may hold for longer stays in the longest talk, among sentences that are done with their answers", () => {
     const wish = fc.constantFrom(
       "Prices are in Swiss francs, never in euros.",
@@ -142,6 +172,16 @@ describe("the words of people below a summary", () => {
       }),
       { numRuns: trials(8, 300) },
     );
+  });
+
+  test("lose no sentence that may hold for longer to sentences that there is room for too", () => {
+    const work = "Rename Winch4 to Hoist7 and move it to src/engine, as Anna wrote in issue 12.";
+    const said = `Prices go in euros, without cents. ${`${work} `.repeat(3)}`;
+    const words = wordsIn([user("Hello."), answer("Yes."), user(said), answer("Done.")]);
+    for (let bytes = 500; bytes < 8_000; bytes += 100) {
+      const { text } = wordsSection(words, bytes);
+      if (text.includes("Rename")) expect(text).toContain("without cents");
+    }
   });
 
   const steps = (count: number) =>

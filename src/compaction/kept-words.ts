@@ -7,6 +7,7 @@ import {
   toolResults,
   toolUses,
 } from "../core/message.ts";
+import { looksRecalled } from "../core/recalled.ts";
 import { refusalIn } from "../core/refusal.ts";
 import { cutMiddle, cutToSize, textSize } from "./cut-text.ts";
 import { LASTING_CUES, lastingCues, SURE_CUES, WEAK_CUES } from "./lasting-cues.ts";
@@ -107,33 +108,56 @@ export function wordsIn(
 
 /**
  * A summary whose lines say what became of a question, where they repeat one of the messages that leave word for word:
- * copied alone, it would look open.
+ * copied alone, it would look open. A question that it copies from what else the model was `shown` leaves it: a message
+ * that stays has it, or it is a quote from memory.
  */
 export function withOutcomes(
   summary: string,
   leaving: readonly Message[],
   { words }: Words,
+  shown: readonly Message[] = [],
 ): string {
   const outcomes = new Map<string, string>();
+  for (const message of shown) {
+    for (const question of questionsIn(shownText(message))) outcomes.set(question, ELSEWHERE);
+  }
   for (const earlier of leaving.filter(isSummary).map(summaryText)) {
     for (const [, outcome = "", said = ""] of earlier.matchAll(TOLD)) outcomes.set(said, outcome);
   }
   for (const { text, outcome } of words) {
-    for (const sentence of text.split(SENTENCE_ENDS)) {
-      if (QUESTION.test(sentence)) outcomes.set(sentence.trim(), outcome);
-    }
+    for (const question of questionsIn(text)) outcomes.set(question, outcome);
   }
-  return summary.replace(LINE, (line, mark: string, said: string) => {
+  const lines = summary.split("\n").flatMap((line) => {
+    const [, mark = "", said = ""] = LINE.exec(line) ?? [];
     const outcome = outcomes.get(said.trim());
-    return outcome === undefined ? line : `${mark}[${outcome}] ${said}`;
+    if (outcome === undefined) return [line];
+    return outcome === ELSEWHERE ? [] : [`${mark}[${outcome}] ${said}`];
   });
+  return lines.length === 0 ? summary : lines.join("\n");
+}
+
+/** Of a question that is not among the words that leave. No outcome of a request is empty. */
+const ELSEWHERE = "";
+
+function questionsIn(text: string): readonly string[] {
+  return text
+    .split(SENTENCE_ENDS)
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => QUESTION.test(sentence));
+}
+
+/** What people typed, or records of memory without the names before them. */
+function shownText(message: Message): string {
+  if (message.role !== "user" || isSummary(message)) return "";
+  const text = userText(message.content);
+  return looksRecalled(text) ? text.replace(/^- [^:\n]{1,80}: /gm, "") : text;
 }
 
 /** A line of an earlier summary with a question, and what became of it. */
 const TOLD = /^[ \d*.)•-]{0,12}\[([^\]\n]{1,300})\] ([^\n]+[?？])$/gm;
 
 /** A line, and what makes it one of a list. */
-const LINE = /^( {0,8}(?:[-*•] |\d{1,3}[.)] )?)(.+)$/gm;
+const LINE = /^( {0,8}(?:[-*•] |\d{1,3}[.)] )?)(.+)$/;
 
 /** The words that people typed in messages, each with its outcome, oldest first. */
 export function requestsIn(
@@ -304,7 +328,9 @@ function sentencesOf({ text }: Word): readonly Sentence[] {
     if (isFence) isFenced = !isFenced;
     if (isFence || isFenced || QUOTED.test(sentence) || !isDemandLike(sentence)) return [];
     const cues = lastingCues(sentence);
-    const worth = 2 * Number(cues >= LASTING_CUES) + Number(SPECIFIC.test(sentence));
+    // What has a cue comes first, so that a longer excerpt of a text has all that a shorter one has.
+    const hints = Number(cues >= WEAK_CUES) + Number(cues >= LASTING_CUES);
+    const worth = 2 * hints + Number(SPECIFIC.test(sentence));
     return [{ text: sentence, cues, worth, place: at / 2, gap: parts[at - 1] ?? "" }];
   });
 }
