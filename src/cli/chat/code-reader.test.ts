@@ -47,6 +47,13 @@ test("code of an unknown language, and a line longer than any that people write,
   expect(new CodeReader("yaml").read(" ".repeat(300))).toBeUndefined();
 });
 
+test("a line is read in the same way each time, also where it is no code", () => {
+  new CodeReader("ts").read("a = ");
+  const first = new CodeReader("ts").read("\\\\/");
+  new CodeReader("ts").read("a");
+  expect(new CodeReader("ts").read("\\\\/")).toEqual(first);
+});
+
 test("the parts of any line are the line", () => {
   const language = fc.constantFrom("ts", "json", "py", "sh", "rs", "go", "c", "html", "css", "sql");
   const piece = fc.constantFrom(

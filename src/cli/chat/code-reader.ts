@@ -142,6 +142,8 @@ function partsOf(line: string, parser: StreamParser<unknown>, state: unknown): r
   const stream = new StringStream(line, TAB, INDENT);
   const parts: CodePart[] = [];
   try {
+    // That of JavaScript has the type of its last token in its module, and so would read a line differently the second time.
+    parser.token(new StringStream(";", TAB, INDENT), parser.startState?.(INDENT) ?? true);
     for (let empty = 0; !stream.eol() && empty < EMPTY_TOKENS_MAX; ) {
       stream.start = stream.pos;
       const kind = kindOf(parser.token(stream, state));
