@@ -60,9 +60,12 @@ const WORK = [
  * An endless talk in which each wish is said once, at one of the first turns, among sentences of other kinds. All else
  * that is asked is done with its answer, and is no wish.
  */
-export function* wishfulTalk(seed: number): Generator<Exchange> {
+export function* wishfulTalk(
+  seed: number,
+  wishes: readonly string[] = WISHES,
+): Generator<Exchange> {
   const random = randomFrom(seed);
-  const turns = [...WISHES].map((wish) => ({ wish, at: below(TURNS_WITH_WISHES, random) }));
+  const turns = wishes.map((wish) => ({ wish, at: below(TURNS_WITH_WISHES, random) }));
   for (let turn = 0; ; turn += 1) {
     const said = turns.flatMap(({ wish, at }) => (at === turn ? [wish] : []));
     const request = `Can you ${oneOf(DO, random)} the ${oneOf(ABOUT, random)} ${oneOf(WHEN, random)}, number ${turn}?`;

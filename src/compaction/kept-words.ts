@@ -10,7 +10,7 @@ import {
 import { looksRecalled } from "../core/recalled.ts";
 import { refusalIn } from "../core/refusal.ts";
 import { cutMiddle, cutToSize, textSize } from "./cut-text.ts";
-import { LASTING_CUES, lastingCues, SURE_CUES, WEAK_CUES } from "./lasting-cues.ts";
+import { GENERAL_CUE, LASTING_CUES, lastingCues, SURE_CUES, WEAK_CUES } from "./lasting-cues.ts";
 import { summaryText, userText } from "./render-transcript.ts";
 
 /** A message of a person that left the history, as the summary carries it on. */
@@ -53,8 +53,8 @@ const WHOLE_PART = 1 / 10;
 /** Sentences of other longer texts that may hold for longer stay up to this part. */
 const LASTING_PART = 2 / 5;
 
-/** Sentences with one weak cue that they may, up to this part: "Prices go in euros, without cents." */
-const HINTED_PART = 7 / 20;
+/** Sentences with one weak cue that they may, and then general ones, up to this part: "Prices go in euros, without cents." */
+const HINTED_PART = 3 / 10;
 
 /** Any other short sentences, up to this part. */
 const PASSING_PART = 1 / 4;
@@ -214,7 +214,7 @@ interface Line {
  *     ├── what surely holds ──┤
  *     ├── short texts ───────────────────────────────────────────┤ bytesMax
  *     ├── whole longer texts ──┤
- *     ├── other sentences ──┼── with a weak cue ──┼── what may hold ──┤
+ *     ├── other sentences ──┼── with a weak cue, then general ones ──┼── what may hold ──┤
  *
  * Words without room are counted.
  */
@@ -251,6 +251,7 @@ export function wordsSection(
   add(WHOLE_PART, long, lineOf);
   add(LASTING_PART, long, (word) => excerptOf(word, LASTING_CUES));
   add(HINTED_PART, long, (word) => excerptOf(word, WEAK_CUES));
+  add(HINTED_PART, long, (word) => excerptOf(word, GENERAL_CUE));
   add(PASSING_PART, long, (word) => excerptOf(word, -Infinity));
   const gone = left + words.length - chosen.size;
   const kept = words.flatMap((word) => chosen.get(word) ?? []);
@@ -329,8 +330,7 @@ function sentencesOf({ text }: Word): readonly Sentence[] {
     if (isFence || isFenced || QUOTED.test(sentence) || !isDemandLike(sentence)) return [];
     const cues = lastingCues(sentence);
     // What has a cue comes first, so that a longer excerpt of a text has all that a shorter one has.
-    const hints = Number(cues >= WEAK_CUES) + Number(cues >= LASTING_CUES);
-    const worth = 2 * hints + Number(SPECIFIC.test(sentence));
+    const worth = Math.max(0, Math.min(cues, LASTING_CUES)) + Number(SPECIFIC.test(sentence)) / 4;
     return [{ text: sentence, cues, worth, place: at / 2, gap: parts[at - 1] ?? "" }];
   });
 }

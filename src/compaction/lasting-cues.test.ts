@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { LASTING_CUES, lastingCues, SURE_CUES } from "./lasting-cues.ts";
+import { GENERAL_CUE, LASTING_CUES, lastingCues, SURE_CUES } from "./lasting-cues.ts";
 
 const SUPPORT = join(import.meta.dirname, "../../test/support");
 
@@ -16,6 +16,12 @@ test("most of what people say to hold has cues, and little of what is done with 
   expect(partWith(LASTING_CUES, "passing-sentences.txt")).toBeLessThan(0.14);
   expect(partWith(SURE_CUES, "lasting-sentences.txt")).toBeGreaterThan(0.55);
   expect(partWith(SURE_CUES, "passing-sentences.txt")).toBeLessThan(0.05);
+});
+
+test("nine of ten things that people ask for once have a cue or are general, in many languages", () => {
+  expect(partWith(GENERAL_CUE, "wishes-said-once.txt")).toBeGreaterThan(0.9);
+  expect(partWith(GENERAL_CUE, "lasting-sentences.txt")).toBeGreaterThan(0.97);
+  expect(partWith(GENERAL_CUE, "passing-sentences.txt")).toBeLessThan(0.4);
 });
 
 test.each([

@@ -10,14 +10,28 @@ export function lastingCues(sentence: string): number {
   const begins = clauses.filter((clause) => BEGINNINGS.test(clause.trimStart()));
   const strong = begins.length + matches(STRONG, sentence) + matches(UNSPACED, sentence);
   const passing = matches(PASSED, sentence) + matches(MADE_ONCE, sentence);
-  return 2 * strong + matches(WEAK, sentence) - 2 * passing;
+  const general = passing === 0 && isGeneral(sentence) ? GENERAL_CUE : 0;
+  return 2 * strong + matches(WEAK, sentence) + general - 2 * passing;
 }
+
+/**
+ * Whether a sentence is short and names nothing in particular: no number, and nothing that was spoken of before. "Show distances
+ * in kilometres." is such a one, and "Show the distance." is not. It is seldom about one piece of work.
+ */
+function isGeneral(sentence: string): boolean {
+  return sentence.length <= GENERAL_CHARACTERS && !PARTICULAR.test(sentence);
+}
+
+const GENERAL_CHARACTERS = 80;
 
 /** From so many cues on, a sentence is taken for one that holds. */
 export const LASTING_CUES = 2;
 
 /** With so many it may be one. */
 export const WEAK_CUES = 1;
+
+/** What a general statement counts without any word for it. */
+export const GENERAL_CUE = 1 / 2;
 
 /** From so many on, it nearly always is one. */
 export const SURE_CUES = 3;
@@ -46,7 +60,7 @@ const BEGINNINGS = new RegExp(
     // Withdrawals: the sentence that one takes back stays too, so it must not leave alone.
     "(?:actually |sorry |ok(?:ay)? )?(?:forget|scrap|disregard) (?:about |all |everything )*(?:what|that|the|my)\\b|(?:ignore|drop|cancel) what i\\b|i(?:['’]ve| have)? changed my mind|change of (?:plan|mind|plans)|correction|back to|scratch that|vergiss (?:das|was|die|den)|oublie[zs]? (?:ce|la|le|les)|olvida (?:lo|el|la)|dimentica|esque(?:ce|ça)|vergeet (?:wat|dat|de|het)|glöm (?:det|vad)|zapomnij|забудь",
     // English: ways of working.
-    "use (?!the (?:first|second|third|other|last|new|next)|this|that|these|it\\b|a (?:for|while)\\b)|stick (?:to|with)|keep (?!going|on\\b|up\\b|it up|it for now|\\p{L}+ing\\b)|prefer|assume|pretend|treat|call (?:me|it|the|them)|address|speak|talk|reply|respond|answer|indent|name \\p{L}+s |round|write (?:in|as|the \\p{L}+s|for|so that|short|like|everything)",
+    "use (?!the (?:first|second|third|other|last|new|next)|this|that|these|it\\b|a (?:for|while)\\b)|stick (?:to|with)|keep (?!going|on\\b|up\\b|it up|it for now|\\p{L}+ing\\b)|prefer|assume|imagine|pretend|think of|treat|call (?:me|it|the|them)|address|speak|talk|reply|respond|answer|indent|name \\p{L}+s |round|write the \\p{L}+s|(?:format|quote|show|sort|spell|write) (?:in|as|for|so that|short|like|everything|\\p{L}+s (?:as|by|in|like|per|with))",
     "(?:could|would|can) you (?:please )?(?:stop|not|always|never|only|keep|leave|avoid)\\b|it(?:['’]d| would) be (?:great|nice|good|lovely|kind) if you|explain (?:things|everything|it all)|(?:ask|tell|warn|check with|consult|show|inform|notify|keep) me .{0,40}(?:before|after|first|when|if|whenever|unless|posted|informed)|(?:ask|check|confirm|wait) (?:with me )?before|give me (?:(?:the|a|only) .{1,60}(?:unless|always|only)|\\p{L}+s$)|show me only|only show|walk me through",
     "from (?:here|now|today|this point)|as of now|as a rule|going forward|just so you know|in (?:this|our|my) (?:repo(?:sitory)?|project|code ?base|house|team|company|city|country)\\b.{0,30} (?:we|i|is|are|must|use)|for (?:the rest|everything|every|all)\\b|without (?:my|our|an?)\\b|whatever (?:you|we|happens|it takes|i)|whenever|wherever|unless|until i|by default|in general|at (?:most|least|all times|no)\\b|minimum|maximum|under no|in no case|let['’]?s (?:agree|keep (?!\\p{L}+ing)|not|always|never|stick|use)|let us (?:agree|keep|not)",
     "remember(?! the| when| yesterday)|(?:keep|bear) in mind|note that|mind that|be (?:brief|concise|polite|formal|careful|short|honest|consistent|blunt)|feel free to|you (?:can|may) (?:assume|always|only|skip|use|read)",
@@ -67,20 +81,24 @@ const BEGINNINGS = new RegExp(
 
 /** Words that say that something holds, must be or must not be, wherever they stand in a sentence. */
 const STRONG = anyOf(
-  "(?<!i['’]m |she['’]s |he['’]s |it['’]s )always|never(?! (?:saw|had|mind|know|thought))|ever again|no (?:more|longer|later)|nowhere|at (?:the (?:very )?)?(?:most|least|latest)|(?:i|we|you)(?: have|(?: have|['’]ve) got) (?:until|till)|max(?:imum|\\.)?|minimum|from (?:here|now|today) on|going forward|whenever|unless|throughout|at all times|each time|every time|as a rule|for the rest of|for this (?:chat|session|project)",
-  "must(?! (?:be|have|feel)\\b)|must be (?:\\p{L}+ed|in|on|at|under|below)|mustn['’]t|may not|may only|deadline|does not move|each \\p{L}+ needs?|written in|(?:is|are|am|be|you['’]re) (?:not )?(?:to be|allowed|forbidden|permitted|required|mandatory|supposed|banned|out|off|taboo)|forbids?|bans?|shall|has to|have to be|needs? to (?:be|stay|remain|work|run|fit)|need everything|important (?:that|to me)|make sure|be sure|should (?:always|never|be|not|only|end|start|stay|work|use|have)|ought to|not an option|all there is|stays? (?:as|under|below|within|in|compatible|out)|comes? first",
-  "i prefer|rather (?:have|you|than|not)|i['’]d (?:like|appreciate|prefer)|i hate|allerg(?:ic|y)|vegetarian|vegan|kosher|halal|diabetic|intolerant|dyslexic|asthma|wheelchair|colou?r-?blind|my (?:budget|pronouns|working hours)|budget is|read[ -]only|off limits|in mind|my approval|approves|without (?:my|our) ok|hands off|we agreed|nothing (?:from|with|newer|older|goes|gets|may|is to|in|on|before)|instead of",
-  "(?:i['’]m|i am|we['’]re|we are) (?:allergic|not able|unable|only|on|free|\\d+)|(?:i|we|you|mum|mom|dad|the kids) (?:can['’]?t(?! (?:wait|find|see|remember|tell|believe|open|log|reproduce))|cannot|can not|don['’]t (?:do|eat|drink|drive|fly|speak|use|allow|want|work|accept|like)|only|won['’]t)|i (?:work|live|read|sleep|use|need|want)(?! (?:(?:you )?to|a|the|it)\\b)|so (?:no|nothing|keep|schedule|use|it has|leave|please|walk|trains|stairs|short|don['’]t)|don['’]t work for",
-  "immer|niemals|nie wieder|nur noch|höchstens|mindestens|maximal|muss|müssen|darf|dürfen|soll(?:en)? (?:immer|nie|nur|nicht)|wird nichts|allergisch|vegetarisch|vegetarier(?:in)?|vegan|vertrage|ohne (?:meine|dass)|bevor du|mehr geht nicht|budget liegt|auf keinen fall|unter keinen umständen",
+  "by default|the \\p{L}+ (?:\\p{L}+ ){0,3}the better|how (?:we|i) (?:do|write|call|spell|name|work)|(?<!i['’]m |she['’]s |he['’]s |it['’]s )always|never(?! (?:saw|had|mind|know|thought))|ever again|no (?:more|longer|later)|nowhere|at (?:the (?:very )?)?(?:most|least|latest)|(?:i|we|you)(?: have|(?: have|['’]ve) got) (?:until|till)|max(?:imum|\\.)?|minimum|from (?:here|now|today) on|going forward|whenever|unless|throughout|at all times|each time|every time|as a rule|for the rest of|for this (?:chat|session|project)",
+  "must(?! (?:be|have|feel)\\b)|must be (?:\\p{L}+ed|in|on|at|under|below)|mustn['’]t|may not|may only|deadline|does not move|each \\p{L}+ needs?|written in|(?:is|are|am|be|you['’]re) (?:not )?(?:to be|allowed|forbidden|permitted|required|mandatory|supposed|banned|out|off|taboo)|forbids?|bans?|shall|has to|have to (?:be|stay|remain|come|end|fit|keep|pass|run|start|work)|needs? to (?:be|stay|remain|work|run|fit)|need everything|important (?:that|to me)|make sure|be sure|should (?:always|never|be|not|only|end|start|stay|work|use|have)|ought to|not an option|all there is|stays? (?:as|under|below|within|in|compatible|out)|comes? first",
+  "i prefer|rather (?:have|you|than|not)|i['’]d (?:like|appreciate|prefer)|i hate|allerg(?:ic|y)|vegetarian|vegan|kosher|halal|diabetic|intolerant|dyslexic|asthma|wheelchair|colou?r[- ]?blind|co?eliac|my (?:budget|pronouns|working hours)|budget is|read[ -]only|off limits|taboo|in mind|my (?:approval|consent|go-ahead|ok(?:ay)?|permission|sign-off)|approves|without (?:my|our) ok|hands off|we agreed|nothing (?:from|with|newer|older|goes|gets|may|is to|in|on|before)|instead of",
+  "(?:i['’]m|i am|we['’]re|we are) (?:allergic|not able|unable|only|on|free|\\d+)|(?:i|we|you|mum|mom|dad|the kids) (?:can['’]?t(?! (?:wait|find|see|remember|tell|believe|open|log|reproduce))|cannot|can not|don['’]t (?:do|eat|drink|drive|fly|speak|use|allow|want|work|accept|like)|only|won['’]t)|i (?:work|live|read|sleep|use|need|want)(?! (?:(?:you )?to|a|the|it)\\b)|i (?:need|want) (?:it|them|everything) (?:in|as|with|without|on)|so (?:no|nothing|keep|schedule|use|it has|leave|please|walk|trains|stairs|short|don['’]t)|don['’]t work for",
+  "immer|niemals|nie wieder|nur noch|höchstens|mindestens|maximal|muss|müssen|darf|dürfen|soll(?:en)? (?:immer|nie|nur|nicht)|wird nichts|allergisch|vegetarisch|vegetarier(?:in)?|vegan|vertrage|ohne (?:meine|dass)|bevor du|mehr geht nicht|budget liegt|auf keinen fall|unter keinen umständen|tabu|verboten|finger weg",
   "toujours|jamais|doit|doivent|il faut|au (?:plus|moins|maximum)|allergique|végétarien(?:ne)?|sans mon|avant de|qu['’]on se|siempre|nunca|debe[ns]?|hay que|como máximo|al menos|alérgic[oa]|vegetarian[oa]|soy|sin mi|antes de|sempre|mai|vanno|dev(?:e|ono)|al massimo|allergic[oa]|non lo sopporta|senza il mio|devem|no máximo|sem a minha|não pode|sem rodeios",
   "altijd|nooit|moet(?:en)?|mag|mogen|maximaal|alleen|liever|allergisch|alltid|aldrig|måste|får inte|högst|allergiker|nötallergiker|hänsyn|allergisk|altid|må ikke|zawsze|nigdy|musi|muszą|nie wolno|najwyżej|tylko|zapytaj mnie|uczulon[ya]|всегда|никогда|нельзя|должн[аоы]?|только|не более|не ем|учитывай|аллергия|her zaman|asla|yalnızca|en fazla|olmadan|istemiyorum|zorunda|alerjim",
 );
 
 /** Words that often stand in such sentences, and in others too. */
 const WEAK = anyOf(
-  "every|each|any|only|nothing|nobody|can['’]?t|cannot|don['’]t|doesn['’]t|not|no|without|before|please|if|when|under|below|within|than|as if|use|keep",
-  "jede[rsnm]?|kein(?:e|en|em|er)?|nicht|ohne|bitte|wenn|unter|bevor|chaque|pas|sans|si|cada|sin|ogni|senza",
+  "every(?:body|one|thing|where)?|each|any(?:body|one|thing)?|all (?:of )?(?:my|our|the|your)|what(?:so)?ever|whoever|whichever|only|alone|exclusively|strictly|nothing|nobody|can['’]?t|cannot|don['’]t|doesn['’]t|not|no|without|before|please|if|when|under|below|within|than|as if|use|keep|let me (?!know|see|check|look)\\p{L}+|secret|confidential|private|ceiling|limit|quota|policy|audience|readers|hates?|insists?|prefers?|(?:mon|tues|wednes|thurs|fri|satur|sun)days|weekends?|(?:called|spelled|spelt)|prices|amounts|dates",
+  "jede[rsnm]?|alle[rsn]?|kein(?:e|en|em|er)?|nicht|ohne|bitte|wenn|unter|bevor|soll|heißt|preise|(?:mon|diens|mitt|donners|frei|sams|sonn)tags|chaque|tou(?:s|te|tes)|pas|sans|si|seulement|prix|limite|cada|tod[oa]s|sin|solo|sólo|só|precios|ogni|tutt[eio]|senza|non|limite|prezzi|não|sem|preços|geen|niet|zonder|prijzen|inte|utan|ikke|uden|bez|не|без|все",
 );
+
+/** What points at one thing, and the marks of a question or of excitement. */
+const PARTICULAR =
+  /\p{N}|[!?！？]|(?<![\p{L}\p{N}])(?:the|this|that|these|those|it|he|she|him|her|they|them|der|die|das|den|dem|des|dies\p{L}{0,2}|es|er|sie|le|la|les|l['’]|cet?|cette|ces|el|los|las|lo|est[aeo]s?|es[aeo]s?|il|gli|de|het|deze|dit|dat)(?![\p{L}\p{N}])/iu;
 
 /** A work that is made once. What is wished for stands in it, and not for what comes after it. */
 const MADE_ONCE =
@@ -88,7 +106,7 @@ const MADE_ONCE =
 
 /** Words of a report, of the past, or of praise: no wish. */
 const PASSED = anyOf(
-  "yesterday|last (?:week|month|year|night|time)|ago|was|were|did|had|have been|(?<!what i |as i |like i )said|says|told|meinte|thought|failed|took|returned|looked|went|tried|wrote|talked|met|made|seen",
-  "(?<!be )great|awesome|amazing|wonderful|beautiful|excit(?:ed|ing)|fun|proud|love(?:ly)?|glad|thanks|thank you|wow|yeah|cool|congrats|congratulations|hop(?:e|ing)|inspir\\p{L}+|feel(?:s|ing)?|journey|haha|lol|support(?:s|ing|ive)?|difference|together|remind(?:s|er)?|dreams?",
+  "yesterday|last (?:week|month|year|night|time)|ago|(?<!, )was|were|did|had|have been|(?<!what i |as i |like i )said|says|told|meinte|thought|failed|took|returned|looked|went|tried|wrote|talked|met|made|seen",
+  "(?<!be )great|awesome|amazing|wonderful|beautiful|excit(?:ed|ing)|fun|proud|love(?:ly)?|glad|thanks|thank you|wow|yeah|cool|congrats|congratulations|hop(?:e|ing)|inspir\\p{L}+|feel(?:s|ing)?(?! free)|journey|haha|lol|support(?:s|ing|ive)?|difference|together|remind(?:s|er)?|dreams?",
   "gestern|war|waren|hatte|sagte|hier|était|avait|ayer|fue|había|ieri|era|ontem|foi|вчера|был[аи]?",
 );
