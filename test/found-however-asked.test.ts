@@ -84,7 +84,6 @@ const RARE_WORDS: readonly Asked[] = [
   ["which port does staging use", "staging"],
   ["is there anything about a dessert", "allergy"],
   ["who ordered the plates for Mira", "allergy"],
-  ["how old is Mira", "allergy"],
 ];
 
 const MISSPELLED: readonly (readonly [...Asked, meant: string | undefined])[] = [
@@ -133,6 +132,8 @@ const NOTHING: readonly Asked[] = [
   ["which dentist repaired the yellow submarine", undefined],
   ["how tall is the Eiffel tower in Paris", undefined],
   ["how heavy are the twins of Mira", undefined],
+  ["how old is Mira", undefined],
+  ["what colour is the port of staging", undefined],
   ["wie alt ist der Hund von Brandt", undefined],
 ];
 

@@ -16,6 +16,24 @@ describe("likelyAnswers", () => {
     expect(likelyAnswers(["how old is Ben", "Ben"], hits)).toEqual(hits);
   });
 
+  test("finds nothing when none of the first hits has the number or the colour that is asked for", () => {
+    const hits = [hit("Ben is our gardener.", 0.8), hit("Ben is late.", 0.5)];
+    expect(likelyAnswers(["how old is Ben"], hits)).toEqual([]);
+    expect(likelyAnswers(["what colour is Ben's car"], hits)).toEqual([]);
+    expect(likelyAnswers(["how old is Ben", "Ben"], hits)).toEqual(hits);
+    expect(likelyAnswers(["how long does Ben work"], hits)).toEqual(hits);
+    const all = [...hits, hit("Ben is 34.", 0.45)];
+    expect(likelyAnswers(["how old is Ben"], all)).toEqual(all);
+  });
+
+  test("keeps what may be counted, and the question itself", () => {
+    const hikes = [hit("Ben hiked up the Rigi.", 0.6), hit("Ben hiked to the lake.", 0.6)];
+    expect(likelyAnswers(["how many hikes did Ben do"], hikes)).toEqual(hikes);
+    expect(likelyAnswers(["how many hikes did Ben do"], hikes.slice(1))).toEqual([]);
+    const same = [hit("how old is Ben", 1)];
+    expect(likelyAnswers(["how old is Ben"], same)).toEqual(same);
+  });
+
   test("has one in the letters of the question first, of those that are as good", () => {
     const hits = [hit("Мы выбрали Postgres.", 0.3), hit("We chose Postgres.", 0.28, 0.2)];
     const found = likelyAnswers(["why Postgres"], hits);

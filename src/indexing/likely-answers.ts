@@ -1,5 +1,5 @@
 import type { MemoryHit } from "../core/memory-store.ts";
-import { askedValue, lacksValue } from "./words/asked-value.ts";
+import { type AskedValue, askedValue, lacksValue } from "./words/asked-value.ts";
 
 /**
  * The hits of questions that may answer them: those with little of a question are left out if it asks for a number or a
@@ -10,15 +10,30 @@ export function likelyAnswers(
   hits: readonly MemoryHit[],
 ): readonly MemoryHit[] {
   const values = questions.map(askedValue);
-  const likely = hits.filter(
-    ({ match = 1, content }) =>
-      match >= VALUE_MATCH || values.some((value) => !lacksValue(value, content)),
-  );
+  const lacks = ({ content }: MemoryHit) => values.every((value) => lacksValue(value, content));
+  const likely = hits.filter((hit) => (hit.match ?? 1) >= VALUE_MATCH || !lacks(hit));
+  if (haveNone(values, likely, lacks)) return [];
   return inLettersOf(questions, likely);
 }
 
+/** Whether all questions ask for values that are surely said in one way, and no hit that comes first has one. */
+function haveNone(
+  values: readonly AskedValue[],
+  hits: readonly MemoryHit[],
+  lacks: (hit: MemoryHit) => boolean,
+): boolean {
+  const isSure = (value: AskedValue) =>
+    value === "number" || value === "colour" || (value === "count" && hits.length < COUNTED);
+  const isOther = (hit: MemoryHit) => (hit.match ?? 1) < SAME_MATCH && lacks(hit);
+  return values.every(isSure) && hits.slice(0, LOOKED_AT).every(isOther);
+}
+
+/** So many texts may be counted. */
+const COUNTED = 2;
 /** From here on, a hit has so much of a question that it needs no value. */
 const VALUE_MATCH = 0.4;
+/** The question itself. */
+const SAME_MATCH = 0.95;
 /** The part of the first one's match with which another is as good. */
 const AS_GOOD = 0.85;
 /** So few hits are known however many are asked for. */
