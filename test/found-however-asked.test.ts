@@ -84,6 +84,10 @@ const RARE_WORDS: readonly Asked[] = [
   ["which port does staging use", "staging"],
   ["is there anything about a dessert", "allergy"],
   ["who ordered the plates for Mira", "allergy"],
+  ["is there anything somewhere about a dessert", "allergy"],
+  ["tu te souviens de quelque chose avec tiroir ?", "cave"],
+  ["会議について教えてほしいんだけど", "meeting"],
+  ["nas2", "backup"],
 ];
 
 const MISSPELLED: readonly (readonly [...Asked, meant: string | undefined])[] = [

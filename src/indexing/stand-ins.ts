@@ -219,8 +219,7 @@ function candidatesFor(
 /** The word with a hyphen in place of none, or none in place of one: `wifi`, `wi-fi`. */
 function joined(store: StoreWords, form: string): string[] {
   if (form.includes("-")) return [formOf(form.replaceAll("-", ""))];
-  if (!WORD.test(form)) return [];
-  return store.hyphenated(form);
+  return /^[\p{L}\d]{3,40}$/u.test(form) ? store.hyphenated(form) : [];
 }
 
 const WORD = /^\p{L}{3,40}$/u;

@@ -5,7 +5,7 @@ import {
   placeOf,
   unitePostings,
 } from "../passages/passage-index.ts";
-import { isCommonWord } from "../words/common-words.ts";
+import { isCommonWord, isKana } from "../words/common-words.ts";
 import { maxLikelihood } from "./likelihood.ts";
 import type { Question } from "./question.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
@@ -327,10 +327,12 @@ export class OwnWords {
     return this.#commonWords;
   }
 
-  /** The share of all words, where those that any text may have count little. */
+  /** The share of all words, where those that any text may have count little, and endings that no text has nothing. */
   get #asked(): number {
-    const counts = (word: AskedWord) => word.share * (this.#common.has(word) ? COMMON_COUNTS : 1);
-    return this.#words.reduce((sum, word) => sum + counts(word), 0);
+    const counts = (word: AskedWord) => (this.#common.has(word) ? COMMON_COUNTS : 1);
+    return this.#words
+      .filter(({ word, postings }) => postings.slots.length > 0 || !isKana(word))
+      .reduce((sum, word) => sum + word.share * counts(word), 0);
   }
 
   /** The entries that have all words; with `within`, those in these blocks. */

@@ -54,6 +54,11 @@ describe("a question", () => {
     ["为什么不用Kafka", ["不用", "kafka"]],
     ["周会几点开始", ["周会", "开始"]],
     ["会議はいつですか", ["会議"]],
+    ["is there anything somewhere about plants", ["plants"]],
+    ["Was war vor dem Umbau?", ["umbau"]],
+    ["¿hay algo sobre la puerta?", ["puerta"]],
+    ["weet iemand iets van de deur", ["weet", "deur"]],
+    ["todo list", ["todo", "list"]],
   ])("is asked without the stop words of its language: %s", (query, expected) => {
     expect(readQuestion(query).words).toEqual(expected);
   });

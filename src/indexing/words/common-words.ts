@@ -54,5 +54,10 @@ export function isCommonWord(word: string): boolean {
   return isCommon;
 }
 
+/** Whether a pair of characters is of an ending or a particle of Japanese: られ, ない, に会. */
+export function isKana(word: string): boolean {
+  return /^\p{Script=Hiragana}/u.test(word);
+}
+
 const KNOWN_MAX = 5000;
 const known = new Map<string, boolean>();

@@ -48,7 +48,8 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
   `
   a an the this that these those such same own each every any some no nor not only both either neither
   i me my mine myself you your yours yourself he him his himself she her hers herself it its itself
-  we us our ours ourselves they them their theirs themselves one ones someone something
+  we us our ours ourselves they them their theirs themselves one ones someone something anyone anything
+  everyone everything nothing anybody everybody somebody nobody somewhere anywhere everywhere
   who whom whose which what when where why how while
   am is are was were be been being do does did done doing have has had having
   can could may might must shall should will would let lets

@@ -20,53 +20,54 @@ const LISTS: Readonly<Record<string, readonly [own: string, shared: string]>> = 
     weshalb welche welcher welches welchen womit wofuer wofür worueber worüber von vom zu zum zur bei beim aus nach
     ueber über unter auf für fuer gegen ohne durch ans wenn dass weil ob auch nur noch schon sehr mehr
     dort jetzt kann kannst können koennen konnte soll sollte muss musste müssen muessen wollte wollten moechte
-    möchte habt seid sich diese dieser dieses diesen jener etwas nichts viel viele bitte wurdest gibt gab`,
-    "die den was war hat man so in an um bis da ja nein doch mal ich du er am will dir mit im ins als hier",
+    möchte habt seid sich
+    hinter neben zwischen während wegen vor seit alles allem irgendwo jemand niemand diese dieser dieses diesen jener etwas nichts viel viele bitte wurdest gibt gab`,
+    "die den was war hat man so in an um bis da ja nein doch mal ich du er am will dir mit im ins als hier alle nie",
   ],
   dutch: [
     `het een niet geen zijn wordt werd worden hebben heeft heb hadden wij jij zij ik hij haar onze mijn
     jouw jullie wat wie waar wanneer waarom hoe welke welk van voor naar bij uit op onder tegen zonder als omdat
     ook nog maar kunnen moet moeten zal zou deze dit dat daar hier meer veel alstublieft`,
-    "de en is was in om of over te al aan er had met door hem kan waren ons nu",
+    "de en is was in om of over te al aan er had met door hem kan waren ons nu iets niets alles iemand niemand ergens",
   ],
   swedish: [
     `och att det som är inte ett jag han hon dem sitt sina mitt ditt dina vår vårt våra
     vad vem när varför hur vilken vilket vilka med från på av för om eller också har hade kunde ska
     skulle måste där här nu mycket blir blev`,
-    "den de en i du ni man ha så sin min mina din var till men bara vi kan",
+    "den de en i du ni man ha så sin min mina din var till men bara vi kan något någon några inget alla allt",
   ],
   // And Norwegian.
   danish: [
     `hva hvilke noe noen disse kva og det som er var ikke et jeg han hun dem sit sine mit dit vores hvad hvem hvor
     hvornår hvorfor hvordan hvilken hvilket hvilke med fra til på af eller også kun havde kunne skal
     skulle må der nu meget bliver blev hva når`,
-    "den de en i du man for om så at her har sin min mine din dine men vi kan",
+    "den de en i du man for om så at her har sin min mine din dine men vi kan noget nogen alle alt intet",
   ],
   french: [
     `le un une du et où mais ne pas ce cette ces cet je il elle nous vous ils elles mon ma mes ton ta tes
     notre nos votre vos leur leurs sont était étaient êtes sommes suis ai avons avez ont avait qui que quoi quel
     quelle quels quelles quand comment pourquoi combien dans avec chez vers sans entre depuis aux au sur sous qu
-    est-ce été être avoir fait cela nos c'est il y très aussi donc lequel laquelle`,
-    "on me se de a en y pour plus si son sa ses as l d c s j n m t par ou ca ça la les des tu est",
+    est-ce été être avoir fait cela nos c'est il y très aussi donc lequel laquelle quelque quelques`,
+    "on me te se de a en y pour plus si son sa ses as l d c s j n m t par ou ca ça la les des tu est rien tout toute tous toutes",
   ],
   spanish: [
     `el los las una unos unas y pero lo le les mi mis tu tus su sus nuestro nuestra nuestros yo tú él ella
     nosotros ustedes ellos es eran está están estaba fue fueron hay ha han había he hemos qué que quién quien
     quiénes cuál cual cuáles cuándo cuando dónde donde cómo como cuánto cuántos cuánta por porque del al
-    desde hasta entre sobre este esta esto ese esa eso estos estas muy también ya cuya`,
-    "la de en a un no me se te si sin o u e sea son más era con para",
+    desde hasta entre sobre este esta esto ese esa eso estos estas muy también ya cuya alguien nadie`,
+    "la de en a un no me se te si sin o u e sea son más era con para algo nada todo toda todos todas",
   ],
   italian: [
     `il lo gli uno una ma non che chi cosa quale quali quando perché come quanto quanti della dello delle dei
     degli del dal dalla nel nella nelle nei sul sulla tra fra è sono erano ho hai ha abbiamo hanno aveva stato
     mio mia nostro nostra loro suo sua questo questa quello quella vi anche più molto cos'è dov'è`,
-    "la le i in a un per di da al su se me te o io come dove con era e ed si ci",
+    "la le i in a un per di da al su se me te o io come dove con era e ed si ci qualcosa niente tutto tutti tutte qualche nessuno",
   ],
   portuguese: [
     `o uma mas não que quem qual quais quando onde como porque porquê por quanto quantos da dos das na
     nos nas ao aos à às pelo pela é são eram está estão estava foi foram tem têm tinha meu minha nosso
     nossa seu sua este esta isso isto esse essa ele ela nós eles você vocês também muito já`,
-    "a de em se me te ou eu sem as no do com para os um e era",
+    "a de em se me te ou eu sem as no do com para os um e era algo nada tudo todo todos alguém algum alguma",
   ],
   hungarian: [
     `az és egy hogy nem hol mikor miért kinek melyik hány vannak lesz már még csak ez ezt azt nekem mennyi milyen hova
@@ -97,7 +98,7 @@ const LISTS: Readonly<Record<string, readonly [own: string, shared: string]>> = 
     `и в во не что он она оно они на я мы вы ты с со как а то все это этот эта эти но да к ко у из за от по до для о об
     про при же ли бы был была было были есть нет меня мне нас нам вас вам его ее её их им мой моя мое наш наша наше
     наши ваш ваша свой где куда откуда когда почему зачем кто кого кому чем чего какой какая какое какие который которая
-    которые сколько чей чья так уже еще ещё только или если чтобы там тут здесь сейчас`,
+    которые сколько чей чья так уже еще ещё только или если чтобы там тут здесь сейчас всё все всех нибудь ничего никто`,
     "",
   ],
   ukrainian: [

@@ -127,13 +127,16 @@ const withoutParticiple: Stemmer = (word) => word.replace(/^ge(?=.{4,}(?:t|en|d)
 /** "nyckel" and "nycklar", "Schlüssel" and "Schlüsseln". */
 const withoutVowel: Stemmer = (stem) => stem.replace(/(?<=.{3})e(?=[lnr]$)/, "");
 
+/** "nyckeln" is "nyckel", and "Schlüsseln" "Schlüssel". */
+const withoutN: Stemmer = (word) => word.replace(/(?<=.{3}[lr])n$/, "");
+
 const RULES: { readonly [Language in StemmedLanguage]?: Rules } = {
   german: {
-    before: (word) => withoutParticiple(word).replace(/(?<=.{3}[lr])n$/, ""),
+    before: (word) => withoutN(withoutParticiple(word)),
     endings: /(?<=.{4})(?:ung|et|t)$/,
   },
   dutch: { before: withoutParticiple, endings: /(?<=.{4})(?:ing|[dt])$/ },
-  swedish: { endings: /(?<=.{4})(?:ning|ing)$/, after: withoutVowel },
+  swedish: { before: withoutN, endings: /(?<=.{4})(?:ning|ing)$/, after: withoutVowel },
   danish: { endings: /(?<=.{4})(?:ning|ing)$/, after: withoutVowel },
   norwegian: { endings: /(?<=.{4})(?:ning|ing)$/, after: withoutVowel },
   french: { before: (word) => word.replace(/(?<=.{2})aux$/, "al") },
