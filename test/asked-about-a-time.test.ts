@@ -91,6 +91,28 @@ describe.each(Object.entries(OPEN))("on %s", (_, open) => {
     ]);
   });
 
+  test("of a week or a month ago, what was said on the same day of it comes first", async () => {
+    const store = await open();
+    onTestFinished(() => store.close());
+    const days = ["2026-09-03", "2026-09-25", "2026-11-16", "2026-11-19", "2026-11-21"];
+    await store.add(
+      days.map((id, turn) => ({
+        id,
+        time: `${id}T09:00:00Z`,
+        content: `The lantern number ${turn} is broken.`,
+        turn,
+        sessionId: "s",
+        kind: "message",
+        role: "user",
+      })),
+    );
+    const ask = async (query: string) =>
+      (await store.search({ query, limit: 10, at: AT })).map(({ id }) => id.slice(5));
+    expect(await ask("what did I say a week ago")).toEqual(["11-19", "11-21", "11-16"]);
+    expect(await ask("was wurde vor zwei Monaten gesagt")).toEqual(["09-25", "09-03"]);
+    expect(await ask("what did I say last week")).toEqual(["11-16", "11-19", "11-21"]);
+  });
+
   test("a day of the week is a word too, when no word says which week", async () => {
     const store = await open();
     onTestFinished(() => store.close());

@@ -44,7 +44,7 @@ const FLOORS: Readonly<Record<SetName, Readonly<Partial<Record<Kind, number>>>>>
     identifier: 95,
     changed: 50,
     short: 95,
-    nothing: 45,
+    nothing: 57,
   },
   fourth: {
     plain: 98,
@@ -55,7 +55,7 @@ const FLOORS: Readonly<Record<SetName, Readonly<Partial<Record<Kind, number>>>>>
     identifier: 92,
     time: 80,
     changed: 92,
-    nothing: 55,
+    nothing: 68,
   },
 };
 

@@ -4,6 +4,7 @@ import {
   type ScoreExplanation,
   type ScorePart,
 } from "../../core/memory-store.ts";
+import type { Span } from "../../text/time/calendar.ts";
 import { timeSpan } from "../../text/time/instant.ts";
 import {
   BY_SPEAKER,
@@ -273,12 +274,15 @@ function entriesOfTime(
   for (let slot = 0; slot < index.slots; slot += 1) {
     if (session[slot] === 0 || entry[slot] !== slot) continue;
     const at = time[slot] as number;
-    const span = question.spans.findIndex(({ from, to }) => from <= at && at < to);
-    if (span < 0 || !wanted(slot)) continue;
+    const place = question.spans.findIndex(({ from, to }) => from <= at && at < to);
+    const span = question.spans[place];
+    if (!span || !wanted(slot)) continue;
     best.offer(
       slot,
       slot,
-      LISTED_MATCH * LESS_LIKELY ** span * (likelihood(slot) / weights.inSpan),
+      LISTED_MATCH *
+        LESS_LIKELY ** (place + farFrom(span, at)) *
+        (likelihood(slot) / weights.inSpan),
     );
   }
   return [...best].flatMap(({ slot, value: match }) => {
@@ -286,6 +290,11 @@ function entriesOfTime(
     const parts = [{ name: "from that time", adds: match }];
     return [{ slot, match, score: match, ...(query.explain ? { explanation: { parts } } : {}) }];
   });
+}
+
+/** How far a time is from the likeliest one of a span, from 0 to 1. */
+function farFrom({ from, to, likeliest }: Span, at: number): number {
+  return likeliest === undefined ? 0 : Math.abs(at - likeliest) / (to - from);
 }
 
 interface Search {

@@ -101,6 +101,8 @@ function startOfDay({ year, month, day }: Day, zone: string): number {
 export interface Span {
   readonly from: number;
   readonly to: number;
+  /** The likeliest moment in it: a week ago is the same day of that week first. */
+  readonly likeliest?: number;
 }
 
 /** The calendar of who asks, seen from now. */
@@ -141,6 +143,12 @@ export class Calendar {
     const count = unit === "month" ? 1 : unit === "quarter" ? 3 : 12;
     const first = { year, month: month - (month % count) - count * back, day: 1 };
     return this.between(first, { ...first, month: first.month + count });
+  }
+
+  /** The same, where the day as far back is the likeliest. */
+  unitAgo(unit: string, back: number): Span {
+    const span = this.unitBack(unit, back);
+    return { ...span, likeliest: span.from + this.#clock.ms - this.unitBack(unit, 0).from };
   }
 
   /** The last `count` hours, days, weeks, months, quarters or years, with today. */

@@ -153,9 +153,10 @@ class TimeReader {
     const unit = UNITS.get(this.#word(next));
     if (number === 0 || unit === undefined) return undefined;
     if (!isBefore && !WORDS.ago.has(this.#word(next + 1))) return undefined;
-    const span = this.#calendar.unitBack(unit, number);
-    const to = isFew ? this.#calendar.unitBack(unit, 1).to : span.to;
-    return this.#relative({ from: span.from, to }, next + (isBefore ? 1 : 2));
+    const end = next + (isBefore ? 1 : 2);
+    if (!isFew) return this.#relative(this.#calendar.unitAgo(unit, number), end);
+    const { from } = this.#calendar.unitBack(unit, number);
+    return this.#relative({ from, to: this.#calendar.unitBack(unit, 1).to }, end);
   }
 
   /** "last week", "this month", "last Tuesday", "in den letzten drei Tagen". */
