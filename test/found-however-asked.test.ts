@@ -137,6 +137,8 @@ const NOTHING: readonly Asked[] = [
   ["how tall is the Eiffel tower in Paris", undefined],
   ["how heavy are the twins of Mira", undefined],
   ["how old is Mira", undefined],
+  ["does Mira speak Portuguese", undefined],
+  ["what does the code 7717 of the dessert mean", undefined],
   ["what colour is the port of staging", undefined],
   ["wie alt ist der Hund von Brandt", undefined],
 ];

@@ -219,13 +219,15 @@ function entriesWithWords(
   const rareShare = question.isEnglish ? RARE_SHARE.english : RARE_SHARE.other;
   const hasRareWords = (entry: number) =>
     query.minMatch === undefined && own.rareShare(entry) >= rareShare;
+  const lacksName = question.isEnglish && question.time === undefined && own.lacksName;
   const matches = best.map(({ value }) => matchOf(value * confidence, question));
   const scores = scoresOf(matches, asked);
   const found = best.flatMap(({ entry: first, slot, value }, at): FoundEntry[] => {
     const relevance = value * confidence;
     const [match = 0, score = 0] = [matches[at], scores[at]];
     if (match === 0 || (match < floor && !hasRareWords(first))) return [];
-    if (match < COMMON_MATCH && query.minMatch === undefined && own.hasOnlyCommon(first)) return [];
+    const isWeak = match < COMMON_MATCH && query.minMatch === undefined;
+    if (isWeak && (lacksName || own.hasOnlyCommon(first))) return [];
     const explanation = query.explain
       ? { explanation: explainScore(index, evidence, likelihood, { slot, relevance }, weights) }
       : {};

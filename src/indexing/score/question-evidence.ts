@@ -301,6 +301,14 @@ export class OwnWords {
     return this.#words.every((word) => this.#has(entry, word));
   }
 
+  /** Whether the question has a name, or a number, that no entry has. */
+  get lacksName(): boolean {
+    return this.#words.some(
+      ({ word, isName, standIn, postings }) =>
+        isName && !standIn && postings.slots.length === 0 && SURE_NAME.test(word),
+    );
+  }
+
   /** Whether all words of the question that it has are of any text, and it lacks some. */
   hasOnlyCommon(entry: number): boolean {
     if (this.#common.size === 0) return false;
@@ -365,6 +373,9 @@ export class OwnWords {
 
 /** That an entry lacks "reason" or "happen" tells little. */
 const COMMON_COUNTS = 0.3;
+
+/** A shorter name may be one with a typo, and a shorter number a part of a version. */
+const SURE_NAME = /^(?:[a-z]{5,}|\d{3,})$/;
 
 /** A name tells what a question is about better than other words do. */
 const NAME_COUNTS = 1.4;
