@@ -23,11 +23,12 @@ function haveNone(
   lacks: (hit: MemoryHit) => boolean,
 ): boolean {
   const isSure = (value: AskedValue) =>
-    value === "number" || value === "colour" || (value === "count" && hits.length < COUNTED);
+    value === "count" ? hits.length < COUNTED : SURE.includes(value);
   const isOther = (hit: MemoryHit) => (hit.match ?? 1) < SAME_MATCH && lacks(hit);
   return values.every(isSure) && hits.slice(0, LOOKED_AT).every(isOther);
 }
 
+const SURE: readonly AskedValue[] = ["age", "amount", "colour"];
 /** So many texts may be counted. */
 const COUNTED = 2;
 /** From here on, a hit has so much of a question that it needs no value. */

@@ -14,14 +14,18 @@ import {
 import { STOP_WORDS } from "./english.ts";
 
 /** What a question asks for, if its answer has a form of its own. */
-export type AskedValue = "number" | "count" | "duration" | "time" | "colour" | undefined;
+export type AskedValue =
+  | "time"
+  | "duration"
+  | "colour"
+  | "measure"
+  | "age"
+  | "count"
+  | "amount"
+  | undefined;
 
 export function askedValue(question: string): AskedValue {
-  if (ASKS_WHEN.test(question)) return "time";
-  if (ASKS_COLOUR.test(question)) return "colour";
-  if (!ASKS_NUMBER.test(question)) return undefined;
-  if (ASKS_DURATION.test(question)) return "duration";
-  return ASKS_COUNT.test(question) ? "count" : "number";
+  return ASKED.find(([, pattern]) => pattern.test(question))?.[0];
 }
 
 /**
@@ -36,7 +40,7 @@ export function lacksValue(value: AskedValue, text: string): boolean {
   if (value === undefined) return false;
   if (value === "colour") return !COLOUR.test(text);
   const isOfTime = value === "time" || value === "duration";
-  if (isOfTime ? NUMBER.test(text) : hasAmount(text)) return false;
+  if (isOfTime || value === "age" ? NUMBER.test(text) : hasAmount(text)) return false;
   if (isOfTime && UNSPACED_TIME.test(text)) return false;
   return !wordsOf(text).some((word) => isNumber(word) || (isOfTime && isTime(word)));
 }
@@ -45,22 +49,40 @@ export function lacksValue(value: AskedValue, text: string): boolean {
 const ASKS_WHEN =
   /^\P{L}*(?:(?:since|until|till|by|at|on|in|ab|seit|bis|depuis|desde|hasta|da|fino a|até|sinds|tot|od|do|с|до) )?(?:when(?! i\b)|(?:what|which) (?:time|day|date|week|month|year)|wann|quand|cu[aá]ndo|quando|wanneer|när|hvornår|når|kiedy|когда)(?!\p{L})|什么时候|什麼時候|何时|[几幾][点點号號月]|[周週]几|星期[几幾]|哪(?:一)?天|いつ|何[時日月]|何曜日|언제|몇\s?[시월]|saat kaç/iu;
 
-const ASKS_NUMBER =
-  /^\P{L}*(?:(?:what|was|wat|vad|hvad|hva)(?!\p{L}).*(?<!\p{L})(?:cost|(?:ge)?kost(?:en|et|ede|ade|ar|er|t)?)(?!\p{L})|how (?:many|much|old|tall|long|big|deep|far|fast|heavy|high|often)|(?:what|which|was|wie|hur|hvor|quel|quelle|qual|cu[aá]l|какой)(?!\p{L}).*(?<!\p{L})(?:number|size|age|height|weight|price|nummer|preis|numéro|taille|âge|prix|número|precio|edad|numero|prezzo|номер|цена)(?=\P{L}*$| (?:of|for|do|does|has|have|is|are|did|hat|haben|ist|a|ha|tiene|de|du|d'|von|vom|des|der|del|della|di|van|av|af|у|на)(?!\p{L}))|wie ?(?:viele?|alt|groß|hoch|lange?|oft|schwer|weit|teuer)|combien|cu[aá]nt[oa]s?|quant[oaie]s?|hoe ?(?:veel|oud|lang|groot|vaak|zwaar|hoog)|hur (?:många|mycket|gammal|stor|länge|ofta)|hvor (?:mange|meget|gammel|stor|længe|lenge|ofte)|ile|сколько|скільки|كم|כמה|hány|mennyi|câte?|câți|kuinka (?:monta|paljon|vanha))(?!\p{L})|(?<!\p{L})(?:kaç|ne kadar)(?!\p{L})|多[少大高重]|[几幾][岁歲个個天次]|何[番歳才人個本枚回円台匹]|いくつ|いくら|몇(?!\s?[시월])|얼마/iu;
+const ASKS_COLOUR =
+  /^\P{L}*(?:(?:in |di |de |в )?(?:what|which|welche[rns]?|quel(?:le)?|qu[eé]|che|qual|welke|vilken|hvilken|какого)(?:'?s| is| are| ist)?(?: the)?) (?:colou?rs?|farbe|couleur|colore?|cor|kleur|färg|farve|farge|цвета)(?=\P{L}*$| (?:is|are|was|of|for|do|does|did|has|have|hat|haben|ist|sind|est|sont|a|es|son|tiene|è|ha|heeft|har|är|er)(?!\p{L})| [а-я])|什[么麼][颜顏]色|何色|[슨떤] 색/iu;
+
+const ASKS_DURATION =
+  /^\P{L}*(?:how (?:long|often|far|many times)|wie ?(?:lange?|oft|weit)|combien de (?:temps|fois)|cu[aá]nt(?:o tiempo|as veces)|quant(?:o tempo|e volte|as vezes)|hoe ?(?:lang|vaak)|hur (?:länge|ofta)|hvor (?:længe|lenge|ofte)|сколько раз|كم مرة)(?!\p{L})|[几幾][天次]|何回/iu;
+
+/** A word, or letters, may answer these too: "the risk is low", "size M". */
+const ASKS_MEASURE =
+  /^\P{L}*(?:how (?:big|deep|high|fast)|wie ?(?:groß|hoch)|hoe ?(?:groot|hoog)|hvor stor|hur stor|(?:what|which|was|welche|quel|quelle|qual|cu[aá]l|какой)(?!\p{L}).*(?<!\p{L})(?:number|(?:\p{L}*größe|size)|nummer|taille|numéro|número|numero|номер))(?!\p{L})|何番|多大/iu;
+
+const ASKS_AGE =
+  /^\P{L}*(?:how old|wie ?alt|quel âge|cu[aá]ntos años|quanti anni|quantos anos|hoe ?oud|hur gammal|hvor gammel|сколько лет|ile lat|كم عمر)(?!\p{L})|kaç yaşında|[几幾][岁歲]|何[歳才]|몇 ?살/iu;
 
 /** Several texts may be counted, though none says how many they are. */
 const ASKS_COUNT =
-  /^\P{L}*(?:how many|wie ?viele|combien d|cu[aá]nt[oa]s|quant[ie]|quant[oa]s|hoe ?veel|hur många|hvor mange|ile|сколько|скільки|كم|כמה|hány|câ[tț][ei]|kuinka monta)(?!\p{L})|(?<!\p{L})kaç(?!\p{L})|[几幾][个個]|何[人個本枚台匹]|몇/iu;
+  /^\P{L}*(?:how many|wie ?viele|combien de|cu[aá]nt[oa]s|quant[ie]|quant[oa]s|hoe ?veel|hur många|hvor mange|ile|сколько|كم|כמה)(?!\p{L})|(?<!\p{L})kaç(?!\p{L})|[几幾][个個]|何[人個本枚台匹]|몇(?!\s?[시월])/iu;
 
-const ASKS_DURATION =
-  /^\P{L}*(?:how (?:long|often|far|many times)|wie ?(?:lange?|oft|weit)|combien de (?:temps|fois)|wie ?viele? mal|cu[aá]nt(?:o tiempo|as veces)|quant(?:o tempo|e volte|as vezes)|hoe ?(?:lang|vaak)|hur (?:länge|ofta)|hvor (?:længe|lenge|ofte)|ile (?:czasu|razy)|сколько раз|كم مرة|hur många gånger|hvor mange gange?r?|hoe ?veel keer|ne kadar sür)(?!\p{L})|[几幾][天次]|何[回]/iu;
+const ASKS_AMOUNT =
+  /^\P{L}*(?:how (?:much|tall|heavy)|(?:what|was|wat|vad|hvad|hva)(?!\p{L}).*(?<!\p{L})(?:costs?(?=\P{L}*$| (?:the|our|my)(?!\p{L}))|(?:ge)?kost(?:en|et|ede|ade|ar|er|t)?)|(?:what|which|was|quel|qual|cu[aá]l)(?!\p{L}).*(?<!\p{L})(?:age|height|weight|price|preis|prix|precio|edad|prezzo)(?=\P{L}*$| (?:of|for|has|is|de|du|von|del|di)(?!\p{L}))|wie ?(?:viel|schwer|teuer)|combien|cu[aá]nt[oa]|quant[oa]|hur mycket|hvor meget)(?!\p{L})|ne kadar|多少|多[高重]|いくつ|いくら|얼마/iu;
 
-const ASKS_COLOUR =
-  /^\P{L}*(?:(?:in |di |de |в )?(?:what|which|welche[rns]?|quel(?:le)?|qu[eé]|che|qual|welke|vilken|hvilken|какого|jakiego)(?:'?s| is| are| ist| hat| est| es| è| é)?(?: the| our| my| die| la| el| il| a| o)?) (?:colou?rs?|farbe|couleur|colore?|cor|kleur|färg|farve|farge|цвета|koloru)(?!\p{L})|(?<!\p{L})ne renk|[什麼么]+[颜顔顏]色|何色|[무슨떤] 색/iu;
+/** The first that fits is taken. */
+const ASKED: readonly (readonly [AskedValue, RegExp])[] = [
+  ["time", ASKS_WHEN],
+  ["colour", ASKS_COLOUR],
+  ["duration", ASKS_DURATION],
+  ["measure", ASKS_MEASURE],
+  ["age", ASKS_AGE],
+  ["count", ASKS_COUNT],
+  ["amount", ASKS_AMOUNT],
+];
 
 /** Not one in an identifier or a checksum: "3", "4th", "1:52", "三", and not "E4021", "fx-85" or "7be41fa". */
 const NUMBER =
-  /(?<![A-Za-z\p{N}_-])\p{N}[\p{N}.,:/]*[A-Za-z]{0,3}(?![A-Za-z\p{N}_])|[二三四五六七八九十百千万两每毎]/u;
+  /(?<![A-Za-z\p{N}_-])\p{N}[\p{N}.,:/]*[A-Za-z]{0,3}(?![A-Za-z\p{N}_])|[二三四五六七八九十百千万两每毎]|다섯|여섯|일곱|여덟|아홉|(?<![가-힣])(?:한|두|세|네|열|열한|열두) ?[명개살마번대]/u;
 
 /** A number that is no part of a date or a time of day. */
 function hasAmount(text: string): boolean {
@@ -89,7 +111,7 @@ const CLOCK = /^\d{1,2}:\d\d|\d[ap]m$/i;
 const OF_CLOCK: ReadonlySet<string> = new Set(["uhr", "am", "pm", "o"]);
 
 const COLOUR =
-  /#[0-9a-f]{3,8}\b|(?<!\p{L})(?:(?:hell|dunkel|light|dark)-?)?(?:red|green|blue|yellow|black|white|gr[ae]y|orange|purple|pink|brown|beige|silver|gold(?:en)?|violet|turquoise|(?:rot|grün|blau|gelb|schwarz|wei(?:ß|ss)|grau|lila|rosa|braun|türkis)(?:e[nmrs]?)?|rouge|vert|bleu|jaune|noir|blanc|gris|rose|brun|marron|roj[oa]|verde|azul|amarill[oa]|negr[oa]|blanc[oa]|naranja|morad[oa]|ross[oai]|blu|azzurr[oa]|giall[oa]|ner[oa]|bianc[oa]|grigi[oa]|viola|vermelh[oa]|amarel[oa]|pret[oa]|branc[oa]|cinza|rood|rode|groene?|blauwe?|gele?|zwarte?|witte?|wit|grijze?|grijs|oranje|paarse?|roze|bruine?|röda?|rød|gröna?|grøn|blå|gula?|svarta?|vita?|hvid|grå|bruna?|(?:красн|зел[её]н|син|голуб|ж[её]лт|ч[её]рн|бел|сер|оранжев|фиолетов|розов|коричнев)\p{L}{1,3}|(?:czerwon|zielon|niebiesk|żółt|czarn|biał|szar)\p{L}{1,3}|kırmızı|yeşil|mavi|sarı|siyah|beyaz)s?(?!\p{L})|[红紅绿緑蓝青黄黑黒白灰粉紫橙]|빨[간강]|파[란랑]|노란|초록|검[은정]|하얀|흰|회색/iu;
+  /#[0-9a-f]{3,8}\b|(?<!\p{L})(?:(?:hell|dunkel|light|dark)-?)?(?:red|green|blue|yellow|black|white|gr[ae]y|orange|purple|pink|brown|beige|silver|gold(?:en)?|teal|navy|maroon|(?:violet|turqu|türkis|turkos|anthra|cyan|magenta|oliv|lavend|cr[eèé]m|khaki|mint|bronz|бордов)\p{L}*|(?:rot|grün|blau|gelb|schwarz|wei(?:ß|ss)|grau|lila|rosa|braun)(?:e[nmrs]?)?|rouge|vert|bleu|jaune|noir|blanc|gris|rose|brun|marron|roj[oa]|verde|azul|amarill[oa]|negr[oa]|blanc[oa]|naranja|morad[oa]|ross[oai]|blu|azzurr[oa]|giall[oa]|ner[oa]|bianc[oa]|grigi[oa]|viola|vermelh[oa]|amarel[oa]|pret[oa]|branc[oa]|cinza|rood|rode|groene?|blauwe?|gele?|zwarte?|witte?|wit|grijze?|grijs|oranje|paarse?|roze|bruine?|röda?|rød|gröna?|grøn|blå|gula?|svarta?|vita?|hvid|grå|bruna?|(?:красн|зел[её]н|син|голуб|ж[её]лт|ч[её]рн|бел|сер|оранжев|фиолетов|розов|коричнев)\p{L}{1,3}|(?:czerwon|zielon|niebiesk|żółt|czarn|biał|szar)\p{L}{1,3}|kırmızı|yeşil|mavi|sarı|siyah|beyaz)s?(?!\p{L})|[红紅绿緑蓝青黄黑黒白灰粉紫橙]|빨[간강]|파[란랑]|노란|초록|검[은정]|하얀|흰|회색/iu;
 
 /** Phrases of other languages become English words, which takes longer. */
 function wordsOf(text: string): readonly string[] {
@@ -99,12 +121,9 @@ function wordsOf(text: string): readonly string[] {
 
 /** "A" and "one" are in any text. */
 function isNumber(word: string): boolean {
+  if (OTHER_AMOUNTS.has(word) || NUMBER_END.test(word)) return true;
   if (STOP_WORDS.has(word)) return false;
-  return (
-    (NUMBERS.get(word) ?? OTHER_NUMBERS.get(word) ?? 0) > 1 ||
-    UNITS.has(word) ||
-    OTHER_AMOUNTS.has(word)
-  );
+  return (NUMBERS.get(word) ?? OTHER_NUMBERS.get(word) ?? 0) > 1 || UNITS.has(word);
 }
 
 function isTime(word: string): boolean {
@@ -114,21 +133,24 @@ function isTime(word: string): boolean {
 
 const TIMES = [MONTHS, WEEKDAYS, SEASONS, DAY_WORDS, ORDINALS, WORDS.dayParts];
 
-/** Numbers from six on, where `OTHER_NUMBERS` ends, and words of how often. */
+/** Numbers that `NUMBERS` and `OTHER_NUMBERS` lack, and words for all, none and some. */
 const OTHER_AMOUNTS: ReadonlySet<string> = new Set(
-  `half twice every each always daily weekly monthly fifteen sixteen twenty thirty forty fifty sixty hundred thousand dozen
-  jede jeder jedes jeden immer halb täglich fünfzehn zwanzig dreißig vierzig fünfzig sechzig hundert tausend dutzend
-  chaque toujours sept huit neuf dix onze douze quinze vingt trente quarante cinquante soixante cent mille douzaine
-  cada siempre seis siete ocho nueve diez once doce quince veinte treinta cuarenta cincuenta sesenta cien ciento mil docena
-  ogni sempre sette otto nove dieci undici dodici quindici venti trenta quaranta cinquanta sessanta cento mila
-  sete oito dez doze vinte trinta quarenta cinquenta cem elke altijd zes zeven acht negen tien elf twaalf vijftien twintig
-  dertig veertig vijftig honderd duizend varje alltid hver altid sex sju åtta nio tio tolv tjugo trettio fyrtio femtio hundra
-  tusen seks syv otte ni ti tolv tyve hundrede każdy zawsze sześć siedem osiem dziewięć dziesięć sto
-  каждый каждую каждые шесть семь восемь девять десять пятнадцать двадцать тридцать сорок пятьдесят сто тысяч всегда
-  altı yedi sekiz dokuz on yirmi otuz kırk elli yüz bin her كل اثنين ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة عشر`.split(
+  `no nothing none half twice every each always several plenty few enough free unlimited bit lot daily weekly monthly fifteen
+  sixteen eighteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand dozen dozens
+  kein keine keinen nichts frei gratis kostenlos mehrere jede jeder jedes jeden immer halb täglich dutzend
+  aucun rien gratuit gratuite plusieurs chaque toujours sept huit neuf dix onze douze quinze vingt trente quarante cinquante
+  soixante cent mille douzaine nada cada siempre varios varias seis siete ocho nueve diez once doce quince veinte treinta
+  cuarenta cincuenta cien ciento mil ogni sempre niente sette otto nove dieci undici dodici diciotto venti trenta cento mila
+  oito dez vinte cem geen elke altijd zes zeven acht negen elf twaalf ingen varje alltid sex sju åtta nio tio elva tolv arton
+  tjugo hundra tusen hver altid syv otte atten tyve żaden każdy zawsze darmowy sześć siedem osiem dziewięć dziesięć sto
+  нет каждый каждую каждые шесть семь восемь девять сорок пятьдесят сто тысяч всегда
+  altı yedi sekiz dokuz yirmi otuz kırk elli yüz كل اثنا ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة عشر`.split(
     /\s+/,
   ),
 );
+
+/** Endings of German, Dutch and Russian numbers: achthundert, twintig, пятнадцать; and of "free" in Russian. */
+const NUMBER_END = /(?:zehn|zig|ßig|hundert|tausend|tien|tig|honderd|дцать|десят|бесплатн.+)$/;
 
 const OTHER_TIMES: ReadonlySet<string> = new Set(
   `when if before after until wenn bevor night noon midnight now nacht été automne hiver matin soir nuit primavera verano
