@@ -1,4 +1,5 @@
 import { isAscii } from "../../text/character-kinds.ts";
+import { madeOnce } from "../../text/made-once.ts";
 import { tokensOf } from "../../text/time/time-tokens.ts";
 import {
   DAY_WORDS,
@@ -42,7 +43,8 @@ export function lacksValue(value: AskedValue, text: string): boolean {
   const isOfTime = value === "time" || value === "duration";
   if (isOfTime || value === "age" ? NUMBER.test(text) : hasAmount(text)) return false;
   if (isOfTime && UNSPACED_TIME.test(text)) return false;
-  return !wordsOf(text).some((word) => isNumber(word) || (isOfTime && isTime(word)));
+  if (NUMBER_END.test(text)) return false;
+  return !wordsOf(text).some((word) => numberWords().has(word) || (isOfTime && isTime(word)));
 }
 
 /** At the beginning: inside a sentence, "when" seldom asks. */
@@ -119,22 +121,24 @@ function wordsOf(text: string): readonly string[] {
   return tokensOf(text).map(({ word }) => word);
 }
 
-/** "A" and "one" are in any text. */
-function isNumber(word: string): boolean {
-  if (OTHER_AMOUNTS.has(word) || NUMBER_END.test(word)) return true;
-  if (STOP_WORDS.has(word)) return false;
-  return (NUMBERS.get(word) ?? OTHER_NUMBERS.get(word) ?? 0) > 1 || UNITS.has(word);
-}
+/** "A" and "one" are in any text, and "to" is the Danish two. */
+const numberWords = madeOnce<ReadonlySet<string>>(() => {
+  const numbers = [...NUMBERS, ...OTHER_NUMBERS].flatMap(([word, is]) => (is > 1 ? [word] : []));
+  const named = [...numbers, ...UNITS.keys()].filter((word) => !STOP_WORDS.has(word));
+  return new Set([...named, ...OTHER_AMOUNTS]);
+});
+
+const timeWords = madeOnce<ReadonlySet<string>>(() => {
+  const lists = [MONTHS, WEEKDAYS, SEASONS, DAY_WORDS, ORDINALS, WORDS.dayParts];
+  return new Set([...lists.flatMap((words) => [...words.keys()]), ...OTHER_TIMES]);
+});
 
 function isTime(word: string): boolean {
-  const one = word.replace(/s$/, "");
-  return TIMES.some((words) => words.has(word) || words.has(one)) || OTHER_TIMES.has(word);
+  return timeWords().has(word) || (word.endsWith("s") && timeWords().has(word.slice(0, -1)));
 }
 
-const TIMES = [MONTHS, WEEKDAYS, SEASONS, DAY_WORDS, ORDINALS, WORDS.dayParts];
-
 /** Numbers that `NUMBERS` and `OTHER_NUMBERS` lack, and words for all, none and some. */
-const OTHER_AMOUNTS: ReadonlySet<string> = new Set(
+const OTHER_AMOUNTS =
   `no nothing none half twice every each always several plenty few enough free unlimited bit lot daily weekly monthly fifteen
   sixteen eighteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand dozen dozens
   kein keine keinen nichts frei gratis kostenlos mehrere jede jeder jedes jeden immer halb täglich dutzend
@@ -146,15 +150,14 @@ const OTHER_AMOUNTS: ReadonlySet<string> = new Set(
   нет каждый каждую каждые шесть семь восемь девять сорок пятьдесят сто тысяч всегда
   altı yedi sekiz dokuz yirmi otuz kırk elli yüz كل اثنا ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة عشر`.split(
     /\s+/,
-  ),
-);
+  );
 
 /** Endings of German, Dutch and Russian numbers: achthundert, twintig, пятнадцать; and of "free" in Russian. */
-const NUMBER_END = /(?:zehn|zig|ßig|hundert|tausend|tien|tig|honderd|дцать|десят|бесплатн.+)$/;
+const NUMBER_END =
+  /(?:zehn|zig|ßig|hundert|tausend|tien|tig|honderd|дцать|десят)(?!\p{L})|бесплатн/iu;
 
-const OTHER_TIMES: ReadonlySet<string> = new Set(
+const OTHER_TIMES =
   `when if before after until wenn bevor night noon midnight now nacht été automne hiver matin soir nuit primavera verano
   otoño invierno mañana noche tarde estate autunno mattina sera verão noite zomer avond`.split(
     /\s+/,
-  ),
-);
+  );
