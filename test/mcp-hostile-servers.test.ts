@@ -245,7 +245,30 @@ test("servers that hang at their start, at their list or at its pages are left o
   expect(problems).toEqual(
     Object.keys(programs).map(
       (name) =>
-        `The MCP server ${name} gives no tools: it did not answer within ${LONG ? 10 : 2} s.`,
+        `The MCP server ${name} gives no tools: it did not answer within ${LONG ? 30 : 2} s.`,
     ),
   );
 });
+
+const TOKEN = `ghp_${"0123456789abcdefghijABCDEFGHIJ"}012345`;
+
+test.for([
+  ["undefined.tools();", "Cannot read properties of undefined (reading 'tools')"],
+  ["await import('./missing.mjs');", "Error [ERR_MODULE_NOT_FOUND]: Cannot find module"],
+  [
+    `console.error("npm error code E404\\nnpm error 404 Not Found - GET it\\nnpm error A complete log"); process.exit(1);`,
+    "npm error 404 Not Found - GET it",
+  ],
+  [`console.error("GITHUB_TOKEN=${TOKEN}"); process.exit(1);`, "GITHUB_TOKEN=[redacted"],
+] as const)(
+  "a program that ends says why in a line that tells it, without a credential: %s",
+  async ([start, said]) => {
+    const { problems, close } = await openServerTools([
+      { name: "it", program: await programOf("", { start }), timeoutMs: 5_000 },
+    ]);
+    await close();
+    expect(problems.join()).toContain(said);
+    expect(problems.join()).not.toMatch(/Node\.js v|complete log/);
+    expect(problems.join()).not.toContain(TOKEN);
+  },
+);

@@ -360,6 +360,13 @@ export function errorText(error: unknown): string {
   return text.replace(/\s+/g, " ").trim() || "It gave no message.";
 }
 
+/** An error and its causes. A failed connection may have tried several addresses. */
+export function chainOf(error: unknown, depth = 0): readonly NodeJS.ErrnoException[] {
+  if (!(error instanceof Error) || depth > 5) return [];
+  const first = error instanceof AggregateError ? error.errors[0] : undefined;
+  return [error, ...chainOf(first ?? error.cause, depth + 1)];
+}
+
 /** The text of a failure, the same for each part that meets it. Two failures with the same text have one cause. */
 export function causeText(thrown: unknown): string {
   return SessionError.from(thrown).message;

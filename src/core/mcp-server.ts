@@ -25,7 +25,7 @@ export interface McpServer {
     /** Missing where the headers say who you are: they would go to the server that signs you in, too. */
     readonly signIn?: McpSignIn;
   };
-  /** The time to start and to list its tools. Default: 10 s. */
+  /** The time to start and to list its tools. Default: 30 s. */
   readonly startMs?: number;
   /** The time of one call. */
   readonly timeoutMs: number;

@@ -1,5 +1,5 @@
 import { proxyNote } from "../core/bypass-proxy.ts";
-import { ERRORS, errorText, SessionError, shownAddress } from "../core/errors.ts";
+import { chainOf, ERRORS, errorText, SessionError, shownAddress } from "../core/errors.ts";
 import { parsedJson } from "../core/json-values.ts";
 import { isDigit } from "../text/character-kinds.ts";
 import { isContextTooLong } from "./context-too-long.ts";
@@ -107,13 +107,6 @@ function connectionFailure(error: unknown, context: FailureContext): SessionErro
     ...(/bad port/.test(said) ? {} : { retry: {} }),
     ...causeOf(error, context),
   });
-}
-
-/** An error and its causes. A failed connection may have tried several addresses. */
-function chainOf(error: unknown, depth = 0): readonly NodeJS.ErrnoException[] {
-  if (!(error instanceof Error) || depth > 5) return [];
-  const first = error instanceof AggregateError ? error.errors[0] : undefined;
-  return [error, ...chainOf(first ?? error.cause, depth + 1)];
 }
 
 const TEMPORARY = new Set([408, 409, 425, 429]);

@@ -1,17 +1,21 @@
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CallToolResult, Client, RequestId, Transport } from "@modelcontextprotocol/client";
-import { errorText } from "../../core/errors.ts";
+import { chainOf, errorText } from "../../core/errors.ts";
 import type { McpServer } from "../../core/mcp-server.ts";
 import { ToolError } from "../../core/tool.ts";
+import { redactSecrets } from "../../secrets/redact-secrets.ts";
 import { visibleText } from "../../text/visible-text.ts";
 import { mendedAnswer } from "./mended-answer.ts";
 import { signedIn } from "./oauth-provider.ts";
 import { httpTransport, programTransport, TOO_LONG } from "./server-transport.ts";
 
-const START_MS = 10_000;
+/** `npx` and `uvx` may have to fetch the program first. */
+const START_MS = 30_000;
 /** Timers take no more. The time of a call is its tool's. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
-const STDERR_CHARACTERS = 500;
+const REASON_CHARACTERS = 500;
+const STDERR_CHARACTERS = 8_000;
 const PAGES_MAX = 100;
 /** A server that is busy is asked without having said that it is there. */
 const THERE_MS = 1_000;
@@ -31,9 +35,12 @@ export interface ServerLink {
 /** `onToolsChanged` is called when the server says that it has other tools than before. */
 export function openMcpServer(server: McpServer, onToolsChanged: () => void): ServerLink {
   let connecting: Promise<Client> | undefined;
+  let current: Client | undefined;
+  /** The calls of each client that have no answer yet. */
+  const calls = new Map<Client, number>();
   let isClosed = false;
   let hasConnected = false;
-  const stderr = { text: "" };
+  const stderr: Stderr = { text: "" };
 
   const connected = (): Promise<Client> => {
     if (isClosed) throw new Error("it was closed");
@@ -47,7 +54,8 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
     connecting = started;
     // A server that was started again may have other tools.
     started.then(
-      () => {
+      (client) => {
+        current = client;
         if (hasConnected) onToolsChanged();
         hasConnected = true;
       },
@@ -57,6 +65,43 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
     );
     return started;
   };
+
+  const live = async (): Promise<Client> => {
+    try {
+      const client = await connected();
+      if (!server.program) return client;
+      // One that is about to end after its last answer would take the call along.
+      await Promise.race([
+        client.ping().catch(() => {}),
+        sleep(THERE_MS, undefined, { ref: false }),
+      ]);
+      return await connected();
+    } catch (error) {
+      throw failed(server, `cannot be started again: ${reasonOf(error)}`, error);
+    }
+  };
+  const call = async (
+    client: Client,
+    ...request: Parameters<Client["callTool"]>
+  ): Promise<CallToolResult> => {
+    calls.set(client, (calls.get(client) ?? 0) + 1);
+    try {
+      return await client.callTool(...request);
+    } catch (error) {
+      if (hasForgotten(error) && current === client) current = connecting = undefined;
+      throw error;
+    } finally {
+      const left = (calls.get(client) ?? 1) - 1;
+      if (left > 0) calls.set(client, left);
+      else calls.delete(client);
+      // Other calls may be running in a session that takes no new ones.
+      if (left === 0 && client !== current) void client.close().catch(() => {});
+    }
+  };
+  const whyNot = (error: unknown): string =>
+    connecting === undefined
+      ? "ended before it answered. Whether the call had an effect is not known. The next call starts it again"
+      : `did not answer: ${reasonOf(error)}`;
 
   return {
     async listTools() {
@@ -72,38 +117,22 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
           })
         ).tools;
       } catch (error) {
-        const last = visibleText(stderr.text.trim().split("\n").at(-1) ?? "").slice(
-          0,
-          STDERR_CHARACTERS,
-        );
+        const last = lastWords(stderr.text);
         const why = late.aborted ? noAnswer(server) : reasonOf(error);
         throw new Error(`${why}.${last === "" ? "" : ` Its last line: ${last}`}`);
       }
     },
     async callTool(name, args, signal) {
-      let client: Client;
-      try {
-        client = await connected();
-        // One that is about to end after its last answer would take the call along.
-        if (server.program) {
-          await Promise.race([
-            client.ping().catch(() => {}),
-            sleep(THERE_MS, undefined, { ref: false }),
-          ]);
-          client = await connected();
+      for (let isAgain = false; ; isAgain = true) {
+        const client = await live();
+        try {
+          const options = { signal, timeout: NO_LIMIT_MS };
+          return await call(client, { name, arguments: args }, options);
+        } catch (error) {
+          if (signal.aborted) throw error;
+          // It did not take the call, so the call can be sent again.
+          if (isAgain || !hasForgotten(error)) throw failed(server, whyNot(error), error);
         }
-      } catch (error) {
-        throw failed(server, `cannot be started again: ${reasonOf(error)}`, error);
-      }
-      try {
-        return await client.callTool({ name, arguments: args }, { signal, timeout: NO_LIMIT_MS });
-      } catch (error) {
-        if (signal.aborted) throw error;
-        const hasEnded = connecting === undefined;
-        const what = hasEnded
-          ? "ended before it answered. Whether the call had an effect is not known. The next call starts it again"
-          : `did not answer: ${reasonOf(error)}`;
-        throw failed(server, what, error);
       }
     },
     async close() {
@@ -119,9 +148,38 @@ function failed({ name }: McpServer, what: string, cause: unknown): ToolError {
 }
 
 function reasonOf(error: unknown): string {
-  return visibleText(errorText(error))
-    .slice(0, STDERR_CHARACTERS)
-    .replace(/[.\s]{1,9}$/, "");
+  const chain = chainOf(error);
+  // `fetch failed` means nothing without its cause.
+  const { message, code } = (isUnreachable(error) && chain.at(-1)) || {};
+  return shown(message || code || errorText(error)).replace(/[.\s]{1,9}$/, "");
+}
+
+/** A server may say anything. */
+function shown(text: string): string {
+  return redactSecrets(visibleText(text.slice(0, STDERR_CHARACTERS).trim())).slice(
+    0,
+    REASON_CHARACTERS,
+  );
+}
+
+function isUnreachable(error: unknown): boolean {
+  return chainOf(error).some((each) => each instanceof TypeError);
+}
+
+/** A server that was started again, or had not been asked for long, does not know its clients. */
+function hasForgotten(error: unknown): boolean {
+  const status = statusOf(error);
+  return status === 404 || (status === 400 && /session/i.test(errorText(error)));
+}
+
+/** The line of stderr that says why a program ended. A crash ends with its stack, and npm with its log. */
+function lastWords(stderr: string): string {
+  const lines = stderr.split("\n").filter((line) => line.trim() !== "");
+  const line =
+    lines.find((each) => /^npm error (?!code )/.test(each)) ??
+    lines.findLast((each) => /^[\w.]*(?:Error|Exception)\b/.test(each)) ??
+    lines.findLast((each) => !/^(?:Node\.js v|Run ')/.test(each));
+  return shown(line ?? "");
 }
 
 /** The answer to a server that asks for more than to give tools. */
@@ -134,60 +192,114 @@ function refusal(method: string): string {
   return `rkat ${what[method] ?? `does not know ${method.slice(0, 100)}`}.`;
 }
 
+/** A way to speak to a server. */
+interface Way {
+  readonly mode: "auto" | "legacy";
+  readonly isSse?: boolean;
+}
+
+/** Some servers fail when they are asked for the newest revision, and others know the oldest transport alone. */
+function waysTo({ address }: McpServer): readonly Way[] {
+  const sse: Way = { mode: "legacy", isSse: true };
+  if (address?.isSse) return [sse];
+  return address ? [{ mode: "auto" }, { mode: "legacy" }, sse] : [{ mode: "legacy" }];
+}
+
 /** @throws when the server has not answered in time. Nothing of it is left then. */
-async function connect(
+async function connect(server: McpServer, stderr: Stderr, on: Notices): Promise<Client> {
+  const { SdkError } = await import("@modelcontextprotocol/client");
+  const late = AbortSignal.timeout(startMsOf(server));
+  let problem: unknown;
+  for (const way of waysTo(server)) {
+    try {
+      return await connectBy(way, server, stderr, on, late);
+    } catch (error) {
+      if (late.aborted) throw new Error(noAnswer(server), { cause: error });
+      if (statusOf(error) === 401 && server.address?.signIn) {
+        throw new Error(`it wants you to sign in: \`rkat mcp login ${server.name}\``, {
+          cause: error,
+        });
+      }
+      // What the older transport says of a server of the newer one is no help.
+      problem = way.isSse ? (problem ?? error) : error;
+      const isDenial = statusOf(error) === 401 || statusOf(error) === 403;
+      if (!(error instanceof SdkError) || isUnreachable(error) || isDenial) break;
+    }
+  }
+  throw problem;
+}
+
+async function connectBy(
+  { mode, isSse = false }: Way,
   server: McpServer,
-  stderr: { text: string },
-  { onClose, onToolsChanged }: { onClose(): void; onToolsChanged(): void },
+  stderr: Stderr,
+  { onClose, onToolsChanged }: Notices,
+  late: AbortSignal,
 ): Promise<Client> {
-  const { Client, ProtocolError, ProtocolErrorCode } = await import("@modelcontextprotocol/client");
-  const mode = server.address && !server.address.isSse ? "auto" : "legacy";
+  const { Client, ProtocolError, ProtocolErrorCode, SseError } = await import(
+    "@modelcontextprotocol/client"
+  );
+  const timeout = startMsOf(server);
   const client = new Client(
     { name: "rkat", version: "1" },
     {
       listMaxPages: PAGES_MAX,
-      versionNegotiation: { mode },
+      versionNegotiation: { mode, probe: { timeoutMs: timeout / 3 } },
       listChanged: {
         tools: { autoRefresh: false, debounceMs: 0, onChanged: () => onToolsChanged() },
       },
     },
   );
-  client.onclose = onClose;
   client.fallbackRequestHandler = async ({ method }) => {
     throw new ProtocolError(ProtocolErrorCode.MethodNotFound, refusal(method));
   };
-  const transport = await transportTo(server, stderr);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(noAnswer(server))), startMsOf(server));
-  });
+  const transport = await transportTo(server, isSse, stderr);
+  const stop = new AbortController();
   try {
-    await Promise.race([client.connect(transport, { timeout: startMsOf(server) }), late]);
-    mendAnswers(transport);
+    await Promise.race([
+      client.connect(transport, { timeout }),
+      once(late, "abort", { signal: stop.signal }).then(() => late.throwIfAborted()),
+    ]);
+    client.onclose = onClose;
+    mendAnswers(transport, (error) => error instanceof SseError);
     return client;
   } catch (error) {
     await Promise.allSettled([client.close(), transport.close()]);
-    throw server.address?.signIn && asksWhoYouAre(error)
-      ? new Error(`it wants you to sign in: \`rkat mcp login ${server.name}\``, { cause: error })
-      : error;
+    throw error;
   } finally {
-    clearTimeout(timer);
+    stop.abort();
   }
 }
+
+/** The last part of what a program wrote to stderr. */
+interface Stderr {
+  text: string;
+}
+
+interface Notices {
+  onClose(): void;
+  onToolsChanged(): void;
+}
+
+const CUT_OFF = "its stream ended before it answered. Whether the call had an effect is not known";
 
 const startMsOf = ({ startMs = START_MS }: McpServer) => startMs;
 const noAnswer = (server: McpServer) => `it did not answer within ${startMsOf(server) / 1000} s`;
 
 /** Answers that are not as the protocol says are mended. One that is too long fails all requests that wait: nothing says whose it was. */
-function mendAnswers(transport: Transport): void {
+function mendAnswers(transport: Transport, isEnd: (error: Error) => boolean): void {
   const waiting = new Set<RequestId>();
+  const fails = (id: RequestId, message: string) => {
+    if (waiting.delete(id)) take?.({ jsonrpc: "2.0", id, error: { code: -32000, message } });
+  };
   const { onmessage: take, onerror: fail } = transport;
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
     if ("method" in message && "id" in message) waiting.add(message.id);
     if ("method" in message && message.method === "notifications/cancelled")
       waiting.delete(message.params?.requestId as RequestId);
-    return send(message, options);
+    const onRequestStreamEnd = () => "id" in message && fails(message.id as RequestId, CUT_OFF);
+    return send(message, { onRequestStreamEnd, ...options });
   };
   transport.onmessage = (message, extra) => {
     if (!("method" in message) && message.id !== undefined) waiting.delete(message.id);
@@ -195,28 +307,29 @@ function mendAnswers(transport: Transport): void {
   };
   transport.onerror = (error) => {
     fail?.(error);
-    if (!error.message.includes(TOO_LONG)) return;
-    for (const id of waiting) {
-      take?.({ jsonrpc: "2.0", id, error: { code: -32000, message: TOO_LONG } });
-    }
-    waiting.clear();
+    // The package would open the stream again, for a session that does not know who asks.
+    if (isEnd(error)) void transport.close();
+    if (error.message.includes(TOO_LONG)) for (const id of waiting) fails(id, TOO_LONG);
   };
 }
 
-/** Whether a server answered that it does not know who asks. */
-function asksWhoYouAre(error: unknown): boolean {
-  return error instanceof Error && "status" in error && error.status === 401;
+function statusOf(error: unknown): unknown {
+  return error instanceof Error && "status" in error ? error.status : undefined;
 }
 
 async function transportTo(
   { name, program, address }: McpServer,
-  stderr: { text: string },
+  isSse: boolean,
+  stderr: Stderr,
 ): Promise<Transport> {
   if (program) {
     return await programTransport(program, (text) => {
-      stderr.text = (stderr.text + text).slice(-4 * STDERR_CHARACTERS);
+      stderr.text = (stderr.text + text).slice(-STDERR_CHARACTERS);
     });
   }
   if (!address) throw new Error("it has neither a program nor an address");
-  return await httpTransport(address, address.signIn && signedIn(name, address.signIn));
+  return await httpTransport(
+    { ...address, isSse },
+    address.signIn && signedIn(name, address.signIn),
+  );
 }

@@ -178,8 +178,6 @@ export async function httpTransport(
   const { StreamableHTTPClientTransport, SSEClientTransport } = await import(
     "@modelcontextprotocol/client"
   );
-  // A redirection would take the headers, and the key in them, to another server.
-  const requestInit = { headers, redirect: "error" } as const;
   const stream = new URL(url).href;
   let rested = Promise.resolve();
   const restingFetch: FetchLike = async (to, init) => {
@@ -189,9 +187,14 @@ export async function httpTransport(
       rested = may.then(() => sleep(STREAM_REST_MS, undefined, { ref: false }));
       await may;
     }
-    return await fetchFn(to, init);
+    // The package follows a redirection within the same server. Any other would take the key along.
+    return await fetchFn(to, { redirect: "error", ...init });
   };
-  const options = { requestInit, fetch: restingFetch, ...(authProvider ? { authProvider } : {}) };
+  const options = {
+    requestInit: { headers },
+    fetch: restingFetch,
+    ...(authProvider ? { authProvider } : {}),
+  };
   return isSse
     ? new SSEClientTransport(new URL(url), options)
     : new StreamableHTTPClientTransport(new URL(url), options);
