@@ -154,6 +154,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   surfaces: [
     "core",
+    // The reason that a program gives for its end may have a credential in it.
+    "secrets",
     "text",
     "zod",
     "hono",

@@ -1,6 +1,10 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { isObject } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
+import { providerSchema } from "./provider-schema.ts";
+
+/** Marks a tool that can be called as a task only. */
+export const AS_TASK = "rkat/as-task";
 
 /**
  * Mends a server's answer so that its client takes it: a tool or a block that is not as the protocol says costs only itself.
@@ -22,18 +26,13 @@ export function mendedAnswer(message: JSONRPCMessage): JSONRPCMessage {
 
 /** A tool without a readable name has none, and one without a schema takes no arguments. */
 function mendedTool(tool: unknown): object {
-  const { name, title, description, inputSchema } = isObject(tool) ? tool : {};
-  const { properties, required, ...schema } = isObject(inputSchema) ? inputSchema : {};
+  const { name, title, description, inputSchema, execution } = isObject(tool) ? tool : {};
   return {
     name: textOf(name),
     ...(typeof title === "string" ? { title } : {}),
     ...(typeof description === "string" ? { description } : {}),
-    inputSchema: {
-      ...schema,
-      type: "object",
-      properties: isObject(properties) ? properties : {},
-      ...(Array.isArray(required) ? { required: required.filter(isText) } : {}),
-    },
+    inputSchema: providerSchema(inputSchema),
+    _meta: { [AS_TASK]: isObject(execution) && execution.taskSupport === "required" },
   };
 }
 

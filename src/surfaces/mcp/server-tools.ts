@@ -6,6 +6,7 @@ import type { McpServer } from "../../core/mcp-server.ts";
 import { type Tool, type ToolDefinition, ToolError, type ToolOutput } from "../../core/tool.ts";
 import { textWeight } from "../../text/text-weight.ts";
 import { visibleText } from "../../text/visible-text.ts";
+import { AS_TASK } from "./mended-answer.ts";
 import { openMcpServer, type ServerLink } from "./server-link.ts";
 
 /** The tools of MCP servers, for an agent of rkat. */
@@ -151,16 +152,11 @@ function offered(
   }
   const chosen =
     wanted === undefined ? listed : listed.filter((tool) => wanted.includes(tool.name));
-  const named = chosen.filter(({ name: tool }) => tool !== "");
-  if (named.length < chosen.length)
-    problems.push(`${name} has a tool without a name; it is left out.`);
-  const fit = named.filter(({ name: tool, inputSchema }) => {
-    const isSmall = JSON.stringify(inputSchema).length <= SCHEMA_CHARACTERS_MAX;
-    if (!isSmall)
-      problems.push(
-        `${name} describes the arguments of ${tool.slice(0, 100)} in too many words; it is left out.`,
-      );
-    return isSmall;
+  const fit = chosen.filter((tool) => {
+    const why = unfitness(tool);
+    const problem = `${name} ${why}; it is left out.`;
+    if (why !== "" && !problems.includes(problem)) problems.push(problem);
+    return why === "";
   });
   if (fit.length > TOOLS_MAX) {
     problems.push(
@@ -170,17 +166,32 @@ function offered(
   return fit.slice(0, TOOLS_MAX);
 }
 
+/** Why a tool cannot be offered. */
+function unfitness({ name, inputSchema, _meta }: Listed): string {
+  if (name === "") return "has a tool without a name";
+  const shown = name.slice(0, 100);
+  if (_meta?.[AS_TASK]) return `has the tool ${shown} for programs that call it as a task`;
+  return JSON.stringify(inputSchema).length <= SCHEMA_CHARACTERS_MAX
+    ? ""
+    : `describes the arguments of ${shown} in too many words`;
+}
+
 const NAME_MAX = 64;
 
 /**
  * mcp, the server and the tool, with `__` between them. rkat's own tools have no such name, and no server's name contains `__`, so no server can
- * take the place of another's tool. Providers take 64 characters of a few kinds: a name that is changed gets a hash.
+ * take the place of another's tool.
  */
 export function toolName(server: string, tool: string): string {
-  const plain = tool.replaceAll(/[^\w-]/g, "_");
-  const name = `mcp__${server}__${plain}`;
-  if (plain === tool && tool !== "" && name.length <= NAME_MAX) return name;
-  const mark = createHash("sha256").update(tool).digest("hex").slice(0, 8);
+  return plainName(`mcp__${server}__`, tool);
+}
+
+/** Providers take 64 characters of a few kinds, of arguments too: a name that is changed gets a hash. */
+function plainName(before: string, own: string): string {
+  const plain = own.replaceAll(/[^\w-]/g, "_");
+  const name = `${before}${plain}`;
+  if (plain === own && own !== "" && name.length <= NAME_MAX) return name;
+  const mark = createHash("sha256").update(own).digest("hex").slice(0, 8);
   return `${name.slice(0, NAME_MAX - mark.length - 1)}_${mark}`;
 }
 
@@ -190,10 +201,18 @@ function serverTool(
   server: McpServer,
   link: Pick<ServerLink, "callTool">,
 ): Tool {
+  const { properties = {}, required = [], ...schema } = listed.inputSchema;
+  const named = Object.keys(properties).map((key) => [plainName("", key), key] as const);
+  const keys = new Map(named);
+  const shown = new Map(named.map(([plain, key]) => [key, plain]));
   const definition: ToolDefinition = {
     name,
     description: shownDescription(listed, server),
-    input_schema: listed.inputSchema,
+    input_schema: {
+      ...schema,
+      properties: renamed(properties, shown),
+      ...(required.length > 0 ? { required: required.map((key) => shown.get(key) ?? key) } : {}),
+    },
   };
   return {
     definition,
@@ -202,9 +221,15 @@ function serverTool(
     timeoutMs: server.timeoutMs,
     async execute(args, { signal }) {
       if (!isObject(args)) throw new ToolError("invalid_arguments", "Send an object.");
-      return toolOutput(await link.callTool(listed.name, args, signal));
+      return toolOutput(await link.callTool(listed.name, renamed(args, keys), signal));
     },
   };
+}
+
+function renamed(fields: object, names: ReadonlyMap<string, string>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [names.get(key) ?? key, value]),
+  );
 }
 
 /** Another server may get the name, and what a person allowed of this one is not allowed of that. */
