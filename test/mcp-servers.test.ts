@@ -303,6 +303,16 @@ test("`rkat mcp add` gives the next run the tools, and a call waits for approval
   expect(await listed(project)).toEqual([]);
 });
 
+test("a variable that a server is to see and that is not set is named, and the server starts", async () => {
+  const { project, run, add } = await projectWith(["done"]);
+  await add("--env", "TOKEN", "--env", "MISSING_TOKEN");
+  const problem = "TOKEN, MISSING_TOKEN is not set in the environment";
+  expect(await listed(project)).toEqual([expect.objectContaining({ state: "on", problem })]);
+  const { code, stderr } = await run("hi");
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/it \(.*\): MISSING_TOKEN is not set/)]);
+  expect(stderr).not.toContain("gives no tools");
+});
+
 test("a server of .mcp.json is started only after it was allowed, and again not once its command is another", async () => {
   const { project, run, sent, server } = await projectWith(["one", "two", "three"]);
   const marker = join(project.folder, "started");

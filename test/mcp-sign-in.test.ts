@@ -200,6 +200,26 @@ test("a sign-in is for one address: another server of the same name gets no toke
   expect((await signedIn(at(wiki.url), wiki)).asked).toBe(true);
 });
 
+test("a server that shows its tools to all, and asks who calls them, can be signed in to", async () => {
+  const wiki = await signedMcpServer({ shows: true });
+  const server = (await home()).at(wiki.url);
+  const look = async () => {
+    const { tools, close } = await openServerTools([server]);
+    return await tools()[0]?.execute({ page: "home" }, context()).finally(close);
+  };
+  await expect(look()).rejects.toThrow("it wants you to sign in: `rkat mcp login wiki`");
+  expect((await signedIn(server, wiki)).asked).toBe(true);
+  expect(await look()).toEqual({ content: "the page home", is_error: false });
+});
+
+test("a server that registers no clients is signed in to with the id of one, and the hint says so", async () => {
+  const wiki = await signedMcpServer({ registers: false });
+  const server = (await home()).at(wiki.url);
+  await expect(signedIn(server, wiki)).rejects.toMatchObject({
+    hint: expect.stringContaining("--client-id"),
+  });
+});
+
 test("`rkat mcp login` prints where to sign in, `list` shows it, and `logout` and `remove` take it back", async () => {
   const wiki = await signedMcpServer();
   const project = await Project.open();

@@ -20,6 +20,7 @@ export async function openMcpTools(workspace: Workspace): Promise<McpTools> {
   const usable = found.filter(({ state }) => state === "on");
   for (const { name, state, problem, origin } of found) {
     if (state === "wrong") warn(`${name} (${origin}) is not used: ${problem}.`);
+    if (state === "on" && problem !== undefined) warn(`${name} (${origin}): ${problem}.`);
   }
   const waiting = found.filter(({ state }) => state === "not allowed").map(({ name }) => name);
   const asked =

@@ -21,7 +21,7 @@ export interface FoundServer {
   /** The file that describes it. */
   readonly origin: string;
   /**
-   *     on             it is started
+   *     on             it is started; `problem` says what it may lack
    *     off            the settings switch it off
    *     not allowed    the project's `.mcp.json` describes it, and you have not allowed that
    *     wrong          it cannot be used; `problem` says why
@@ -104,7 +104,9 @@ function ownServers({ config, folder }: Places, env: Environment): readonly Foun
       },
     };
     const problem = problemOf(name, settings, sendsKey && api_key_env !== undefined && !key);
-    return problem === undefined ? found : wrong(found, problem);
+    if (problem !== undefined) return wrong(found, problem);
+    const unset = environment.filter((each) => env[each] === undefined).join(", ");
+    return unset === "" ? found : { ...found, problem: `${unset} is not set in the environment` };
   });
 }
 

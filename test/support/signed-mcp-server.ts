@@ -30,9 +30,14 @@ export interface SignedServer {
 
 /**
  * An MCP server that gives its tools to those who signed in, and the server where they do that: it registers clients,
- * and gives codes for tokens (with S256 and the same redirection), and each refresh token once.
+ * and gives codes for tokens (with S256 and the same redirection), and each refresh token once. One that `shows` its tools
+ * asks who calls them only. One that does not register clients knows the client `known`.
  */
-export async function signedMcpServer({ denies = false } = {}): Promise<SignedServer> {
+export async function signedMcpServer({
+  denies = false,
+  registers = true,
+  shows = false,
+} = {}): Promise<SignedServer> {
   const given: { access: string[]; refresh: string[] } = { access: [], refresh: [] };
   const [valid, refreshable, asked] = [new Set<string>(), new Set<string>(), [] as string[]];
   const codes = new Map<string, { challenge: string; redirect: string }>();
@@ -85,7 +90,7 @@ export async function signedMcpServer({ denies = false } = {}): Promise<SignedSe
       issuer: origin,
       authorization_endpoint: `${origin}/authorize`,
       token_endpoint: `${origin}/token`,
-      registration_endpoint: `${origin}/register`,
+      ...(registers ? { registration_endpoint: `${origin}/register` } : {}),
       response_types_supported: ["code"],
       code_challenge_methods_supported: ["S256"],
       token_endpoint_auth_methods_supported: ["none"],
@@ -111,6 +116,8 @@ export async function signedMcpServer({ denies = false } = {}): Promise<SignedSe
       return Response.redirect(back.href, 302);
     }
     if (pathname === "/token") return exchange(new URLSearchParams(await request.text()));
+    if (shows && !(await request.clone().text()).includes("tools/call"))
+      return await tools.fetch(request);
     const gate = requireBearerAuth({
       resourceMetadataUrl: getOAuthProtectedResourceMetadataUrl(resource),
       verifier: {

@@ -101,7 +101,7 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
   const whyNot = (error: unknown): string =>
     connecting === undefined
       ? "ended before it answered. Whether the call had an effect is not known. The next call starts it again"
-      : `did not answer: ${reasonOf(error)}`;
+      : `did not answer: ${wantsSignIn(server, error) ? signInHint(server) : reasonOf(error)}`;
 
   return {
     async listTools() {
@@ -215,11 +215,7 @@ async function connect(server: McpServer, stderr: Stderr, on: Notices): Promise<
       return await connectBy(way, server, stderr, on, late);
     } catch (error) {
       if (late.aborted) throw new Error(noAnswer(server), { cause: error });
-      if (statusOf(error) === 401 && server.address?.signIn) {
-        throw new Error(`it wants you to sign in: \`rkat mcp login ${server.name}\``, {
-          cause: error,
-        });
-      }
+      if (wantsSignIn(server, error)) throw new Error(signInHint(server), { cause: error });
       // What the older transport says of a server of the newer one is no help.
       problem = way.isSse ? (problem ?? error) : error;
       const isDenial = statusOf(error) === 401 || statusOf(error) === 403;
@@ -312,6 +308,10 @@ function mendAnswers(transport: Transport, isEnd: (error: Error) => boolean): vo
     if (error.message.includes(TOO_LONG)) for (const id of waiting) fails(id, TOO_LONG);
   };
 }
+
+const wantsSignIn = ({ address }: McpServer, error: unknown) =>
+  address?.signIn !== undefined && statusOf(error) === 401;
+const signInHint = ({ name }: McpServer) => `it wants you to sign in: \`rkat mcp login ${name}\``;
 
 function statusOf(error: unknown): unknown {
   return error instanceof Error && "status" in error ? error.status : undefined;

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { FetchLike, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { errorText, SessionError } from "../../core/errors.ts";
 import type { McpServer } from "../../core/mcp-server.ts";
 import { askingPerson } from "./oauth-provider.ts";
@@ -58,7 +59,7 @@ export async function signInTo(
       if (isShown) return false;
       throw error;
     });
-    if (isOpen) return false;
+    if (isOpen && !(await isAskedLater(address.url, asking.provider))) return false;
     const answer = await callback.answered(
       AbortSignal.any([signal, AbortSignal.timeout(ASKED_MS)]),
     );
@@ -78,7 +79,7 @@ export async function signInTo(
 function refused(name: string, why: string, cause?: unknown): SessionError {
   return new SessionError("NOT_POSSIBLE", {
     message: `There is no sign-in to ${name}: ${why.replace(/\.$/, "")}.`,
-    hint: "`rkat mcp list` shows its address. A server that gives tokens by hand takes one by --api-key-env.",
+    hint: "A server that registers no clients takes the id of one of yours by --client-id, and one that gives tokens by hand takes one by --api-key-env of `rkat mcp add`.",
     cause,
   });
 }
@@ -98,6 +99,20 @@ async function isOpenWithout(
   } finally {
     await client.close();
   }
+}
+
+/** Some servers show their tools to everyone, and ask who you are when one is called. */
+async function isAskedLater(url: string, provider: OAuthClientProvider): Promise<boolean> {
+  const { auth, discoverOAuthProtectedResourceMetadata } = await import(
+    "@modelcontextprotocol/client"
+  );
+  const timely = timelyFetch(url);
+  const fetchFn: FetchLike = (to, init) => timely(to, { ...init, redirect: "error" });
+  const isKnown = await discoverOAuthProtectedResourceMetadata(url, {}, fetchFn).then(
+    () => true,
+    () => false,
+  );
+  return isKnown && (await auth(provider, { serverUrl: url, fetchFn })) === "REDIRECT";
 }
 
 interface Callback {
