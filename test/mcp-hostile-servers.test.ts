@@ -75,7 +75,7 @@ test("a result of more than 32 MB is refused by that name, and the next call is 
     program: await programOf('return text("x".repeat(33 * 1024 * 1024));'),
   });
   await expect(call("it")).rejects.toThrow(
-    "The MCP server it did not answer: it sent a message of more than 32 MB.",
+    "The MCP server it failed: it sent a message of more than 32 MB.",
   );
   expect(await call("echo")).toBe("echo");
 });
@@ -85,7 +85,7 @@ test("an answer that is none fails at once, and a server without tools says so, 
     program: await programOf('say({ id, result: "hello" }); return undefined;'),
   });
   await expect(odd.call("it")).rejects.toThrow(
-    "The MCP server it did not answer: it sent an answer that is not as the protocol says.",
+    "The MCP server it failed: it sent an answer that is not as the protocol says.",
   );
   expect(await odd.call("echo")).toBe("echo");
   const start =
@@ -185,7 +185,7 @@ test.for([
   const { call, problems } = await opened({ address });
   expect(problems).toEqual([]);
   await expect(call("it")).rejects.toThrow(
-    "The MCP server it did not answer: it sent a message of more than 32 MB.",
+    "The MCP server it failed: it sent a message of more than 32 MB.",
   );
   expect(sent).toBeLessThan(100);
 });

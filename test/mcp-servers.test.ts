@@ -134,6 +134,15 @@ test("a tool or a part of a result that is not as the protocol says costs only i
     strange: { content: [{ type: "hologram" }, { type: "text", text: "beside" }] },
     plain: { content: "hello", isError: "yes" },
     nothing: { structuredContent: { port: 4310 } },
+    count: {
+      content: [{ type: "text", text: "2 found" }],
+      structuredContent: { found: ["a", "b"] },
+    },
+    whole: {
+      content: [{ type: "text", text: "the port is 4310" }],
+      structuredContent: { port: 4310 },
+    },
+    one: { content: [{ type: "text", text: "6" }], structuredContent: { result: 6 } },
   };
   const names = Object.keys(results);
   const bad = [null, { description: "no name" }, { name: "open", inputSchema: { required: 5 } }];
@@ -144,12 +153,15 @@ test("a tool or a part of a result that is not as the protocol says costs only i
   ]);
   try {
     expect(problems).toEqual(["it has a tool without a name; it is left out."]);
-    const [open, strange, plain, nothing] = tools();
+    const [open, strange, plain, nothing, count, whole, one] = tools();
     expect(open?.definition).toMatchObject({ name: "mcp__it__open", input_schema: inputSchema });
     const said = async (tool: Tool | undefined) => await tool?.execute({}, context());
     expect(await said(strange)).toEqual({ content: "[hologram]\nbeside", is_error: false });
     expect(await said(plain)).toEqual({ content: "hello", is_error: true });
     expect(await said(nothing)).toEqual({ content: '{"port":4310}', is_error: false });
+    expect(await said(count)).toMatchObject({ content: '2 found\n{"found":["a","b"]}' });
+    expect(await said(whole)).toMatchObject({ content: "the port is 4310" });
+    expect(await said(one)).toMatchObject({ content: "6" });
   } finally {
     await close();
   }

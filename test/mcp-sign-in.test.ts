@@ -124,7 +124,7 @@ test.each(["/token", "/.well-known/oauth-authorization-server"])(
     wiki.expire(wiki.given.access[0] ?? "");
     const host = new URL(wiki.url).host;
     await expect(timePasses(wiki, path, look)).rejects.toThrow(
-      `The MCP server wiki did not answer: the sign-in was not renewed: ${host} did not answer within 8 s.`,
+      `The MCP server wiki failed: the sign-in was not renewed: ${host} did not answer within 8 s.`,
     );
     expect(await look()).toEqual({ content: "the page Deal", is_error: false });
     await close();

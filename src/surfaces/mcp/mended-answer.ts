@@ -19,9 +19,19 @@ export function mendedAnswer(message: JSONRPCMessage): JSONRPCMessage {
   if (content === undefined && structuredContent === undefined) return message;
   const texts = (Array.isArray(content) ? content : [content ?? []]).map(blockText);
   const said = texts.filter((text) => text !== "").join("\n");
-  const text = said === "" && structuredContent !== undefined ? jsonText(structuredContent) : said;
+  const text = saysAll(said, structuredContent)
+    ? said
+    : `${said}\n${jsonText(structuredContent)}`.trim();
   const result = { content: [{ type: "text", text }], isError: Boolean(isError) };
   return { ...message, result: { ...message.result, ...result, structuredContent: undefined } };
+}
+
+/** Whether a result's text has its fields, too, as it should. Some packages give a text as one field, `result`. */
+function saysAll(said: string, fields: unknown): boolean {
+  if (!isObject(fields)) return fields === undefined || said !== "";
+  const [first, ...others] = Object.keys(fields);
+  const isOne = said !== "" && others.length === 0 && first === "result";
+  return isOne || said.length >= jsonText(fields).length / 2;
 }
 
 /** A tool without a readable name has none, and one without a schema takes no arguments. */

@@ -101,7 +101,7 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
   const whyNot = (error: unknown): string =>
     connecting === undefined
       ? "ended before it answered. Whether the call had an effect is not known. The next call starts it again"
-      : `did not answer: ${wantsSignIn(server, error) ? signInHint(server) : reasonOf(error)}`;
+      : `failed: ${wantsSignIn(server, error) ? signInHint(server) : reasonOf(error)}`;
 
   return {
     async listTools() {
