@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { renderCall } from "../src/cli/render/render-call.ts";
 import { PLAIN } from "../src/cli/render/style.ts";
+import { loadConfig } from "../src/config/load-config.ts";
+import { findMcpServers } from "../src/config/mcp-servers.ts";
 import type { ModelRequest } from "../src/core/language-model.ts";
 import { createSessionService, defineTool, type Tool } from "../src/index.ts";
 import { openServerTools, toolName } from "../src/surfaces/mcp/server-tools.ts";
@@ -349,6 +351,32 @@ test("a server of .mcp.json is started only after it was allowed, and again not 
   described(script, "--other");
   await run("hi");
   expect(sent()).not.toContain("mcp__theirs__");
+});
+
+test("a server of .mcp.json says which part of it is wrong, and has the folder and the time that stand there", async () => {
+  const folder = await temporaryFolder();
+  const described = {
+    "My Server": { command: "node" },
+    args: { command: "node", args: "server.js" },
+    other: { httpUrl: "http://127.0.0.1:9/mcp" },
+    far: { command: "node", cwd: "sub", timeout: 1e12 },
+    here: { command: "node", timeout: -1 },
+  };
+  writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: described }));
+  const dataFolder = join(folder, ".rkat");
+  const projectFile = join(dataFolder, "config.toml");
+  const { config } = await loadConfig({ projectFile, isTrusted: false, env: {} });
+  const places = { config, folder, dataFolder, storeFile: join(dataFolder, "rkat.db") };
+  const [name, args, other, far, here] = findMcpServers(places, {});
+  expect(name?.problem).toMatch(/^its name must be 1 to 32 letters/);
+  expect([args?.problem, other?.problem]).toEqual(
+    Array(2).fill("it needs either command or url, and only texts"),
+  );
+  expect(far?.server).toMatchObject({
+    program: { cwd: join(folder, "sub") },
+    timeoutMs: 2 ** 31 - 1,
+  });
+  expect(here?.server).toMatchObject({ program: { cwd: folder }, timeoutMs: 60_000 });
 });
 
 test("what `rkat mcp add` refuses says what to write, and an existing server stays as it is", async () => {

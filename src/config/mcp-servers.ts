@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, isAbsolute, join, parse } from "node:path";
+import { dirname, isAbsolute, join, parse, resolve } from "node:path";
 import { errorText, SessionError } from "../core/errors.ts";
 import { given, isObject } from "../core/fields.ts";
 import type { McpServer } from "../core/mcp-server.ts";
@@ -204,7 +204,6 @@ function projectServer(
   const missing = new Set<string>();
   const filled = (text: string) => expanded(text, env, missing);
   const isRight =
-    isServerName(name) &&
     [command, url, cwd].every((text) => text === undefined || isShort(text)) &&
     (typeof command === "string") !== (typeof url === "string") &&
     Array.isArray(args) &&
@@ -224,12 +223,11 @@ function projectServer(
     shown: shown.join(" "),
     server: { name, timeoutMs: TIMEOUT_MS },
   };
+  if (!isServerName(name)) {
+    return { ...base, state: "wrong", problem: `its name must be ${SERVER_NAME}` };
+  }
   if (!isRight) {
-    return {
-      ...base,
-      state: "wrong",
-      problem: `it needs a command or a url, with texts, and a name of ${SERVER_NAME}`,
-    };
+    return { ...base, state: "wrong", problem: "it needs either command or url, and only texts" };
   }
   const table = (some: unknown) =>
     Object.fromEntries(
@@ -237,14 +235,14 @@ function projectServer(
     );
   const server: McpServer = {
     name,
-    timeoutMs: (typeof timeout === "number" ? timeout : parseDuration(timeout)) ?? TIMEOUT_MS,
+    timeoutMs: timeMs(timeout) ?? TIMEOUT_MS,
     ...(typeof command === "string"
       ? {
           program: {
             command: filled(command),
             args: args.map(filled),
             env: table(own),
-            cwd: typeof cwd === "string" ? filled(cwd) : folder,
+            cwd: resolve(folder, typeof cwd === "string" ? filled(cwd) : ""),
           },
         }
       : {
@@ -261,6 +259,12 @@ function projectServer(
   return found.state === "on" && missing.size > 0
     ? wrong(found, `it needs ${unset}, which the environment does not have`)
     : found;
+}
+
+/** Milliseconds where it is a number, as other agents read it. A timer takes no more than the most. */
+function timeMs(timeout: unknown): number | undefined {
+  const ms = typeof timeout === "number" ? timeout : parseDuration(timeout);
+  return ms !== undefined && ms > 0 ? Math.min(ms, 2 ** 31 - 1) : undefined;
 }
 
 /** One with a space in it is no two. */
