@@ -117,6 +117,7 @@ function rawServer(folder: string, tools: readonly unknown[], results: object): 
       initialize: ({ protocolVersion }) => ({
         protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "raw", version: "1" },
       }),
+      ping: () => ({}),
       "tools/list": () => ({ tools }),
       "tools/call": ({ name }) => results[name],
     };
