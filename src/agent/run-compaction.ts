@@ -217,6 +217,9 @@ async function compact(
     ...given({ outlook: trigger.why === "threshold" ? outlookOf(log, parts) : undefined }),
     ...given({ continues: summarizer === model ? continued(log, parts, trigger) : undefined }),
     injected: entries.flatMap(({ origin }, index) => (isRequest(origin) ? [] : [index])),
+    speakers: new Map(
+      entries.flatMap(({ origin }, index) => (origin?.speaker ? [[index, origin.speaker]] : [])),
+    ),
     summaryTimeoutMs: compaction.summaryTimeoutMs,
     signal,
     ...(summarizer === "fallback"

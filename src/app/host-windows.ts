@@ -48,7 +48,7 @@ interface Given extends Pick<HostMemoryOptions, "stores"> {
 export function hostMemory(host: string, { stores, author, recallTokens }: Given): HostMemory {
   const readAs = (by: "user" | "program") => (item: unknown) => {
     const said = readWindowItem(item);
-    return said?.origin ? { ...said, origin: { author: by } } : said;
+    return said?.origin ? { ...said, origin: { ...said.origin, author: by } } : said;
   };
   return memoryWith(
     { stores, recallTokens },

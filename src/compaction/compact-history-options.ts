@@ -54,6 +54,8 @@ export interface CompactHistoryOptions extends HistoryCompaction {
   readonly contextWindow?: number;
   /** Positions of user messages that no person typed. A summary does not carry their words on. */
   readonly injected?: readonly number[];
+  /** The names of those who wrote user messages, by position. The summary's request and the words below it have them. */
+  readonly speakers?: ReadonlyMap<number, string>;
   /** Positions of messages that stay, with the tool calls or results that belong to them. */
   readonly pins?: readonly number[];
   /** Whether your compactor's `shouldCompact` was true. It counts for a compactor that ignores the target. */
@@ -112,6 +114,7 @@ export const COMPACT_HISTORY_OPTIONS = group({
   summarize: anything,
   contextWindow: anything,
   injected: anything,
+  speakers: anything,
   pins: anything,
   due: flag,
   force: flag,

@@ -26,6 +26,7 @@ import { engineCompactor } from "./engine-compactor.ts";
 import { cheaperChange, summarising } from "./expected-cost.ts";
 import { anchorBytes, keepAnchors } from "./keep-anchors.ts";
 import {
+  type Speakers,
   splitWords,
   withOutcomes,
   withoutWords,
@@ -125,8 +126,9 @@ export async function compactHistory(
   if (shorter.length > 0 && !outlook) return pruned(shorter);
 
   const injected = new Set((options.injected ?? []).flatMap((index) => messages[index] ?? []));
+  const speakers = speakersOf(messages, options.speakers);
   const wordsMax = 4 * (options.userWordsTokens ?? Math.floor(targetTokens * WORDS_PART));
-  const needed = wordsMax === 0 ? 0 : wordsBytes(wordsIn(messages, injected), wordsMax);
+  const needed = wordsMax === 0 ? 0 : wordsBytes(wordsIn(messages, injected, speakers), wordsMax);
   const constraints = {
     pinned,
     targetTokens,
@@ -169,10 +171,14 @@ export async function compactHistory(
   // The summary and the names after it outlast their sources. No credential gets into them.
   const redacted = dry.discarded.map((message) => redactMessage(message));
   const notTyped = new Set(redacted.filter((_, at) => injected.has(dry.discarded[at] as Message)));
+  const names = speakersOf(
+    redacted,
+    dry.discarded.map((message) => speakers.get(message)),
+  );
   const longest = 4 * compactor.maxSummaryTokens();
   // Words that are carried on cost no call, so only a part of them counts.
   const worth = worthOf(dry.discarded);
-  const words = wordsIn(redacted, notTyped);
+  const words = wordsIn(redacted, notTyped, names);
   const said = wordsSection(
     words,
     wordsMax,
@@ -202,6 +208,7 @@ export async function compactHistory(
       record: messages.map((message, at) => leaves.get(at) ?? message),
       reservedBytes: (most) => (anchored ? anchorBytes(parts, most) : 0),
       roomBeside,
+      speakers: names,
     },
   );
   // Shortened tool output is better than a summary without a model.
@@ -261,6 +268,7 @@ function defaultCompactor(options: CompactHistoryOptions): EngineCompactor {
     contextWindow,
     pins,
     injected,
+    speakers,
     userWordsTokens,
     compactor,
     due,
@@ -285,6 +293,18 @@ function defaultCompactor(options: CompactHistoryOptions): EngineCompactor {
   } = options;
   const autoCompactThreshold = config.autoCompactThreshold ?? compactionThreshold(contextWindow);
   return new DefaultCompactor({ ...config, autoCompactThreshold });
+}
+
+/** The names of those who wrote messages, by the message. */
+function speakersOf(
+  messages: readonly Message[],
+  names: CompactHistoryOptions["speakers"] | readonly (string | undefined)[] = [],
+): Speakers {
+  const byMessage = [...names.entries()].flatMap(([at, name]) => {
+    const message = messages[at];
+    return message === undefined || name === undefined ? [] : [[message, name] as const];
+  });
+  return new Map(byMessage);
 }
 
 function opaqueOf(

@@ -1,4 +1,5 @@
 import type { WordsReport } from "../core/event.ts";
+import { given } from "../core/fields.ts";
 import {
   indexableText,
   isForgotten,
@@ -9,6 +10,7 @@ import {
 } from "../core/message.ts";
 import { looksRecalled } from "../core/recalled.ts";
 import { refusalIn } from "../core/refusal.ts";
+import { isNamedIn, speakerName } from "../core/speaker-name.ts";
 import { cutMiddle, cutToSize, textSize } from "./cut-text.ts";
 import { GENERAL_CUE, LASTING_CUES, lastingCues, SURE_CUES, WEAK_CUES } from "./lasting-cues.ts";
 import { summaryText, userText } from "./render-transcript.ts";
@@ -18,7 +20,12 @@ interface Word {
   readonly text: string;
   /** Its outcome, from the messages after it: "answered", "changed src/core/event.ts; 1 call failed". */
   readonly outcome: string;
+  /** The name of who said it, if the host or the log has it. */
+  readonly by?: string;
 }
+
+/** The names of those who wrote messages. No name is read from a text. */
+export type Speakers = ReadonlyMap<Message, string>;
 
 /** The words of a history that is being compacted, from the oldest on. */
 export interface Words {
@@ -30,7 +37,7 @@ export interface Words {
 const HEADING = "[What the user said earlier, word for word, oldest first";
 const HEADING_END = "; answered where nothing else is said]";
 const SECTION =
-  /^(?:; (\d+) older ones? (?:is|are) found by a search)?(?:; answered where nothing else is said)?\]\n/;
+  /^(?:; (\d+) older ones? (?:is|are) found by a search)?(?:; by ([^\];\n]+) where no name stands)?(?:; answered where nothing else is said)?\]\n/;
 /** It is said for all of them in the heading. */
 const ANSWERED = "answered";
 
@@ -73,16 +80,24 @@ export function splitWords(summary: string): { readonly summary: string } & Word
   const at = summary.lastIndexOf(`\n\n${HEADING}`);
   if (at < 0) return { summary, words: [], left: 0 };
   const section = summary.slice(at + 2 + HEADING.length);
-  const [heading = "", left = "0"] = SECTION.exec(section) ?? [];
+  const [heading = "", left = "0", ofAll] = SECTION.exec(section) ?? [];
   const lines = section.slice(heading.length);
   const words = lines.split(/\n(?=• )/).map((entry): Word => {
-    const [, outcome = ANSWERED, text = ""] = ENTRY.exec(entry) ?? [];
-    return { outcome, text: text.replaceAll("\n  ", "\n") };
+    const [, mark = "", text = ""] = ENTRY.exec(entry) ?? [];
+    const [, by = ofAll, outcome = ""] = MARK.exec(mark) ?? [];
+    return {
+      ...given({ by }),
+      outcome: outcome === "" ? ANSWERED : outcome,
+      text: text.replaceAll("\n  ", "\n"),
+    };
   });
   return { summary: summary.slice(0, at), words, left: Number(left) };
 }
 
 const ENTRY = /^• (?:\[([^\]\n]*)\] )?([\s\S]*)$/;
+
+/** What stands in brackets: who said it, and what became of it. */
+const MARK = /^(?:by ([^;]+)(?:; |$))?(.*)$/;
 
 /** A message as it is summarised: an earlier summary without the words below it, so that none is summarised. */
 export function withoutWords(message: Message): Message {
@@ -97,9 +112,12 @@ export function withoutWords(message: Message): Message {
 export function wordsIn(
   messages: readonly Message[],
   injected: ReadonlySet<Message> = new Set(),
+  speakers: Speakers = new Map(),
 ): Words {
   const before = messages.filter(isSummary).map((message) => splitWords(summaryText(message)));
-  const words = requestsIn(messages, injected).map(({ text, outcome }) => ({ text, outcome }));
+  const words = requestsIn(messages, injected).map(({ text, outcome, message }): Word => {
+    return { text, outcome, ...given({ by: speakerName(speakers.get(message)) }) };
+  });
   return {
     words: [...before.flatMap((earlier) => earlier.words), ...words],
     left: before.reduce((sum, { left }) => sum + left, 0),
@@ -193,11 +211,11 @@ export function requestsIn(
 export function wordsBytes(words: Words, bytesMax: number): number {
   const { text } = wordsSection(words, bytesMax);
   // The count may get longer.
-  return text === "" ? 0 : textSize(text) + HEADING_ROOM - textSize(headingOf(0));
+  return text === "" ? 0 : textSize(text) + COUNT_ROOM;
 }
 
-/** Room for the heading, with a count. */
-const HEADING_ROOM = textSize(headingOf(9_999_999));
+/** Room for a count in the heading. */
+const COUNT_ROOM = textSize(headingOf(9_999_999)) - textSize(headingOf(0));
 
 interface Line {
   readonly word: Word;
@@ -224,7 +242,9 @@ export function wordsSection(
   room = bytesMax,
 ): { readonly text: string; readonly report: WordsReport } {
   const chosen = new Map<Word, Line>();
-  let used = HEADING_ROOM;
+  const ofAll = speakerOfAll(words);
+  const lineOf = (word: Word) => wholeLine(word, ofAll);
+  let used = textSize(headingOf(0, ofAll)) + COUNT_ROOM;
   const add = (part: number, of: readonly Word[], form: (word: Word) => Line | undefined) => {
     const max = Math.min(room, part * bytesMax);
     for (const word of of) {
@@ -241,7 +261,7 @@ export function wordsSection(
   const newestFirst = [...words].reverse();
   const short = newestFirst.filter(isShort);
   const long = newestFirst.filter((word) => !isShort(word));
-  const excerptOf = excerpts();
+  const excerptOf = excerpts(ofAll);
   add(FIRST_PART, words.slice(0, 1), (word) =>
     textSize(word.text) <= FIRST_BYTES ? lineOf(word) : excerptOf(word, -Infinity),
   );
@@ -255,16 +275,22 @@ export function wordsSection(
   add(PASSING_PART, long, (word) => excerptOf(word, -Infinity));
   const gone = left + words.length - chosen.size;
   const kept = words.flatMap((word) => chosen.get(word) ?? []);
-  const cut = kept.filter(({ word, line }) => line !== renderLine(word, word.text)).length;
+  const cut = kept.filter(({ word, line }) => line !== renderLine(word, word.text, ofAll)).length;
   const text =
-    kept.length === 0 ? "" : `${headingOf(gone)}${kept.map(({ line }) => line).join("")}`;
+    kept.length === 0 ? "" : `${headingOf(gone, ofAll)}${kept.map(({ line }) => line).join("")}`;
   return { text, report: { kept: kept.length, cut, left: gone } };
 }
 
-function headingOf(gone: number): string {
+function headingOf(gone: number, ofAll?: string): string {
   const count =
     gone === 0 ? "" : `; ${gone} older ${gone === 1 ? "one is" : "ones are"} found by a search`;
-  return `\n\n${HEADING}${count}${HEADING_END}`;
+  const by = ofAll === undefined ? "" : `; by ${ofAll} where no name stands`;
+  return `\n\n${HEADING}${count}${by}${HEADING_END}`;
+}
+
+/** The name that the heading has, so that no line needs it: all words are of one person. */
+function speakerOfAll([first, ...others]: readonly Word[]): string | undefined {
+  return others.every(({ by }) => by === first?.by) ? first?.by : undefined;
 }
 
 function isShort({ text }: Word): boolean {
@@ -276,20 +302,20 @@ function isLasting({ text }: Word): boolean {
 }
 
 /** A text on a line of its own, and of a pasted one the two ends. */
-function lineOf(word: Word): Line {
+function wholeLine(word: Word, ofAll: string | undefined): Line {
   const { text } = word;
   const shown =
     textSize(text) <= PASTED_BYTES
       ? text
       : cutToSize(PASTED_BYTES, (bytes) => cutMiddle(text, bytes));
-  return { word, line: renderLine(word, shown), isWhole: true };
+  return { word, line: renderLine(word, shown, ofAll), isWhole: true };
 }
 
 /**
  * Writes short sentences of a text, of those that have `least` cues that they hold for longer. Such sentences come first, then
  * those with numbers and names. Questions have had their answers.
  */
-function excerpts(): (word: Word, least: number) => Line | undefined {
+function excerpts(ofAll: string | undefined): (word: Word, least: number) => Line | undefined {
   const read = new Map<Word, readonly Sentence[]>();
   return (word, least) => {
     const all = read.get(word) ?? sentencesOf(word);
@@ -306,7 +332,7 @@ function excerpts(): (word: Word, least: number) => Line | undefined {
     );
     if (chosen.size === 0) return undefined;
     const shown = joined(all, chosen);
-    return { word, line: renderLine(word, shown), isWhole: shown === word.text };
+    return { word, line: renderLine(word, shown, ofAll), isWhole: shown === word.text };
   };
 }
 
@@ -371,10 +397,13 @@ function isDemandLike(sentence: string): boolean {
 
 const QUESTION = /[?？]$/;
 
-function renderLine({ outcome }: Word, text: string): string {
+function renderLine({ outcome, by }: Word, text: string, ofAll: string | undefined): string {
+  // Where a program put the name into the text, it need not stand twice.
+  const name = by === ofAll || by === undefined || isNamedIn(text, by) ? "" : `by ${by}`;
   // A text in brackets would be taken for its outcome.
-  const isPlain = outcome === ANSWERED && !text.startsWith("[");
-  return `\n• ${isPlain ? "" : `[${outcome}] `}${text.replaceAll("\n", "\n  ")}`;
+  const isPlain = outcome === ANSWERED && (name !== "" || !text.startsWith("["));
+  const mark = [name, isPlain ? "" : outcome].filter(Boolean).join("; ");
+  return `\n• ${mark === "" ? "" : `[${mark}] `}${text.replaceAll("\n", "\n  ")}`;
 }
 
 /** A tool whose name says that it changes a file. */

@@ -7,6 +7,7 @@ import {
   type ToolUse,
   type UserMessage,
 } from "../core/message.ts";
+import { speakerName } from "../core/speaker-name.ts";
 import { cutMiddle } from "./cut-text.ts";
 
 /** Bytes shown of a tool's arguments or output: its beginning and its end, which a summary needs. */
@@ -20,10 +21,14 @@ const TOOL_TEXT_BYTES_MAX = 2000;
  *     [assistant calls run_tests, call_1] {"path":"test/a.test.ts"}
  *     [result of run_tests, call_1] 1 failed …
  *
- * Reasoning is left out, an image leaves its type, and no text takes more than
+ * A person whose name is known is `[user Ana]`. Reasoning is left out, an image leaves its type, and no text takes more than
  * `textBytesMax`, so that one long message does not hide the others.
  */
-export function renderTranscript(messages: readonly Message[], textBytesMax: number): string {
+export function renderTranscript(
+  messages: readonly Message[],
+  textBytesMax: number,
+  speakers?: ReadonlyMap<Message, string>,
+): string {
   const names = new Map<string, string>();
   const toolBytesMax = Math.min(TOOL_TEXT_BYTES_MAX, textBytesMax);
   const call = ({ id, name, args }: ToolUse) => {
@@ -40,7 +45,10 @@ export function renderTranscript(messages: readonly Message[], textBytesMax: num
       case "user":
         return isSummary(message)
           ? say("summary of what came before", summaryText(message))
-          : say("user", userText(message.content));
+          : say(
+              ["user", speakerName(speakers?.get(message)) ?? ""].join(" ").trim(),
+              userText(message.content),
+            );
       case "assistant":
         return [...say("assistant", message.content), ...(message.tool_calls ?? []).map(call)];
       case "block_assistant":

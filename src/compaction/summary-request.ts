@@ -2,6 +2,7 @@ import { contentText, type Message } from "../core/message.ts";
 import { estimateTokens, jsonBytes } from "../core/tokens.ts";
 import { unclosable } from "../text/quoting.ts";
 import { cutMiddle, cutToSize, textSize } from "./cut-text.ts";
+import type { Speakers } from "./kept-words.ts";
 import { renderTranscript } from "./render-transcript.ts";
 
 /** A record cut shorter than this is not worth a model's time. */
@@ -23,6 +24,7 @@ const PART = 1 / 4;
  */
 export function summaryRequest(options: {
   readonly discarded: readonly Message[];
+  readonly speakers?: Speakers;
   readonly prompt: string;
   readonly instructions?: string;
   readonly tokensMax: number;
@@ -38,7 +40,11 @@ export function summaryRequest(options: {
   const empty = frame("");
   const room = sizeMax - Math.max(jsonBytes(empty), estimateTokens(empty) * 4 + 4) - SEAMS_WEIGHT;
   if (room < USEFUL_RECORD_BYTES) return [];
-  const transcript = renderTranscript(discarded, Math.max(USEFUL_RECORD_BYTES, room * PART));
+  const transcript = renderTranscript(
+    discarded,
+    Math.max(USEFUL_RECORD_BYTES, room * PART),
+    options.speakers,
+  );
   const record = unclosable("record", transcript);
   const missing = textSize(record) - room;
   const mark = `\n[… about ${missing} bytes of the record are left out here …]\n`;

@@ -1,6 +1,6 @@
 import type { EngineCompactor, RebuildResult } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
-import { isObject } from "../core/fields.ts";
+import { given, isObject } from "../core/fields.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import type { ProviderItem } from "../core/provider-item.ts";
@@ -10,6 +10,7 @@ import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { SummaryFailure } from "./compact-history-result.ts";
 import { correctFacts } from "./correct-facts.ts";
 import { cutEnd } from "./cut-text.ts";
+import type { Speakers } from "./kept-words.ts";
 import { summaryText } from "./render-transcript.ts";
 import { type RejectedSummary, scoreSummary } from "./score-summary.ts";
 import { smartFallbackSummary } from "./smart-fallback-summary.ts";
@@ -60,6 +61,7 @@ export interface SummaryOptions {
   readonly reservedBytes?: (room: number) => number;
   /** Bytes that a summary has beside an item of so many tokens; 0: there is no room for the item. */
   readonly roomBeside: (tokens: number) => number;
+  readonly speakers?: Speakers;
   /** The messages that stay. A summary does not have to repeat them. */
   readonly retained: readonly Message[];
   /** The last request, if the summary may be asked for at its end. */
@@ -163,7 +165,11 @@ function requestFor(
 ): Asking {
   const { maxTokens, ...limits } = limitsOf(summaryBytesMax, options);
   const closing = closingRequest(limits);
-  const messages = summaryRequest({ discarded, ...limits });
+  const messages = summaryRequest({
+    discarded,
+    ...limits,
+    ...given({ speakers: options.speakers }),
+  });
   const isLeaving = discarded.at(-1) === options.record.at(-1);
   return { messages, maxTokens, closing, ...(isLeaving ? { newestLeaves: true } : {}) };
 }

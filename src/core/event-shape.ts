@@ -47,7 +47,9 @@ const origin = maybe(
   fields({ author: maybe(isText), speaker: maybe(isText), time: maybe(isText) }),
 );
 const instructions = maybe(
-  listOf(fields({ id: isNumber, text: isText, replaces: maybe(listOf(isNumber)) })),
+  listOf(
+    fields({ id: isNumber, text: isText, by: maybe(isText), replaces: maybe(listOf(isNumber)) }),
+  ),
 );
 const given = { origin, instructions, instructions_left_out: maybe(listOf(isNumber)) };
 const ids = listOf(isNumber);
@@ -114,7 +116,9 @@ const besideMessages = {
   pins: ids,
   shown_task: orNull(fields({ after: isNumber, text: isText })),
   denied: listOf(fields({ tool: isText, args: isText, reason: isText })),
-  instructions: listOf(fields({ id: isNumber, message: isNumber, text: isText })),
+  instructions: listOf(
+    fields({ id: isNumber, message: isNumber, text: isText, by: maybe(isText) }),
+  ),
   instructions_left_out: ids,
   task,
 };

@@ -656,6 +656,8 @@ export interface StandingInstruction {
   readonly id: number;
   /** The user's words. */
   readonly text: string;
+  /** The name of who said it, in a chat of several people. Nobody takes back what another one said. */
+  readonly by?: string;
   /** Ids of earlier instructions that it contradicts or repeats. They no longer hold. */
   readonly replaces?: readonly number[];
   /** It also holds for later sessions: the project learns it. */

@@ -23,6 +23,8 @@ export interface HeldInstruction {
   readonly message: number;
   /** The user's words. */
   readonly text: string;
+  /** The name of who said it, if the log has it. */
+  readonly by?: string;
 }
 
 /** Records of memory as the model sees them, and their place in the history. */

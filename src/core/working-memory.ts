@@ -1,5 +1,6 @@
 import { afterResults } from "./brought-back.ts";
 import type { GivenInstructions, StoredEvent } from "./event.ts";
+import { given } from "./fields.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import { jsonText } from "./json-values.ts";
 import type { DeniedCall, HeldInstruction, ShownTask } from "./kept-state.ts";
@@ -95,7 +96,7 @@ export class WorkingMemory {
     const noRoom = new Set(instructions_left_out);
     const all = [
       ...this.instructions,
-      ...instructions.map(({ id, text }) => ({ id, message, text })),
+      ...instructions.map(({ id, text, by }) => ({ id, message, text, ...given({ by }) })),
     ];
     const held = all.filter(({ id }) => !replaced.has(id));
     this.instructions = held.filter(({ id }) => !noRoom.has(id));
@@ -129,7 +130,7 @@ export class WorkingMemory {
 
   /** The record as the model would see it now; empty when there is nothing to show. */
   get #text(): string {
-    const standing = this.instructions.map(({ text }) => `- ${text}`);
+    const standing = this.instructions.map(({ text, by }) => `- ${by ? `${by}: ` : ""}${text}`);
     const denied = this.denied.map(renderDenied);
     return [
       ...(standing.length === 0 ? [] : [STANDING_HEADING, ...standing]),

@@ -321,9 +321,13 @@ const NONE = { text: "", report: undefined };
 
 function wordsOf(entries: readonly HistoryEntry[]): Words {
   const injected = entries.flatMap(({ message, origin }) => (isRequest(origin) ? [] : [message]));
+  const named = entries.flatMap(({ message, origin }) =>
+    origin?.speaker ? [[message, origin.speaker] as const] : [],
+  );
   return wordsIn(
     entries.map(({ message }) => message),
     new Set(injected),
+    new Map(named),
   );
 }
 

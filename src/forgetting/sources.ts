@@ -1,10 +1,11 @@
-import type { DurableEvent, StoredEvent } from "../core/event.ts";
+import type { DurableEvent, Origin, StoredEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import type { MemoryEntry, MemoryStore } from "../core/memory-store.ts";
 import { contentText, indexableText, isForgotten, toolResults } from "../core/message.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
 import { refusalIn } from "../core/refusal.ts";
+import { withoutName } from "../core/speaker-name.ts";
 import { preferencesIn } from "../knowledge/lasting-wishes.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { textsOf } from "./forget-event.ts";
@@ -227,7 +228,8 @@ async function addLesson(
     found.events.set(seq, "phrases");
     found.shortened.push(seq);
     const text = new ForgottenPhrases([content]);
-    const sentences = preferencesIn(prompt);
+    const { origin: said } = event as { origin?: Origin };
+    const sentences = preferencesIn(withoutName(prompt, said?.speaker));
     const same = sentences.filter((sentence) => text.isIn(sentence));
     // An edited preference has other words than the message: then all of the message's go.
     found.texts.push(...(same.length > 0 ? same : sentences));

@@ -1,8 +1,10 @@
 import { cutMiddle, textSize } from "../compaction/cut-text.ts";
 import type { Origin } from "../core/event.ts";
+import { given } from "../core/fields.ts";
 import { changedJson, jsonText, textsIn } from "../core/json-values.ts";
 import { indexableText, isSummary, type Message, toolResults, toolUses } from "../core/message.ts";
 import type { ParentSession } from "../core/session-source.ts";
+import { speakerName } from "../core/speaker-name.ts";
 import { controlTable, visibleText, withoutControls } from "../text/visible-text.ts";
 
 /** A session that is handed over to another agent. */
@@ -42,6 +44,8 @@ export interface Quote {
   readonly at: number;
   readonly by: "user" | "assistant" | "tool";
   readonly text: string;
+  /** The name of the person whose words they are, if the log has it. It stands in the mark. */
+  readonly speaker?: string;
   /** The outcome of a request, from the messages after it. It stands in the mark. */
   readonly outcome?: string;
 }
@@ -54,12 +58,18 @@ export function isTyped({ message, origin }: HandoffMessage): boolean {
   return message.role === "user" && !isSummary(message) && (origin?.author ?? "user") === "user";
 }
 
+/** Who wrote a message of a person: the number, the side, and the name if the log has it. */
+export function userMark({ at, origin }: HandoffMessage): Omit<Quote, "text"> {
+  return { at, by: "user", ...given({ speaker: speakerName(origin?.speaker) }) };
+}
+
 /** The quotes of a message: its text, then its calls or its results. */
-export function quotesOf({ at, message, origin }: HandoffMessage): readonly Quote[] {
+export function quotesOf(each: HandoffMessage): readonly Quote[] {
+  const { at, message } = each;
   const said = indexableText(message);
   if (message.role === "user") {
-    const text = isTyped({ at, message, ...(origin ? { origin } : {}) }) ? said : "";
-    return text.trim() === "" ? [] : [{ at, by: "user", text }];
+    const text = isTyped(each) ? said : "";
+    return text.trim() === "" ? [] : [{ ...userMark(each), text }];
   }
   return [
     ...(said.trim() === "" ? [] : [{ at, by: "assistant" as const, text: said }]),
@@ -82,18 +92,22 @@ export function quotesOf({ at, message, origin }: HandoffMessage): readonly Quot
  *     > Fix the parser.
  *     > Keep the old codes.
  */
-export function quoteBlock({ at, by, text }: Quote): string {
-  return `[${by} #${at}]\n${quotable(text)
+export function quoteBlock({ at, by, speaker, text }: Quote): string {
+  return `[${markOf({ at, by, speaker })}]\n${quotable(text)
     .split("\n")
     .map((line) => `> ${line}\n`)
     .join("")}`;
 }
 
 /** The same in one line. */
-export function quoteLine({ at, by, text, outcome }: Quote): string {
+export function quoteLine({ at, by, speaker, text, outcome }: Quote): string {
   const became =
     outcome === undefined ? "" : `; ${inOneLine(quotable(outcome).replace(/[\][]+/g, " "))}`;
-  return `> [${by} #${at}${became}] ${inOneLine(quotable(text))}\n`;
+  return `> [${markOf({ at, by, speaker })}${became}] ${inOneLine(quotable(text))}\n`;
+}
+
+function markOf({ at, by, speaker }: Record<"at" | "by" | "speaker", unknown>): string {
+  return `${by} #${at}${speaker === undefined ? "" : `; by ${quotable(`${speaker}`)}`}`;
 }
 
 /** A text whose only control characters are tabs and line feeds, and that hides no character. */
@@ -122,7 +136,7 @@ export function withinBounds<Value>(value: Value, bytesMax: number): Value {
   }) as Value;
 }
 
-const MARK = /^\[(user|assistant|tool) #(\d+)\]$/;
+const MARK = /^\[(user|assistant|tool) #(\d+)(?:; by [^\]]*)?\]$/;
 const MARKED_LINE = /^> \[(user|assistant|tool) #(\d+)(?:; [^\]]*)?\] (.*)$/;
 
 /**

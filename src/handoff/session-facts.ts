@@ -1,6 +1,6 @@
 import { requestsIn } from "../compaction/kept-words.ts";
 import { LASTING_CUES, lastingCues } from "../compaction/lasting-cues.ts";
-import { isObject } from "../core/fields.ts";
+import { given, isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import { indexableText, toolResults, toolUses } from "../core/message.ts";
 import { filesOfCall } from "../core/working-memory.ts";
@@ -12,6 +12,7 @@ import {
   isTyped,
   type Quote,
   quotable,
+  userMark,
 } from "./handoff-source.ts";
 
 /** The goal that the task record has. Without one, the newest request says what the person wants. */
@@ -22,9 +23,10 @@ export function goalOf({ task }: HandoffSource): Quote | undefined {
 /** Standing instructions that still hold, and refused calls with their reasons. The newest comes first. */
 export function standingInstructions(messages: readonly HandoffMessage[]): readonly Quote[] {
   const typed = messages.flatMap((each) =>
-    isTyped(each) ? [{ at: each.at, text: quotable(indexableText(each.message)) }] : [],
+    isTyped(each) ? [{ mark: userMark(each), text: quotable(indexableText(each.message)) }] : [],
   );
-  const held = heldAfter(typed).map(({ text, said }): Quote => ({ at: said.at, by: "user", text }));
+  const said = typed.map((one) => ({ ...one, ...given({ by: one.mark.speaker }) }));
+  const held = heldAfter(said).map(({ text, said: { mark } }): Quote => ({ ...mark, text }));
   const refused = messages.flatMap(({ at, denied = [] }) =>
     denied.flatMap(({ reason = "" }): readonly Quote[] =>
       reason.trim() === "" ? [] : [{ at, by: "user", text: reason }],
@@ -47,12 +49,13 @@ export function decisions(messages: readonly HandoffMessage[]): readonly Quote[]
     const by = message.role === "user" ? "user" : "assistant";
     const said = quotable(indexableText(message)).trim();
     if ((by === "user" && !isTyped(each)) || said === "") return [];
-    const stated = decisionsIn(said, by).map((text): Quote => ({ at, by, text }));
+    const mark = by === "user" ? userMark(each) : ({ at, by } as const);
+    const stated = decisionsIn(said, by).map((text): Quote => ({ ...mark, text }));
     const asked = question;
     question = by === "assistant" ? questionAt(at, said) : undefined;
     const isAnswer = by === "user" && asked && said.length <= ANSWER_MAX && !isCommand(said);
     // Quotes are read backwards, so that an answer has room only with its question.
-    return isAnswer && !ASKS_BACK.test(said) ? [asked, { at, by, text: said }] : stated;
+    return isAnswer && !ASKS_BACK.test(said) ? [asked, { ...mark, text: said }] : stated;
   });
   return newestOfEach(found);
 }
@@ -85,10 +88,10 @@ export function requestsOf(messages: readonly HandoffMessage[], last: number): r
     messages.map(({ message }) => message),
     injected,
   ).flatMap(({ message, outcome }): readonly Quote[] => {
-    const { at } = places.get(message) ?? {};
+    const place = places.get(message);
     const text = indexableText(message).trim();
-    if (at === undefined || at === last || text === "" || isCommand(text)) return [];
-    return [{ at, by: "user", text, outcome }];
+    if (!place || place.at === last || text === "" || isCommand(text)) return [];
+    return [{ ...userMark(place), text, outcome }];
   });
   return newestOfEach(asked);
 }
@@ -194,7 +197,10 @@ function patchedFiles(args: unknown): readonly string[] {
 /** Each text once, where it was said last. */
 function newestOfEach(quotes: readonly Quote[]): readonly Quote[] {
   const found = new Map<string, Quote>();
-  for (const quote of quotes.toReversed()) if (!found.has(quote.text)) found.set(quote.text, quote);
+  for (const quote of quotes.toReversed()) {
+    const key = `${quote.speaker ?? ""}\n${quote.text}`;
+    if (!found.has(key)) found.set(key, quote);
+  }
   return [...found.values()];
 }
 

@@ -1,3 +1,4 @@
+import { given } from "../core/fields.ts";
 import type { AssistantBlock, ContentBlock, Message } from "../core/message.ts";
 import type { MessageView, ViewedMessage } from "../window/message-view.ts";
 import { ANSWER, type HostRoles, isProviderCompaction, opaqueTokensOf } from "./host-messages.ts";
@@ -7,6 +8,8 @@ import { areApart } from "./other-providers.ts";
 export interface LangChainMessage {
   readonly type: string;
   readonly id?: string | undefined;
+  /** Of a person's message: who wrote it. */
+  readonly name?: string | undefined;
   readonly content: unknown;
   readonly tool_calls?: readonly LangChainToolCall[];
   readonly tool_call_id?: string;
@@ -131,15 +134,17 @@ export const LANG_CHAIN_ROLES: HostRoles<LangChainMessage> = {
   answer: { type: "ai", content: ANSWER },
 };
 
-function userMessage({ content, additional_kwargs }: LangChainMessage): ViewedMessage {
+function userMessage({ content, additional_kwargs, name }: LangChainMessage): ViewedMessage {
   if (additional_kwargs?.lc_source === SUMMARY_SOURCE) {
     return { message: { role: "user", kind: "compaction_summary", content: textOf(content) } };
   }
-  if (typeof content === "string") return { message: { role: "user", content } };
+  const speaker = given({ speaker: name });
+  if (typeof content === "string") return { message: { role: "user", content }, ...speaker };
   const blocks = blocksOf(content);
   const read = blocks.flatMap((block) => contentBlock(block) ?? []);
   return {
     message: { role: "user", content: read },
+    ...speaker,
     opaqueTokens: opaqueTokensOf(blocks.filter((block) => !contentBlock(block))),
   };
 }

@@ -1,11 +1,12 @@
 import type { Contradiction, KnowledgeEntry, NewKnowledge } from "../core/knowledge.ts";
 import { areBothKept } from "../core/memory-store.ts";
 import { group, requireOptions, whole } from "../core/options.ts";
+import { areApart } from "../core/speaker-name.ts";
 import { type ArgumentShape, CHANGED_WORD, shapeOfTags, sharedShape } from "./call-shape.ts";
 import { contradicts, statementOf } from "./contradicts.ts";
 import { hashOf } from "./hash-of.ts";
 import { isWithdrawal } from "./lasting-wishes.ts";
-import { statementKey } from "./learned-entries.ts";
+import { statedBy, statementKey } from "./learned-entries.ts";
 import { oneLine } from "./one-line.ts";
 import { bySupport } from "./rank-rules.ts";
 
@@ -42,8 +43,8 @@ export const RULE_MAX = 400;
  *     preferences ─► as the user said them ────────────────────────────────────────┼─► those heard most
  *     rules of a model, as long as their sources hold ─────────────────────────────┘
  *
- * When two contradict each other, the newer one holds. A rule has the user's words, the name of a
- * tool and names of arguments, and nothing else. So a tool's output or a document cannot make one.
+ * When two of one person contradict each other, the newer one holds. A rule has the user's words (with the name, in a chat
+ * of several people), the name of a tool and names of arguments, and nothing else. So a tool's output or a document cannot make one.
  * The same evidence always gives the same rules.
  */
 export class KnowledgeDistiller {
@@ -101,7 +102,11 @@ function withoutContradicted(entries: readonly KnowledgeEntry[]) {
   for (const entry of entries.toSorted(latestFirst).slice(0, COMPARED_MAX)) {
     const said = statementOf(entry.reason ?? (entry.kind === "preference" ? entry.content : ""));
     const newer = held.find(
-      (other) => !entry.pinned && contradicts(other.said, said) && !areBothKept(other.entry, entry),
+      (other) =>
+        !entry.pinned &&
+        contradicts(other.said, said) &&
+        !areBothKept(other.entry, entry) &&
+        !areApart(statedBy(other.entry), statedBy(entry)),
     );
     if (newer) contradictions.push({ kept: textOf(newer.entry), dropped: textOf(entry) });
     else held.push({ entry, said });
@@ -127,7 +132,9 @@ function asNew(rule: KnowledgeEntry): NewKnowledge {
 }
 
 function preferenceRule(entry: KnowledgeEntry): NewKnowledge {
-  return rule(`preference ${entry.id}`, oneLine(entry.content, RULE_MAX), [entry]);
+  const by = statedBy(entry);
+  const text = by === undefined ? entry.content : `${by}: ${entry.content}`;
+  return rule(`preference ${entry.id}`, oneLine(text, RULE_MAX), [entry]);
 }
 
 /**

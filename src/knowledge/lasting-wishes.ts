@@ -4,8 +4,10 @@ import {
   type Origin,
   type StandingInstruction,
 } from "../core/event.ts";
+import { given } from "../core/fields.ts";
 import { contentText, FORGOTTEN, type UserMessage } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
+import { areApart, speakerName, withoutName } from "../core/speaker-name.ts";
 import { utf8Bytes } from "../core/tokens.ts";
 import { contradicts, statementOf, takenBack } from "./contradicts.ts";
 import { oneLine } from "./one-line.ts";
@@ -259,15 +261,16 @@ export function givenInstructions(
   said: { readonly content: UserMessage["content"]; readonly origin: Origin | undefined },
   bytesMax: number,
 ): GivenInstructions {
-  const text = contentText(said.content);
+  const by = speakerName(said.origin?.speaker);
+  const text = withoutName(contentText(said.content), said.origin?.speaker);
   const lasting = new Set(settings.knowledge ? preferencesIn(text) : []);
-  const held = working.instructions.map(({ id, text }) => ({ id, text }));
+  const held = working.instructions.map(({ id, text, by }) => ({ id, text, ...given({ by }) }));
   const instructions: StandingInstruction[] = [];
   const stated = isUsersWord(said.origin) ? instructionsIn(text) : [];
   const earlier =
-    stated.length === 0 ? [] : held.map(({ id, text }) => ({ id, ...statedAs(text) }));
+    stated.length === 0 ? [] : held.map(({ id, text, by }) => ({ id, ...statedAs(text, by) }));
   for (const words of stated) {
-    const later = statedAs(words);
+    const later = statedAs(words, by);
     const replaces = earlier.filter((one) => cannotStay(one, later)).map(({ id }) => id);
     const takesBack = isWithdrawal(words);
     if (takesBack && replaces.length === 0) continue;
@@ -276,6 +279,7 @@ export function givenInstructions(
     instructions.push({
       id,
       text: words,
+      ...given({ by }),
       ...(replaces.length > 0 ? { replaces } : {}),
       ...(lasting.has(words) && !takesBack ? { lasting: true } : {}),
     });
@@ -286,18 +290,21 @@ export function givenInstructions(
 }
 
 /**
- * The standing instructions that hold after several messages of the user, oldest first: without those that a later one
- * replaces or takes back. One that is said again keeps its place. One of them may be an instruction already, such as a line
+ * The standing instructions that hold after several messages, oldest first: without those that a later one of the same
+ * person replaces or takes back. One that is said again keeps its place. One of them may be an instruction already, such as a line
  * of a note.
  */
-export function heldAfter<Said extends { readonly text: string; readonly isInstruction?: boolean }>(
-  messages: readonly Said[],
-): readonly { readonly text: string; readonly said: Said }[] {
+export function heldAfter<
+  Said extends { readonly text: string; readonly by?: string; readonly isInstruction?: boolean },
+>(messages: readonly Said[]): readonly { readonly text: string; readonly said: Said }[] {
   let held: (Stated & { readonly said: Said })[] = [];
   for (const said of messages) {
-    for (const text of said.isInstruction ? [said.text] : instructionsIn(said.text)) {
-      const stated = { ...statedAs(text), said };
-      const again = held.findIndex((one) => one.text === text);
+    const { by } = said;
+    for (const text of said.isInstruction
+      ? [said.text]
+      : instructionsIn(withoutName(said.text, by))) {
+      const stated = { ...statedAs(text, by), said };
+      const again = held.findIndex((one) => one.text === text && one.by === by);
       if (again >= 0) {
         held = held.with(again, stated);
         continue;
@@ -313,15 +320,20 @@ export function heldAfter<Said extends { readonly text: string; readonly isInstr
 /** An instruction as it is compared with others. To read it takes longer than to compare it. */
 interface Stated {
   readonly text: string;
+  readonly by: string | undefined;
   readonly statement: ReturnType<typeof statementOf>;
 }
 
-function statedAs(text: string): Stated {
-  return { text, statement: statementOf(text) };
+function statedAs(text: string, by: string | undefined): Stated {
+  return { text, by, statement: statementOf(text) };
 }
 
-/** Whether a later statement repeats or contradicts an instruction. */
+/**
+ * Whether a later statement repeats or contradicts an instruction. It does not where another person made it: who of the two
+ * decides is not said by who spoke last.
+ */
 function cannotStay(earlier: Stated, later: Stated): boolean {
+  if (areApart(earlier.by, later.by)) return false;
   return (
     earlier.text.toLowerCase() === later.text.toLowerCase() ||
     contradicts(later.statement, earlier.statement)
@@ -330,14 +342,14 @@ function cannotStay(earlier: Stated, later: Stated): boolean {
 
 /** Ids of the oldest instructions that hold but do not fit. */
 function withoutRoom(
-  all: readonly Pick<StandingInstruction, "id" | "text" | "replaces">[],
+  all: readonly Pick<StandingInstruction, "id" | "text" | "by" | "replaces">[],
   bytesMax: number,
 ): readonly number[] {
   const replaced = new Set(all.flatMap(({ replaces = [] }) => replaces));
   const holding = all.filter(({ id }) => !replaced.has(id));
   let bytes = 0;
-  const last = holding.findLastIndex(({ text }) => {
-    bytes += utf8Bytes(text) + 3;
+  const last = holding.findLastIndex(({ text, by }) => {
+    bytes += utf8Bytes(text) + 3 + (by ? utf8Bytes(by) + 2 : 0);
     return bytes > bytesMax;
   });
   return holding.slice(0, last + 1).map(({ id }) => id);

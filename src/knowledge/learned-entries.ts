@@ -197,20 +197,29 @@ export function preferenceOf(
     readonly seq: number;
     readonly index: number;
     readonly time: string;
+    readonly by?: string | undefined;
   },
 ): NewKnowledge {
-  const { sessionId, seq, index, time } = at;
+  const { sessionId, seq, index, time, by } = at;
   return {
     id: `preference:${sessionId}:${seq}:${index}`,
     kind: "preference",
     content: text,
-    tags: ["preference"],
+    tags: ["preference", ...(by === undefined ? [] : [SAID_BY + by])],
     origin: "user",
     sessionId,
     source: { from: seq, to: seq },
     time,
-    keys: [statementKey("preference", text)],
+    // Two people may want the same.
+    keys: [statementKey("preference", by === undefined ? text : `${by}: ${text}`)],
   };
+}
+
+/** The tag of a preference that names who of several people stated it. */
+const SAID_BY = "said by ";
+
+export function statedBy({ tags }: Pick<NewKnowledge, "tags">): string | undefined {
+  return tags.find((tag) => tag.startsWith(SAID_BY))?.slice(SAID_BY.length);
 }
 
 /** Texts that only say that something was done, or that there is nothing. */

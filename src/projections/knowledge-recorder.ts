@@ -1,4 +1,9 @@
-import { isUsersWord, type StoredEvent, type ToolApprovalResolved } from "../core/event.ts";
+import {
+  isUsersWord,
+  type Origin,
+  type StoredEvent,
+  type ToolApprovalResolved,
+} from "../core/event.ts";
 import { type EventStore, isDeleted, type PositionedEvent } from "../core/event-store.ts";
 import { given } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
@@ -13,6 +18,7 @@ import {
   toolUses,
 } from "../core/message.ts";
 import { refusalsIn } from "../core/refusal.ts";
+import { speakerName, withoutName } from "../core/speaker-name.ts";
 import { preferencesIn } from "../knowledge/lasting-wishes.ts";
 import { correctionOf, factOf, preferenceOf } from "../knowledge/learned-entries.ts";
 import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
@@ -115,11 +121,13 @@ export class KnowledgeRecorder extends LogProjection {
     // The messages that a fork began with were learned where they were said.
     if (event.type === "message_added" && event.inherited) return [];
     const time = new Date(stored.timestamp_ms).toISOString();
-    const preferences = (said: string) =>
-      preferencesIn(said).map((text, index) => preferenceOf(text, { sessionId, seq, index, time }));
+    const preferences = (said: string, origin: Origin | undefined) =>
+      preferencesIn(withoutName(said, origin?.speaker)).map((text, index) =>
+        preferenceOf(text, { sessionId, seq, index, time, by: speakerName(origin?.speaker) }),
+      );
     switch (event.type) {
       case "run_started":
-        return isUsersWord(event.origin) ? preferences(event.prompt) : [];
+        return isUsersWord(event.origin) ? preferences(event.prompt, event.origin) : [];
       case "message_added":
         // A transcript is a file. Only its denials are recorded, and they make no rule.
         if (event.imported) {
@@ -128,7 +136,7 @@ export class KnowledgeRecorder extends LogProjection {
         }
         // Unlike a prompt, an added message is the user's word only if its origin says so.
         if (event.message.role === "user" && event.origin?.author === "user") {
-          return preferences(contentText(event.message.content));
+          return preferences(contentText(event.message.content), event.origin);
         }
         return await this.#factsOf(event.message, { sessionId, seq, time });
       case "tool_call_requested":

@@ -261,6 +261,9 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
       pins: pinnedUnits(sent.units, target),
       joined: joinedUnits(sent.units),
       opaqueTokens: new Map(opaque),
+      speakers: new Map(
+        sent.units.flatMap(({ speaker }, index) => (speaker ? [[index, speaker] as const] : [])),
+      ),
       targetTokens: outgrown
         ? Math.max(1, Math.min(target, Math.floor(sent.tokens * OVERFLOW_SHARE)))
         : target,

@@ -37,6 +37,8 @@ export interface ViewedMessage {
    * are tool results in a row. Without it, the message stays and leaves with the one before it.
    */
   readonly message?: Message;
+  /** The name of the person who wrote it, if the host has it. It stands beside the words that a compaction keeps. */
+  readonly speaker?: string;
   /** Estimated tokens of the parts that `message` does not show: a quarter of the bytes of their JSON. */
   readonly opaqueTokens?: number;
   /** The message stays and leaves with the one after it, as reasoning does with the answer or the calls that it led to. */

@@ -123,7 +123,7 @@ function since<HostMessage extends object>(
     const key = reader.keyOfAll(hosts.slice(unit.from, unit.to));
     return unit.pieces.length === 0 || isSummary(message)
       ? []
-      : [{ kind: "message", mark, key, message }];
+      : [{ kind: "message", mark, key, message, ...given({ speaker: unit.speaker }) }];
   });
   return { marks, messages };
 }

@@ -1,3 +1,4 @@
+import { given } from "../core/fields.ts";
 import {
   type AssistantBlock,
   contentText,
@@ -30,6 +31,8 @@ export interface Unit {
   readonly stays: boolean;
   /** An id for each call and each result of a provider's own tools. */
   readonly ownCalls: readonly string[];
+  /** The name of the person whose message it is. */
+  readonly speaker?: string;
 }
 
 /** A message of a host as it was read, with its weight in quarter tokens. */
@@ -40,7 +43,7 @@ export interface WeighedView extends ViewedMessage {
 /** Adds the message at the end of the history that the units are of. */
 export function addToUnits(units: Unit[], view: WeighedView): void {
   const last = units.at(-1);
-  const { message, opaqueTokens = 0, weight, stays = false, ownCalls = [] } = view;
+  const { message, opaqueTokens = 0, weight, stays = false, ownCalls = [], speaker } = view;
   // With a summary, what never leaves would leave: the next summary takes its place.
   const isFirst = !last || (stays && last.pieces.some(isSummary));
   const piece = {
@@ -51,13 +54,14 @@ export function addToUnits(units: Unit[], view: WeighedView): void {
     weight,
     stays,
     ownCalls,
+    ...given({ speaker }),
     // An unreadable message joins the message before it, and the one after it when it is the first.
     isOpen: view.joins === "next" || (message === undefined && isFirst),
   };
   if (!last || isFirst || !belongsTo(last, message)) units.push(piece);
   else {
     units[units.length - 1] = {
-      from: last.from,
+      ...last,
       to: piece.to,
       pieces: [...last.pieces, ...piece.pieces],
       opaqueTokens: last.opaqueTokens + opaqueTokens,

@@ -1,3 +1,5 @@
+import type { Origin } from "../core/event.ts";
+import { given } from "../core/fields.ts";
 import type { HostRecalled, HostRecord, ReadHostItem } from "../core/host-record.ts";
 import { jsonText } from "../core/json-values.ts";
 import { FORGOTTEN, type Message, summaryMessage } from "../core/message.ts";
@@ -9,6 +11,8 @@ export interface RecordedMessage {
   readonly mark: string;
   readonly key: string;
   readonly message: Message;
+  /** The name of who wrote it, if the host has it. */
+  readonly speaker?: string;
 }
 
 interface RecordedCut {
@@ -31,9 +35,11 @@ export interface Known {
 
 /** Reads the messages in a window's items: those of the histories that it compacted. */
 export const readWindowItem: ReadHostItem = (item) => {
-  const { kind, message } = item as RecordedMessage | (RecordedCut & { message?: undefined });
-  if (kind !== "message" || !message) return undefined;
-  return { message, ...(message.role === "user" ? { origin: { author: "program" } } : {}) };
+  const recorded = item as RecordedMessage | RecordedCut;
+  if (recorded.kind !== "message") return undefined;
+  const { message, speaker } = recorded;
+  const origin: Origin = { author: "program", ...given({ speaker }) };
+  return { message, ...(message.role === "user" ? { origin } : {}) };
 };
 
 /** A compaction for the record. */

@@ -140,9 +140,9 @@ function failureIn(result: string): { readonly error?: string; readonly message:
   return { message: result };
 }
 
-function renderInstruction({ text, replaces }: StandingInstruction): string {
+function renderInstruction({ text, by, replaces }: StandingInstruction): string {
   const earlier = replaces ? " (replaces an earlier one)" : "";
-  return `  holds from now on: ${cut(text, SHOWN.text)}${earlier}\n`;
+  return `  holds from now on: ${cut(by ? `${by}: ${text}` : text, SHOWN.text)}${earlier}\n`;
 }
 
 function cut(text: string, bytesMax: number): string {

@@ -140,7 +140,9 @@ export function renderSession(view: SessionView, now: number, style: Style): str
   );
   const task = renderTaskView(view.task);
   const record = task === "" ? "" : `\n${style.cyan("task record")}\n${indent(task)}`;
-  const held = view.instructions.map(({ message, text }) => `- ${printable(text)} (@${message})`);
+  const held = view.instructions.map(
+    ({ message, text, by }) => `- ${printable(by ? `${by}: ${text}` : text)} (@${message})`,
+  );
   const standing =
     held.length === 0 ? "" : `\n${style.cyan("standing instructions")}\n${indent(held.join("\n"))}`;
   const body = view.history.map((entry, index) => renderMessage(entry, index, style)).join("");

@@ -206,7 +206,9 @@ export const sessionView = shape<SessionView>()({
   recordedCompactions: count,
   historyTokens: count,
   task: z.object(taskFields),
-  instructions: z.array(z.object({ id: count, message: count, text: z.string() })),
+  instructions: z.array(
+    z.object({ id: count, message: count, text: z.string(), by: z.string().optional() }),
+  ),
   history: z.array(
     z.object({
       id: count,
