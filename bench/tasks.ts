@@ -5,6 +5,7 @@ export const TASKS = {
   languages: async () => (await import("./finding/languages-task.ts")).languagesTask,
   coherence: async () => (await import("./coherence/coherence-task.ts")).coherenceTask,
   work: async () => (await import("./coherence/work-task.ts")).workTask,
+  told: async () => (await import("./coherence/told-task.ts")).toldTask,
   fill: async () => (await import("./memory/fill-task.ts")).fillTask,
   search: async () => (await import("./memory/search-task.ts")).searchTask,
   add: async () => (await import("./memory/add-task.ts")).addTask,

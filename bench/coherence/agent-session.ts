@@ -115,7 +115,7 @@ export class AgentSession {
 }
 
 /** What most providers ask, in relation to each other. */
-const PRICE = { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1 };
+export const PRICE = { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1 };
 
 interface Opened {
   readonly service: SessionService;
@@ -123,13 +123,15 @@ interface Opened {
   close(): Promise<void>;
 }
 
+/** An answer of the script, and when it was given. */
 interface Reply {
   readonly text: string;
   readonly calls?: AgentRun["turns"][number]["steps"][number]["calls"];
+  readonly time?: string;
 }
 
 /** Says what the script says, writes the summaries, and counts as a provider with a cache does. */
-class AgentModel implements LanguageModel {
+export class AgentModel implements LanguageModel {
   readonly id = "bench/agent";
   readonly contextWindow: number;
   readonly requests: WorkRequest[] = [];
@@ -152,7 +154,7 @@ class AgentModel implements LanguageModel {
     this.#cached = sent;
     const input = estimateTokens(messages);
     this.cost += input - 0.9 * cached;
-    const { text, calls = [] } = this.#replyTo(messages);
+    const { text, calls = [], time } = this.#replyTo(messages);
     if (text !== "") yield { type: "block", block: { block_type: "text", data: { text } } };
     for (const { id, path } of calls) {
       const data: ToolUse = { id, name: "read", args: { path } };
@@ -167,6 +169,7 @@ class AgentModel implements LanguageModel {
         cache_creation_tokens: null,
         cache_read_tokens: cached,
       },
+      ...(time === undefined ? {} : { origin: { time } }),
     };
   }
 

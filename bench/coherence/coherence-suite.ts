@@ -5,6 +5,7 @@ import { readDatasets } from "../data/dataset.ts";
 import { inOwnProcess } from "../own-process.ts";
 import { type BenchTable, type Figure, figure, type Unit } from "../report.ts";
 import type { Coherence, CoherenceInput, CoherenceOutput } from "./coherence-task.ts";
+import type { Heard, ToldInput, ToldOutput } from "./told-task.ts";
 import { WISHES } from "./wishes.ts";
 import type { Work, WorkOutput } from "./work-task.ts";
 
@@ -23,6 +24,14 @@ const MADE_UP = { quick: 2, full: 5 } as const;
 /** Runs of agents, and turns of each in a window of so many tokens; more in a larger one. */
 const WORK = { quick: { runs: 1, turns: 10 }, full: { runs: 4, turns: 40 } } as const;
 const WORK_WINDOW = 8_000;
+
+/** Talks of each kind in a window of so many tokens, and the messages of a group or the sessions of a person. */
+const TOLD = {
+  group: { quick: { talks: 1, length: 120 }, full: { talks: 2, length: 800 } },
+  sessions: { quick: { talks: 1, length: 4 }, full: { talks: 2, length: 8 } },
+} as const;
+
+const TOLD_TITLES = { group: "groups", sessions: "several sessions" } as const;
 
 /** Coherence: whether the model is sent what answers a question, long after it was said. */
 export async function coherenceSuite(bench: Bench): Promise<BenchTable[]> {
@@ -61,6 +70,20 @@ export async function coherenceSuite(bench: Bench): Promise<BenchTable[]> {
       method: workMethodOf(output),
       figures: workFiguresOf(output),
     });
+  }
+  for (const kind of ["group", "sessions"] as const) {
+    for (const window of windows) {
+      const input = { folder: bench.folder, kind, window, ...TOLD[kind][quick ? "quick" : "full"] };
+      const title = TOLD_TITLES[kind];
+      const onProgress = (text: string) => bench.onProgress(`${title}, ${text}`);
+      const output = await inOwnProcess("told", input, { ...bench, onProgress });
+      tables.push({
+        suite: "coherence",
+        title: `coherence, ${title}, a window of ${window} tokens`,
+        method: toldMethodOf(kind, output),
+        figures: toldFiguresOf(kind, output),
+      });
+    }
   }
   return tables;
 }
@@ -129,6 +152,48 @@ function workFiguresOf({ rkat, withoutRecall, misled }: WorkOutput): readonly Fi
     one("cost of a run", "tokens", ({ cost }) => cost),
     one("summaries of a run", "times", ({ summaries }) => summaries),
     one("requests with the standing instruction", "%", ({ standing }) => 100 * standing),
+    one("requests where an answered task looks open", "%", ({ obeyedAgain }) => 100 * obeyedAgain),
+    one("violations", "times", ({ violations }) => violations),
+    figure("misled, answers in the request", "%", 100 * misled.inRequest),
+    figure("misled, untrue answers in the request", "%", 100 * misled.turnedAround),
+    figure("misled, requests where an answered task looks open", "%", 100 * misled.obeyedAgain),
+  ];
+}
+
+const TOLD_METHODS = {
+  group: ({ talks, messages }: ToldOutput) =>
+    `${talks} made-up chats of four people and a bot with ${messages} messages, each a session; one message in four asks the bot. The log names who speaks, and in every second chat the program puts the name before the words too. Two people want other things for the same subject, some change their mind, and one takes back what another one asked for.`,
+  sessions: ({ talks, messages }: ToldOutput) =>
+    `${talks} stores with the made-up sessions of one person and a model, a day apart, with ${messages} turns. Half of what is told changes in a later session. With recall, records of other sessions come back (\`recallFrom: "project"\`). What is asked is asked in a new session.`,
+} as const;
+
+function toldMethodOf(kind: ToldInput["kind"], output: ToldOutput): string {
+  const { questions, unrelated } = output;
+  return `${TOLD_METHODS[kind](output)} A summary takes 24 sentences from all over what it is given. Then ${questions} questions are asked about what was said once, and ${unrelated} that nothing answers, each in a copy of the store. The misled way has a summariser that leaves out every third sentence, and says of each answer that it is not so, or that it is another's. Of the cost, tokens that the request before had at its beginning count a tenth.`;
+}
+
+function toldFiguresOf(
+  kind: ToldInput["kind"],
+  { rkat, withoutRecall, misled }: ToldOutput,
+): readonly Figure[] {
+  const one = (name: string, unit: Unit, of: (heard: Heard) => number) =>
+    figure(name, unit, of(rkat), { name: "without recall", value: of(withoutRecall) });
+  const isGroup = kind === "group";
+  const source = isGroup ? "who said it" : "session and day";
+  return [
+    one("answers in the request", "%", ({ inRequest }) => 100 * inRequest),
+    one(`answers in the request with ${source}`, "%", ({ withSource }) => 100 * withSource),
+    one("answers by one search", "%", ({ bySearch }) => 100 * bySearch),
+    one("answers by either", "%", ({ byEither }) => 100 * byEither),
+    one("outdated answers alone", "%", ({ outdated }) => 100 * outdated),
+    one("a request, on average", "tokens", ({ tokens }) => tokens),
+    one("cost of a talk", "tokens", ({ cost }) => cost),
+    one("summaries of a talk", "times", ({ summaries }) => summaries),
+    one("unrelated questions that recall", "%", ({ unrelatedRecalls }) => 100 * unrelatedRecalls),
+    one("requests with the instructions", "%", ({ instructed }) => 100 * instructed),
+    ...(isGroup
+      ? [one("requests with whose they are", "%", ({ instructedBy }) => 100 * instructedBy)]
+      : [one("requests with one that was taken back", "%", ({ takenBack }) => 100 * takenBack)]),
     one("requests where an answered task looks open", "%", ({ obeyedAgain }) => 100 * obeyedAgain),
     one("violations", "times", ({ violations }) => violations),
     figure("misled, answers in the request", "%", 100 * misled.inRequest),
