@@ -27,7 +27,7 @@ const WORK_WINDOW = 8_000;
 
 /** Talks of each kind in a window of so many tokens, and the messages of a group or the sessions of a person. */
 const TOLD = {
-  group: { quick: { talks: 1, length: 120 }, full: { talks: 2, length: 800 } },
+  group: { quick: { talks: 1, length: 120 }, full: { talks: 2, length: 300 } },
   sessions: { quick: { talks: 1, length: 4 }, full: { talks: 2, length: 8 } },
 } as const;
 
@@ -162,7 +162,7 @@ function workFiguresOf({ rkat, withoutRecall, misled }: WorkOutput): readonly Fi
 
 const TOLD_METHODS = {
   group: ({ talks, messages }: ToldOutput) =>
-    `${talks} made-up chats of four people and a bot with ${messages} messages, each a session; one message in four asks the bot. The log names who speaks, and in every second chat the program puts the name before the words too. Two people want other things for the same subject, some change their mind, and one takes back what another one asked for.`,
+    `${talks} made-up chats of four people and a bot with ${messages} messages, each a session; one message in four asks the bot. The log names who speaks, and in every second chat the program puts the name before the words too. Two people want other things for the same subject, some change their mind, and one takes back what another one asked for. The same people alone are the messages of a window (\`createHistoryWindow\`) that nobody answers.`,
   sessions: ({ talks, messages }: ToldOutput) =>
     `${talks} stores with the made-up sessions of one person and a model, a day apart, with ${messages} turns. Half of what is told changes in a later session. With recall, records of other sessions come back (\`recallFrom: "project"\`). What is asked is asked in a new session.`,
 } as const;
@@ -192,7 +192,16 @@ function toldFiguresOf(
     one("unrelated questions that recall", "%", ({ unrelatedRecalls }) => 100 * unrelatedRecalls),
     one("requests with the instructions", "%", ({ instructed }) => 100 * instructed),
     ...(isGroup
-      ? [one("requests with whose they are", "%", ({ instructedBy }) => 100 * instructedBy)]
+      ? [
+          one("requests with whose they are", "%", ({ instructedBy }) => 100 * instructedBy),
+          one("people alone, answers", "%", ({ aloneInRequest }) => 100 * aloneInRequest),
+          one(
+            "people alone, answers with who said it",
+            "%",
+            ({ aloneWithSource }) => 100 * aloneWithSource,
+          ),
+          one("people alone, a request", "tokens", ({ aloneTokens }) => aloneTokens),
+        ]
       : [one("requests with one that was taken back", "%", ({ takenBack }) => 100 * takenBack)]),
     one("requests where an answered task looks open", "%", ({ obeyedAgain }) => 100 * obeyedAgain),
     one("violations", "times", ({ violations }) => violations),

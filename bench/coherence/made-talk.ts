@@ -125,6 +125,7 @@ export function groupTalk(seed: number, messages: number): MadeTalk {
   const wording = new Wording(seed);
   const first = (seed * PEOPLE) % NAMES.length;
   const people = NAMES.slice(first, first + PEOPLE);
+  const others = NAMES.filter((name) => !people.includes(name));
   const [ana = "", ben = "", cleo = ""] = people;
   const { told, lines } = wishesOf(people, wording);
   const instructions = [
@@ -138,7 +139,7 @@ export function groupTalk(seed: number, messages: number): MadeTalk {
   const spoken = Array.from({ length: messages }, (_, place): Spoken => {
     const said = fixed.get(place);
     const speaker = said?.by ?? wording.one(people);
-    const words = [said?.text ?? "", wording.sentences(said ? 1 : 4)].join(" ").trim();
+    const words = [wording.sentences(3), ...(said ? [said.text, wording.sentences(3)] : [])].join(" ");
     const text = seed % 2 === 0 ? `${speaker}: ${words}` : words;
     const time = timeAt(0, place);
     if (place % 4 !== 3) return { text, speaker, time };
@@ -152,7 +153,7 @@ export function groupTalk(seed: number, messages: number): MadeTalk {
     asksInNewSession: false,
     questions: told,
     unrelated: unrelatedQuestions(wording, (subject) => {
-      return `Which berth does ${oneOf(NAMES, wording.random)} want for the ${subject}?`;
+      return `Which berth does ${wording.one(others)} want for the ${subject}?`;
     }),
     instructions: instructions
       .filter(({ text }) => !text.startsWith("Forget"))

@@ -5,6 +5,7 @@ import { groupTalk, type MadeTalk, sentencesIn, severalSessions, type Told } fro
 import { openTasks } from "./open-requests.ts";
 import { textsOf, type Way } from "./played-session.ts";
 import { PlayedStore, type PlayedTalk } from "./played-store.ts";
+import { PlayedWindow } from "./played-window.ts";
 import { pickFrom } from "./talk.ts";
 import { says, saysWhen, saysWho } from "./told-judge.ts";
 
@@ -35,6 +36,10 @@ export interface Heard {
   readonly obeyedAgain: number;
   /** Of the questions that nothing answers: those for which anything was recalled. */
   readonly unrelatedRecalls: number;
+  /** Of the questions to a window that has messages of people only: those answered, and those with who said it. */
+  readonly aloneInRequest: number;
+  readonly aloneWithSource: number;
+  readonly aloneTokens: number;
   /** Of what a misled summariser says: what the request has in the end. */
   readonly turnedAround: number;
   readonly tokens: number;
@@ -68,6 +73,10 @@ export async function toldTask(input: ToldInput, say: SayProgress): Promise<Told
       const path = join(input.folder, `${kind}-${name.replaceAll(" ", "-")}-${window}-${index}.db`);
       const store = new PlayedStore(path, way, summariserOf(talk));
       await measureTalk(talk, store, tally, (text) => say(`${name}, talk ${index + 1}, ${text}`));
+      if (kind !== "group") continue;
+      await say(`${name}, talk ${index + 1}, people alone`);
+      const alone = new PlayedWindow(`${path}.alone`, way, summariserOf(talk));
+      await measureAlone(talk, alone, tally);
     }
     return tally.result();
   };
@@ -115,6 +124,17 @@ async function measureTalk(
   }
   for (const query of talk.unrelated) {
     tally.unrelatedRecalls.push((await store.ask(query, last)).recalled);
+  }
+}
+
+/** The same people without a bot, in a window that has user messages only. */
+async function measureAlone(talk: MadeTalk, window: PlayedWindow, tally: Tally): Promise<void> {
+  await window.play(talk.sessions.flat());
+  for (const { query, said, by = "" } of talk.questions) {
+    const { texts, tokens } = await window.ask(query);
+    tally.aloneInRequest.push(says(texts, said));
+    tally.aloneWithSource.push(saysWho(texts, said, by));
+    tally.aloneTokens.push(tokens);
   }
 }
 
@@ -180,6 +200,9 @@ class Tally {
   readonly takenBack: boolean[] = [];
   readonly obeyedAgain: boolean[] = [];
   readonly unrelatedRecalls: boolean[] = [];
+  readonly aloneInRequest: boolean[] = [];
+  readonly aloneWithSource: boolean[] = [];
+  readonly aloneTokens: number[] = [];
   readonly turnedAround: boolean[] = [];
   readonly tokens: number[] = [];
   readonly costs: number[] = [];
@@ -198,6 +221,9 @@ class Tally {
       takenBack: share(this.takenBack),
       obeyedAgain: share(this.obeyedAgain),
       unrelatedRecalls: share(this.unrelatedRecalls),
+      aloneInRequest: share(this.aloneInRequest),
+      aloneWithSource: share(this.aloneWithSource),
+      aloneTokens: mean(this.aloneTokens),
       turnedAround: share(this.turnedAround),
       tokens: mean(this.tokens),
       cost: mean(this.costs),

@@ -241,6 +241,14 @@ export function recordsWithin<Found>(
   return { records: kept, tokens: Math.ceil(tokens) };
 }
 
+/** The estimated tokens that records take as they are shown, in their order. */
+export function tokensOfRecords(records: readonly RecalledRecord[]): number {
+  const lines = [HEADING, ...renderRecords(records).split("\n")];
+  return records.length === 0
+    ? 0
+    : Math.ceil(lines.reduce((sum, line) => sum + lineTokens(line), 0));
+}
+
 function lineTokens(line: string): number {
   return (textWeight(line) + 1) / 4;
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { MemoryHit } from "../core/memory-store.ts";
+import { recalledText, tokensOfRecords } from "../core/recalled.ts";
 import { chooseRecords, roomPart } from "./choose-records.ts";
 
 test("records have less room, the less sure the best of them is", () => {
@@ -70,4 +71,29 @@ test("a record that has no room leaves it to a shorter one", () => {
   ];
   const chosen = chooseRecords(hits, { ...choice, tokensMax: 100 });
   expect(chosen?.records.map(({ id }) => id)).toEqual(["1", "3"]);
+});
+
+test("of two records that differ the later one stands last, in whichever session it was said", () => {
+  const said = (id: string, sessionId: string, time: string, content: string) =>
+    hit(id, content, 0.8, { sessionId, time: `2026-03-0${time}:00.000Z` });
+  const hits = [
+    said("1", "a", "2T09:00", "The crane is booked for Monday."),
+    said("2", "b", "2T15:00", "The crane costs 900 euros."),
+    said("3", "a", "2T18:00", "The crane stands at the northern pier."),
+    said("4", "s", "1T09:00", "The crane is red."),
+    said("5", "b", "3T09:00", "The crane is loud."),
+  ];
+  const chosen = chooseRecords(hits, { ...choice, tokensMax: 1000 });
+  expect(chosen?.records.map(({ id }) => id)).toEqual(["4", "1", "2", "3", "5"]);
+  const text = recalledText(chosen?.records ?? []);
+  expect(text.match(/^Session a, 2026-03-02:$/gm)).toHaveLength(2);
+  expect(chosen?.tokens).toBe(tokensOfRecords(chosen?.records ?? []));
+  // A heading that stands twice has its room.
+  for (let tokensMax = 60; tokensMax < 200; tokensMax += 1) {
+    const { tokens, records } = chooseRecords(hits, { ...choice, tokensMax }) ?? {
+      tokens: 0,
+      records: [],
+    };
+    expect(Math.max(tokens, tokensOfRecords(records))).toBeLessThanOrEqual(tokensMax);
+  }
 });

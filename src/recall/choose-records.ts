@@ -1,7 +1,7 @@
 import { contentWords } from "../compaction/content-words.ts";
 import type { MemoryRecalled, RecalledRecord } from "../core/event.ts";
 import { type MemoryEntry, type MemoryHit, matchOfHit, saidBy } from "../core/memory-store.ts";
-import { recordsWithin } from "../core/recalled.ts";
+import { recordsWithin, tokensOfRecords } from "../core/recalled.ts";
 import { addedForLacking } from "./lacking-words.ts";
 import { newestFirst } from "./newer-statements.ts";
 import { oneLine, quotedPassage } from "./quoted-passage.ts";
@@ -81,9 +81,18 @@ export function chooseRecords(
   const found = withNeighboursOf(best, holding.filter(isUnseen), isNew);
   const asRecord = (one: Found) => recordOf(one, { words, sessionId });
   const room = tokensMax * roomPart(matchOfHit(best));
-  const { records, tokens } = recordsWithin(room, found, asRecord);
-  if (records.length === 0) return undefined;
-  return { type: "memory_recalled", records: inOrder(records), tokens, bar: rounded(bar) };
+  const chosen = inRoom(recordsWithin(room, found, asRecord).records, room);
+  return chosen && { type: "memory_recalled", ...chosen, bar: rounded(bar) };
+}
+
+/** Records in their order. Where two sessions took turns a heading stands twice, and the weakest record leaves if that has no room. */
+function inRoom(bestFirst: readonly RecalledRecord[], room: number) {
+  for (let count = bestFirst.length; count > 0; count -= 1) {
+    const records = inOrder(bestFirst.slice(0, count));
+    const tokens = tokensOfRecords(records);
+    if (tokens <= room) return { records, tokens };
+  }
+  return undefined;
 }
 
 interface Found {
@@ -148,19 +157,16 @@ function rounded(score: number): number {
   return Math.round(score * 1000) / 1000;
 }
 
-/** Session by session, in the order in which they were said. Those of this session are the last. */
+/**
+ * In the order in which they were said, in whichever session: of two that differ the later one counts. Those without a time
+ * come first, and of those with the same time the ones of this session last.
+ */
 export function inOrder(records: readonly RecalledRecord[]): readonly RecalledRecord[] {
-  const begins = new Map<string, string>();
-  for (const { session = "", time = "" } of records) {
-    const known = begins.get(session);
-    if (known === undefined || time < known) begins.set(session, time);
-  }
   return records.toSorted(
     (one, other) =>
-      Number(one.session === undefined) - Number(other.session === undefined) ||
-      compare(begins.get(one.session ?? ""), begins.get(other.session ?? "")) ||
-      compare(one.session, other.session) ||
       compare(one.time, other.time) ||
+      Number(one.session === undefined) - Number(other.session === undefined) ||
+      compare(one.session, other.session) ||
       (one.turn ?? 0) - (other.turn ?? 0),
   );
 }
