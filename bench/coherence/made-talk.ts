@@ -139,7 +139,9 @@ export function groupTalk(seed: number, messages: number): MadeTalk {
   const spoken = Array.from({ length: messages }, (_, place): Spoken => {
     const said = fixed.get(place);
     const speaker = said?.by ?? wording.one(people);
-    const words = [wording.sentences(3), ...(said ? [said.text, wording.sentences(3)] : [])].join(" ");
+    const words = [wording.sentences(3), ...(said ? [said.text, wording.sentences(3)] : [])].join(
+      " ",
+    );
     const text = seed % 2 === 0 ? `${speaker}: ${words}` : words;
     const time = timeAt(0, place);
     if (place % 4 !== 3) return { text, speaker, time };

@@ -63,8 +63,7 @@ export class PlayedWindow {
       stores,
       chatId: "chat",
       contextWindow,
-      summarize: async ({ messages }) =>
-        this.#summarise(messages.flatMap(textsOf).join("\n")),
+      summarize: async ({ messages }) => this.#summarise(messages.flatMap(textsOf).join("\n")),
       ...(recallTokens === undefined ? {} : { recallTokens }),
     });
     let sent: readonly ChatMessage[] = [];
