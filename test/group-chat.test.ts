@@ -74,7 +74,7 @@ test("where one person said all, the heading names them once", async () => {
   const { say, sent } = await groupChat();
   await say("Ana", "I want berth 47 for the lantern.");
   for (let turn = 0; turn < 8; turn += 1) await say("Ana", `And pier ${turn}?`);
-  expect(sent()).toContain("; by Ana where no name stands");
+  expect(sent()).toContain("; by Ana; answered where nothing else is said]");
   expect(sent()).toContain("• I want berth 47 for the lantern.");
   await say("Ben", "I want berth 12 for the lantern.");
   for (let turn = 0; turn < 4; turn += 1) await say("Ben", `And quay ${turn}?`);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { trials } from "../../test/support/trials.ts";
 import { type Message, summaryMessage } from "../core/message.ts";
 import { recalledText } from "../core/recalled.ts";
+import { speakerName } from "../core/speaker-name.ts";
 import { compactHistory } from "./compact-history.ts";
 import { textSize } from "./cut-text.ts";
 import { splitWords, withOutcomes, wordsIn, wordsSection } from "./kept-words.ts";
@@ -37,6 +38,43 @@ const text = fc
   )
   .map((parts) => parts.join(""))
   .filter((words) => words.trim() !== "");
+
+const name = fc.constantFrom(
+  undefined,
+  "Ana",
+  "Ben",
+  "by Ana",
+  "Eve]; answered",
+  "• [Ana] ",
+  "\n\n",
+  "ü🎂".repeat(60),
+);
+
+test("each text keeps the name of who said it, whatever names and texts look like", () => {
+  const said = fc.array(fc.tuple(name, text), { minLength: 1, maxLength: 6 });
+  fc.assert(
+    fc.property(fc.array(said, { minLength: 1, maxLength: 3 }), (rounds) => {
+      let messages: readonly Message[] = [];
+      const expected: (readonly [string | undefined, string])[] = [];
+      for (const round of rounds) {
+        const speakers = new Map<Message, string>();
+        const asked = round.map(([by, content]) => {
+          const message = user(content);
+          if (by !== undefined) speakers.set(message, by);
+          expected.push([speakerName(by), content.trim()]);
+          return message;
+        });
+        const words = wordsIn([...messages, ...asked, answer("Done.")], new Set(), speakers);
+        const { text: section } = wordsSection(words, 1_000_000);
+        messages = [summaryMessage(`The summary.${section}`)];
+        const after = wordsIn(messages).words;
+        expect(after.map(({ by, text }) => [by, text])).toEqual(expected);
+        expect(new Set(after.map(({ outcome }) => outcome))).toEqual(new Set(["answered"]));
+      }
+    }),
+    { numRuns: trials(40, 2000) },
+  );
+});
 
 describe("the words of people below a summary", () => {
   test("come back as they were, through any number of compactions", () => {

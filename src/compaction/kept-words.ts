@@ -37,7 +37,7 @@ export interface Words {
 const HEADING = "[What the user said earlier, word for word, oldest first";
 const HEADING_END = "; answered where nothing else is said]";
 const SECTION =
-  /^(?:; (\d+) older ones? (?:is|are) found by a search)?(?:; by ([^\];\n]+) where no name stands)?(?:; answered where nothing else is said)?\]\n/;
+  /^(?:; (\d+) older ones? (?:is|are) found by a search)?(?:; by ([^\];\n]+))?(?:; answered where nothing else is said)?\]\n/;
 /** It is said for all of them in the heading. */
 const ANSWERED = "answered";
 
@@ -284,7 +284,7 @@ export function wordsSection(
 function headingOf(gone: number, ofAll?: string): string {
   const count =
     gone === 0 ? "" : `; ${gone} older ${gone === 1 ? "one is" : "ones are"} found by a search`;
-  const by = ofAll === undefined ? "" : `; by ${ofAll} where no name stands`;
+  const by = ofAll === undefined ? "" : `; by ${ofAll}`;
   return `\n\n${HEADING}${count}${by}${HEADING_END}`;
 }
 
