@@ -107,7 +107,7 @@ const UNSPACED_TIME =
 
 const ALL_NUMBERS = new RegExp(NUMBER, "gu");
 const NEAR = 16;
-const LAST_WORD = /(\p{L}+)[\s.,]*$/u;
+const LAST_WORD = /(?<!\p{L})(\p{L}+)[\s.,]*$/u;
 const FIRST_WORD = /^[\s.,]*(?:of |de )?(\p{L}+)/u;
 const CLOCK = /^\d{1,2}:\d\d|\d[ap]m$/i;
 const OF_CLOCK: ReadonlySet<string> = new Set(["uhr", "am", "pm", "o"]);
