@@ -237,13 +237,13 @@ export type {
   ProjectApprovals,
   ToolPolicy,
 } from "./core/approval.ts";
+export type { ProviderItem } from "./core/compactor.ts";
 export type {
   LanguageModel,
   ModelChunk,
   ModelRequest,
   ModelResolver,
 } from "./core/language-model.ts";
-export type { ProviderItem } from "./core/provider-item.ts";
 export {
   defineTool,
   type JsonSchema,
@@ -357,7 +357,6 @@ export type {
   ShownEntry,
   Watch,
 } from "./core/memory-store.ts";
-export type { Metric, Sample } from "./core/metrics.ts";
 export type { SessionSnapshot } from "./core/session-snapshot.ts";
 export type {
   HeldLease,
@@ -369,6 +368,8 @@ export type {
 export type { AgeLimits, PoolConnections, Stores, TrashStores } from "./core/stores.ts";
 export type {
   Metered,
+  Metric,
+  Sample,
   SpanFields,
   SpanStart,
   TracedContents,

@@ -1,3 +1,14 @@
+import { inWords, type Law } from "./testing/law.ts";
+import { asOfLaws } from "./testing/service/as-of-laws.ts";
+import { compactionLaws } from "./testing/service/compaction-laws.ts";
+import { bringBackLaws, forkLaws } from "./testing/service/fork-laws.ts";
+import { historyLaws, sourceLaws } from "./testing/service/history-laws.ts";
+import { learningLaws } from "./testing/service/learning-laws.ts";
+import { memoryLaws } from "./testing/service/memory-laws.ts";
+import type { OpenService } from "./testing/service/service-scenes.ts";
+import { sessionLaws } from "./testing/service/session-laws.ts";
+import { turnLaws } from "./testing/service/turn-laws.ts";
+
 export {
   type AdaptedLoop,
   adapterLaws,
@@ -18,7 +29,6 @@ export type { Law } from "./testing/law.ts";
 export { memoryStoreLaws } from "./testing/memory-store-laws.ts";
 export { type ScriptedModel, type ScriptedReply, scriptedModel } from "./testing/scripted-model.ts";
 export { BUILDS, type OpenService, type ServiceSetup } from "./testing/service/service-scenes.ts";
-export { sessionServiceLaws } from "./testing/session-service-laws.ts";
 export { leaseLaws, sessionStoreLaws } from "./testing/session-store-laws.ts";
 export { usersLaws } from "./testing/users-laws.ts";
 export {
@@ -28,3 +38,17 @@ export {
   type WindowSetup,
   windowLaws,
 } from "./testing/window-laws.ts";
+
+/** The promises of every session service, on every surface. */
+export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
+  ...sessionLaws,
+  ...turnLaws,
+  ...compactionLaws,
+  ...historyLaws,
+  ...forkLaws,
+  ...bringBackLaws,
+  ...sourceLaws,
+  ...memoryLaws,
+  ...asOfLaws,
+  ...learningLaws,
+]);

@@ -187,7 +187,7 @@ test("a prompt: no other source tells a model what it is", () => {
   const told = globSync("src/**/*.ts").filter(
     // The laws and the template of settings have samples of a user's prompt.
     (file) =>
-      !/\.test\.ts$|^src.testing.|config-template/.test(file) &&
+      !/\.test\.ts$|^src.testing.|settings-commands/.test(file) &&
       /[`"](?:You are|Your job is|You turn) |^Your context|\[Recalled from memory\]/m.test(
         read(file),
       ),

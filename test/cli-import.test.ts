@@ -19,7 +19,7 @@ import { reasonOf } from "../src/import/find-transcripts.ts";
 import { importTranscripts } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { fileOfBytes } from "../src/transcripts/found-file.ts";
-import { readDatabase } from "../src/transcripts/opencode/opencode-database.ts";
+import { readDatabase } from "../src/transcripts/opencode/opencode-format.ts";
 import { RKAT } from "./support/built-package.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { Project } from "./support/rkat-process.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { CostLedger } from "../src/core/cost-ledger.ts";
 import { CostTotals } from "../src/core/cost-totals.ts";
 import type { EventStore } from "../src/core/event-store.ts";
 import { createSessionService, ephemeralStores } from "../src/index.ts";
+import { CostLedger } from "../src/session/session-cost.ts";
 import type { Stores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { newProject, PLACE_KINDS } from "./support/backup-places.ts";

@@ -21,7 +21,7 @@ import { verifyIndex } from "../src/indexing/upkeep/verify.ts";
 import type { Connection } from "../src/stores/sqlite/connection.ts";
 import { openConnection } from "../src/stores/sqlite/open-connection.ts";
 import { SqliteIndexStore } from "../src/stores/sqlite/sqlite-index-store.ts";
-import { instant } from "../src/text/time/instant.ts";
+import { instant } from "../src/text/time/calendar.ts";
 import { EphemeralIndexStore } from "./support/ephemeral-index-store.ts";
 import { IN_LONG_FORM, LONG, trials } from "./support/trials.ts";
 

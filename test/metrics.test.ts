@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WatchedService } from "../src/app/watched-service.ts";
 import { newId } from "../src/core/ids.ts";
-import { prometheusText } from "../src/core/metrics.ts";
+import { prometheusText } from "../src/core/traces.ts";
 import { createSessionService, ephemeralStores, Meters } from "../src/index.ts";
 import { postgresStores } from "../src/postgres.ts";
 import { createRestApp, type RestOptions } from "../src/rest.ts";

@@ -17,6 +17,7 @@ import {
 } from "@opentelemetry/sdk-trace";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { whenWatched } from "../src/core/traces.ts";
 import {
   createHistoryWindow,
   createSessionService,
@@ -173,7 +174,7 @@ test("work is done once, and its result or its error is the caller's, whatever w
     prepare();
     let times = 0;
     const start = { operation: "search_memory" } as const;
-    const traces = openTelemetry();
+    const traces = whenWatched(openTelemetry);
     expect(await traces.span(start, async () => ++times)).toBe(1);
     await expect(traces.span(start, () => Promise.reject(failure))).rejects.toBe(failure);
     expect(times).toBe(1);

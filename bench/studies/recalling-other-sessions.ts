@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import type { MemoryEntry } from "../../src/core/memory-store.ts";
 import { chooseRecords, RECALL_SEARCH } from "../../src/recall/choose-records.ts";
-import { recallQuery } from "../../src/recall/recall-query.ts";
+import { recallQuery } from "../../src/recall/recall-bar.ts";
 import { memoryBar } from "../../src/session/memory-bar.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { percent, readSets, row, STUDY_OPTIONS } from "./recall-study.ts";

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { Embedder } from "../../src/core/embedder.ts";
-import { passages } from "../../src/indexing/passages/passages.ts";
+import { passages } from "../../src/indexing/passages/indexed-passages.ts";
 import { CALIBRATION_PAIRS } from "../../src/indexing/vectors/store-vectors.ts";
 import type { Conversation } from "../data/conversation.ts";
 import { meanMeasures, measure } from "../recall/measures.ts";

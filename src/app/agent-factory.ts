@@ -3,7 +3,7 @@ import { SessionError } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
 import type { LanguageModel, ModelResolver } from "../core/language-model.ts";
 import type { MemoryStore } from "../core/memory-store.ts";
-import { parseRequest } from "../core/operations/parse-request.ts";
+import { parseRequest } from "../core/operations/operation.ts";
 import type { CompactionSettings } from "../core/operations/request-fields.ts";
 import { createSession } from "../core/operations/sessions.ts";
 import type { StartTurn, TurnOptions, TurnResult } from "../core/operations/turns.ts";

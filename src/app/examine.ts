@@ -1,14 +1,15 @@
+// The checks of `rkat doctor`.
+
+import { constants, copyFileSync, existsSync } from "node:fs";
 import { type Config, embedderSettings, providerSettings } from "../config/config.ts";
 import { untrustedNote } from "../config/load-config.ts";
-import { lookAtStore } from "../config/store-file.ts";
+import { lookAtStore, requireTrustedStore } from "../config/store-file.ts";
 import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
 import type { Embedder } from "../core/embedder.ts";
 import { errorText, SessionError, shownAddress } from "../core/errors.ts";
 import { MEMORY_STORES } from "./memory-stores.ts";
 import { openEmbedderOf, openStores } from "./open-stores.ts";
 import { actingFor } from "./opened.ts";
-
-// The checks of `rkat doctor`.
 
 /** A check and its outcome. Only `wrong` makes `rkat doctor` fail. */
 export interface Finding {
@@ -221,3 +222,30 @@ const CONTACT_TIMEOUT_MS = 5_000;
 
 /** The time that `rkat doctor` waits for an embedder. */
 const EMBEDDER_TIMEOUT_MS = 10_000;
+
+/**
+ * Copies a damaged SQLite file, with its log, before anything in it is changed. Returns the path of the copy; undefined
+ * when the file is sound.
+ *
+ * @throws SessionError `STORE_NOT_TRUSTED`, `UNSAFE_FILE`
+ * @throws SessionError `SESSION_STORE_ERROR` when nothing is left in it
+ */
+export async function keepDamaged(workspace: Workspace): Promise<string | undefined> {
+  const { storeFile } = workspace.storePlace;
+  if (workspace.storeAddress !== undefined || !existsSync(storeFile)) return undefined;
+  requireTrustedStore(workspace.storePlace, process.env);
+  const [problem] = await examineStore(storeFile);
+  if (problem === undefined) return undefined;
+  if (problem.startsWith("It is empty")) {
+    throw new SessionError("SESSION_STORE_ERROR", {
+      message: `${storeFile}: ${problem}`,
+      hint: "There is nothing to repair. `rkat restore` makes a store from a backup.",
+    });
+  }
+  const copy = `${storeFile}.damaged-${Date.now()}`;
+  for (const end of ["", "-wal"]) {
+    if (!existsSync(storeFile + end)) continue;
+    copyFileSync(storeFile + end, copy + end, constants.COPYFILE_EXCL);
+  }
+  return copy;
+}

@@ -1,6 +1,6 @@
 import type { Stores } from "../core/stores.ts";
+import { whenWatched } from "../core/traces.ts";
 import { type OpenedService, openService } from "../session/open-service.ts";
-import { openTelemetry } from "../traces/open-telemetry.ts";
 
 /** rkat's stores behind the loop of another package. The loop asks its own model. */
 export interface HostService extends OpenedService {
@@ -19,7 +19,7 @@ export function openHostService(
     redact,
     builtinTools: false,
     persistent: true,
-    tracer: openTelemetry(),
+    tracer: whenWatched(async () => (await import("../traces/open-telemetry.ts")).openTelemetry()),
   });
   return { ...opened, close: () => opened.service.close() };
 }

@@ -12,7 +12,7 @@ import {
 import type { Stores } from "../core/stores.ts";
 import { warnedOutages } from "../core/warn.ts";
 import type { HostMemory } from "../hosts/host-chats.ts";
-import { pinnedNotes } from "../recall/pinned-notes.ts";
+import { pinnedNotes } from "../recall/choose-records.ts";
 import { BAR_LEAST } from "../recall/recall-bar.ts";
 import { RECALL_TOKENS_DEFAULT } from "../recall/recall-room.ts";
 import { memoryBar } from "../session/memory-bar.ts";

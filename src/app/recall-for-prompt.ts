@@ -1,12 +1,10 @@
 import { hasCapability, type Workspace } from "../config/workspace.ts";
+import type { EventStore, HistoryHit, HistoryQuery } from "../core/event-store.ts";
 import { bestMatchOf, type MemoryEntry } from "../core/memory-store.ts";
 import { recalledText } from "../core/recalled.ts";
-import { chooseRecords, inOrder, pinnedRecords } from "../recall/choose-records.ts";
-import { mayBeInOutputs, outputRecords } from "../recall/output-records.ts";
-import { pinnedNotes } from "../recall/pinned-notes.ts";
-import { BAR_LEAST } from "../recall/recall-bar.ts";
-import { recallQuery } from "../recall/recall-query.ts";
-import { outputsBefore } from "../session/earlier-outputs.ts";
+import { chooseRecords, inOrder, pinnedNotes, pinnedRecords } from "../recall/choose-records.ts";
+import { mayBeInOutputs, OUTPUTS_SEARCHED, outputRecords } from "../recall/output-records.ts";
+import { BAR_LEAST, recallQuery } from "../recall/recall-bar.ts";
 import { memoryBar } from "../session/memory-bar.ts";
 import { openMemoryOperations } from "../session/memory-operations.ts";
 import { memoryOptions, openStores } from "./open-stores.ts";
@@ -86,4 +84,20 @@ export async function recallForPrompt(
   } finally {
     await closeAll([operations, stores]);
   }
+}
+
+/**
+ * What tools said in a session up to a time, found by words. Memory has no outputs of an imported session: its log has
+ * them, as the tools gave them, so credentials are replaced here.
+ */
+async function outputsBefore(
+  until: string,
+  asked: Pick<HistoryQuery, "query" | "sessionId">,
+  events: Pick<EventStore, "search">,
+): Promise<readonly HistoryHit[]> {
+  const found = await events.search({ ...asked, until, limit: OUTPUTS_SEARCHED });
+  const outputs = found.filter(({ role }) => role === "tool");
+  if (outputs.length === 0) return [];
+  const { redactSecrets } = await import("../secrets/redact-secrets.ts");
+  return outputs.map((hit) => ({ ...hit, content: redactSecrets(hit.content) }));
 }

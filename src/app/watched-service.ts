@@ -1,6 +1,6 @@
 import type { MemoryScope } from "../core/memory-store.ts";
-import type { Metric, Sample } from "../core/metrics.ts";
 import type { Stores } from "../core/stores.ts";
+import type { Metric, Sample } from "../core/traces.ts";
 import { MEMORY_INDEX, memoryLag } from "../projections/log-projection.ts";
 import { Meters } from "../traces/meters.ts";
 

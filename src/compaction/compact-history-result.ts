@@ -1,4 +1,4 @@
-import type { Shortened } from "../core/compactor.ts";
+import type { ProviderItem, Shortened } from "../core/compactor.ts";
 import type {
   AnchorReport,
   CompactionFailure,
@@ -6,7 +6,6 @@ import type {
   WordsReport,
 } from "../core/event.ts";
 import { isSummary, type Message } from "../core/message.ts";
-import type { ProviderItem } from "../core/provider-item.ts";
 import { startsTurn } from "../core/turn.ts";
 
 /** The outcome of a compaction, and its reason. */

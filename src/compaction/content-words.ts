@@ -1,5 +1,4 @@
-import { CharacterKinds, isAscii, sizeAt } from "../text/character-kinds.ts";
-import { normalForm } from "../text/normal-form.ts";
+import { CharacterKinds, isAscii, normalForm, sizeAt } from "../text/character-kinds.ts";
 
 /** English function words, which do not show a text's subject. Shorter words do not count anyway. */
 const FUNCTION_WORDS = new Set(

@@ -1,9 +1,8 @@
-import type { EngineCompactor, RebuildResult } from "../core/compactor.ts";
+import type { EngineCompactor, ProviderItem, RebuildResult } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import { given, isObject } from "../core/fields.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import { isSummary, type Message } from "../core/message.ts";
-import type { ProviderItem } from "../core/provider-item.ts";
 import { startsTurn } from "../core/turn.ts";
 import { redactMessage } from "../secrets/redact-message.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";

@@ -1,17 +1,19 @@
+import type { DurableEvent, StoredEvent } from "./event.ts";
+import type { CompactingCost, SessionCost } from "./operations/cost.ts";
 import {
-  costOf,
+  costOfTokens,
+  dollars,
   keysOf,
   minus,
   NO_TOKENS,
+  type PriceTable,
   paidFor,
   plus,
+  priceOf,
   sumOf,
   type Tokens,
   tokensOf,
-} from "./call-tokens.ts";
-import type { DurableEvent, StoredEvent } from "./event.ts";
-import type { CompactingCost, SessionCost } from "./operations/cost.ts";
-import { dollars, type PriceTable, priceOf } from "./prices.ts";
+} from "./prices.ts";
 import { NO_USAGE, type Usage } from "./usage.ts";
 
 /** The tokens of one model: those of all calls, of summaries, and those that compactions saved and cost. */
@@ -217,13 +219,13 @@ export class CostTotals {
       ([model, { all: used }]) => used.input + used.output > 0 && !priceOf(model, own),
     );
     return {
-      ...costOf(all, total),
+      ...costOfTokens(all, total),
       calls: all.calls,
       unpricedModels: unpriced.map(([model]) => model),
       earlier: {
         turns: turns - listed.turns,
         calls: all.calls - listed.calls.length,
-        ...costOf(sumOf([...rest.values()]), earlier),
+        ...costOfTokens(sumOf([...rest.values()]), earlier),
       },
       compacting: this.#compacting(own),
       recalled: { times, tokens },
@@ -246,7 +248,7 @@ export class CostTotals {
       compacted,
       pruned,
       failed,
-      summaries: costOf(sumOf([...summaries.values()]), paidFor(summaries, own)),
+      summaries: costOfTokens(sumOf([...summaries.values()]), paidFor(summaries, own)),
       rewrittenTokens: rewritten_tokens,
       rewrittenUsd: dollars(Math.round(1000 * rewrittenUsd)),
       savedTokens: saved_tokens,

@@ -1,4 +1,4 @@
-import { isTime } from "../text/time/instant.ts";
+import { isTime } from "../text/time/calendar.ts";
 import { errorText, SessionError } from "./errors.ts";
 import type { DurableEvent, NewEvent } from "./event.ts";
 import {
@@ -99,6 +99,16 @@ export const isSnapshot: Shape = fields({
   last_assistant_text: orNull(isText),
   usage: fields({ input_tokens: isNumber, output_tokens: isNumber }),
 });
+
+/** Whether a value is such a snapshot when JSON gives it back. One is saved in each turn, and mostly is that value already. */
+export function isSavedSnapshot(value: unknown): boolean {
+  if (isPlainJson(value)) return isSnapshot(value);
+  try {
+    return isSnapshot(JSON.parse(JSON.stringify(value)));
+  } catch {
+    return false;
+  }
+}
 
 const approval = { approval_id: isText, id: isText, name: isText };
 

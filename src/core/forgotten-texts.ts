@@ -1,4 +1,4 @@
-import { normalForm } from "../text/normal-form.ts";
+import { normalForm } from "../text/character-kinds.ts";
 
 /**
  * Which texts were forgotten, so that an import does not bring them back. It keeps no text: only a

@@ -1,4 +1,5 @@
-import type { EarlierText, KeptBeside } from "./memory-store.ts";
+import { instant } from "../text/time/calendar.ts";
+import { type EarlierText, type KeptBeside, marksAt, textsAt } from "./memory-store.ts";
 
 /** Kinds of what a project has learned. */
 export const KNOWLEDGE_KINDS = ["fact", "correction", "preference", "rule"] as const;
@@ -114,4 +115,28 @@ export interface Contradiction {
   /** The newer one, which holds. */
   readonly kept: { readonly id: string; readonly content: string };
   readonly dropped: { readonly id: string; readonly content: string };
+}
+
+/**
+ * An entry at a time, in Unix milliseconds; undefined if it was not known yet. Of one that was heard again since, the
+ * first time is known and no other.
+ *
+ *     heard    1 May, 3 June "npm"
+ *     edited   5 June "pnpm"
+ *     2 May    "npm", heard once, on 1 May
+ *     6 June   "pnpm", heard twice, on 3 June last
+ */
+export function asItWas(entry: KnowledgeEntry, ms: number): KnowledgeEntry | undefined {
+  if (instant(entry.time) > ms) return undefined;
+  const { earlier = [], keeps: _, usedAt, lastTime, ...rest } = entry;
+  const [said] = textsAt(earlier, ms);
+  const marks = marksAt(entry, ms);
+  const isHeardSince = instant(lastTime) > ms;
+  return {
+    ...rest,
+    ...(said ? { content: said.content, edited: marks.earlier !== undefined } : {}),
+    ...marks,
+    ...(isHeardSince ? { lastTime: entry.time, count: 1 } : { lastTime }),
+    ...(usedAt !== undefined && instant(usedAt) <= ms ? { usedAt } : {}),
+  };
 }

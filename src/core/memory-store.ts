@@ -1,4 +1,4 @@
-import { instant, timeSpan } from "../text/time/instant.ts";
+import { instant, timeSpan } from "../text/time/calendar.ts";
 import type { EventStore, SessionChoice } from "./event-store.ts";
 import type { SourceView } from "./session-source.ts";
 

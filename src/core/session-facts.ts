@@ -1,4 +1,4 @@
-import { instant } from "../text/time/instant.ts";
+import { instant } from "../text/time/calendar.ts";
 import { type AllowedCalls, covers } from "./approval.ts";
 import type { SessionSettings, StoredEvent } from "./event.ts";
 import { given } from "./fields.ts";

@@ -1,14 +1,13 @@
 import { BroughtBack, withBroughtBack } from "./brought-back.ts";
 import { CostTotals } from "./cost-totals.ts";
 import type { MemoryRecalled, StateBefore, StoredEvent } from "./event.ts";
-import { HistoryChanges } from "./history-changes.ts";
 import type { HistoryEntry } from "./history-entry.ts";
 import { indexableText, isSummary, type Message, type ToolUse } from "./message.ts";
 import { type LoggedMessage, MessageAssembler } from "./message-assembler.ts";
 import { PromptCache } from "./prompt-cache.ts";
 import { Recalled, withRecords } from "./recalled.ts";
 import { isRecordedCompaction, SessionFacts, startOf, timeMs } from "./session-facts.ts";
-import { SessionHistory } from "./session-history.ts";
+import { HistoryChanges, SessionHistory } from "./session-history.ts";
 import { AppendedBatches, type SessionSnapshot } from "./session-snapshot.ts";
 import { TokenCounts } from "./token-counts.ts";
 import { messageWeight } from "./tokens.ts";

@@ -1,7 +1,6 @@
-import { instant } from "../text/time/instant.ts";
-import { isSnapshot } from "./event-shape.ts";
+import { instant } from "../text/time/calendar.ts";
+import { isSavedSnapshot } from "./event-shape.ts";
 import { INDEXED_KINDS } from "./event-store.ts";
-import { isPlainJson } from "./json-values.ts";
 import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS } from "./knowledge.ts";
 import { MEMORY_KINDS } from "./memory-store.ts";
 import {
@@ -19,6 +18,7 @@ import {
   oneOf,
   record,
   recordOf,
+  requireArguments,
   signal,
   someText,
   text,
@@ -98,17 +98,7 @@ const EVENTS: StoreMethods = {
 };
 
 /** A list has to be able to read it again: one wrong snapshot would refuse the whole list. */
-const snapshot = is("the snapshot of a session", (value) => isSnapshot(plain(value)));
-
-/** The value as JSON gives it back. A snapshot is saved in each turn, and mostly is that value. */
-function plain(value: unknown): unknown {
-  if (isPlainJson(value)) return value;
-  try {
-    return JSON.parse(JSON.stringify(value));
-  } catch {
-    return undefined;
-  }
-}
+const snapshot = is("the snapshot of a session", isSavedSnapshot);
 
 const SESSIONS: StoreMethods = {
   save: { snapshot, "held?": held },
@@ -329,7 +319,7 @@ const IMPORTS: StoreMethods = {
 };
 
 /** The arguments of each store's methods, by the store's name among `Stores`. */
-export const STORE_METHODS: Readonly<Record<string, StoreMethods>> = {
+const STORE_METHODS: Readonly<Record<string, StoreMethods>> = {
   events: EVENTS,
   sessions: SESSIONS,
   memory: MEMORY,
@@ -338,3 +328,38 @@ export const STORE_METHODS: Readonly<Record<string, StoreMethods>> = {
   forgotten: FORGOTTEN,
   imports: IMPORTS,
 };
+
+/** Methods that return something to read or a function instead of a promise: they throw at once. */
+const AT_ONCE: ReadonlySet<string> = new Set(["read of events", "watch of events"]);
+
+/** The method, which refuses arguments that are not what it takes before it does anything. */
+export function checkedMethod<Method extends (...args: never[]) => unknown>(
+  store: string,
+  name: string,
+  method: Method,
+): Method {
+  const named = STORE_METHODS[store]?.[name];
+  if (!named) return method;
+  const of = `${store}.${name}()`;
+  const throwsAtOnce = AT_ONCE.has(`${name} of ${store}`);
+  const checked = function (this: unknown, ...args: never[]) {
+    try {
+      requireArguments(of, named, args);
+    } catch (error) {
+      if (throwsAtOnce) throw error;
+      return Promise.reject(error);
+    }
+    return method.apply(this, args);
+  };
+  return checked as Method;
+}
+
+/** Lets the methods of a class refuse arguments that are not what they take. */
+export function checkMethods(store: string, { prototype }: { readonly prototype: object }): void {
+  for (const name of Object.keys(STORE_METHODS[store] ?? {})) {
+    const method = Object.getOwnPropertyDescriptor(prototype, name)?.value;
+    if (typeof method !== "function") continue;
+    const value = checkedMethod(store, name, method);
+    Object.defineProperty(prototype, name, { value, configurable: true, writable: true });
+  }
+}

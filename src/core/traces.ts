@@ -69,3 +69,66 @@ export interface TracedContents {
 export const NO_SPAN: TracedSpan = { set() {}, uses() {}, used() {}, said() {}, failed() {} };
 
 export const NO_TRACES: Traces = { span: (_, work) => work(NO_SPAN) };
+
+/** Where each copy of `@opentelemetry/api` finds what a program registered. */
+const REGISTERED = Symbol.for("opentelemetry.js.api.1");
+
+/** Whether the program registered something that takes spans or metrics. */
+function isWatched(): boolean {
+  const { trace, metrics } = (Reflect.get(globalThis, REGISTERED) ?? {}) as {
+    readonly trace?: unknown;
+    readonly metrics?: unknown;
+  };
+  return trace !== undefined || metrics !== undefined;
+}
+
+/** Traces that are opened once the program is watched. Until then, nothing is loaded, and a span costs a look. */
+export function whenWatched(open: () => Promise<Traces>): Traces {
+  let opened: Promise<Traces> | undefined;
+  return {
+    async span(start, work) {
+      if (!isWatched()) return await work(NO_SPAN);
+      opened ??= open();
+      return await (await opened).span(start, work);
+    },
+  };
+}
+
+/** A number, or several of one kind, that a program which watches a server reads. Nothing in it was said. */
+export interface Metric {
+  /** Such as `rkat_store_up`. */
+  readonly name: string;
+  /** One sentence. */
+  readonly help: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly samples: readonly Sample[];
+}
+
+export interface Sample {
+  readonly value: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** The end of the name: `_bucket`, `_sum` or `_count` of a histogram. */
+  readonly part?: string;
+}
+
+/** The metrics in Prometheus' text format. */
+export function prometheusText(metrics: readonly Metric[]): string {
+  return metrics
+    .map(({ name, help, type, samples }) =>
+      [
+        `# HELP ${name} ${help}`,
+        `# TYPE ${name} ${type}`,
+        ...samples.map(({ value, labels = {}, part = "" }) => {
+          const named = Object.entries(labels).map(([key, text]) => `${key}="${escaped(text)}"`);
+          const all = named.length > 0 ? `{${named.join(",")}}` : "";
+          return `${name}${part}${all} ${value === Infinity ? "+Inf" : value}`;
+        }),
+        "",
+      ].join("\n"),
+    )
+    .join("");
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}

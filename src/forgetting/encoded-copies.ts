@@ -1,4 +1,4 @@
-import { normalForm } from "../text/normal-form.ts";
+import { normalForm } from "../text/character-kinds.ts";
 
 /** A part of a text that says something in another writing. */
 export interface EncodedPart {

@@ -1,8 +1,13 @@
 import { FORGOTTEN } from "../core/message.ts";
 import { asciiSet, CharacterKinds, sizeAt } from "../text/character-kinds.ts";
-import { isSame, NumberRuns, WordNumbers } from "../text/word-numbers.ts";
+import {
+  isNumber,
+  isSame,
+  NumberRuns,
+  placesOfNumbers,
+  WordNumbers,
+} from "../text/word-numbers.ts";
 import { encodedParts, unescaped } from "./encoded-copies.ts";
-import { isNumber, placesOfNumbers } from "./grouped-numbers.ts";
 
 /** This many words in a row count as a copy of a part, for example in a summary. */
 const PART_WORDS = 8;

@@ -1,7 +1,7 @@
 import { anchorsIn } from "../compaction/anchors.ts";
 import { isFunctionWord } from "../compaction/content-words.ts";
+import { groupedNumbers, isNumber, placesOfNumbers } from "../text/word-numbers.ts";
 import { wordsOf } from "./forgotten-phrases.ts";
-import { groupedNumbers, isNumber, placesOfNumbers } from "./grouped-numbers.ts";
 
 /** A name or number of a forgotten text. Another text with it may be about the forgotten one. */
 export interface IdentifyingName {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { SummaryRequest } from "../compaction/compact-history.ts";
 import type { SentNow } from "../compaction/write-summary.ts";
+import type { ProviderItem } from "../core/compactor.ts";
 import { isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
-import type { ProviderItem } from "../core/provider-item.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import { promptOf } from "./ai-sdk-requests.ts";
 import {

@@ -1,7 +1,7 @@
 import type { Summarize, SummaryRequest } from "../compaction/compact-history.ts";
 import type { SentNow } from "../compaction/write-summary.ts";
+import type { ProviderItem } from "../core/compactor.ts";
 import { cacheMinutes, cacheReadPart, cachesByItself } from "../core/prices.ts";
-import type { ProviderItem } from "../core/provider-item.ts";
 import { estimateTokens } from "../core/tokens.ts";
 
 /** A provider's count of a request, and its time. */

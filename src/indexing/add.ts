@@ -1,5 +1,5 @@
 import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
-import { instant } from "../text/time/instant.ts";
+import { instant } from "../text/time/calendar.ts";
 import { type IndexedPassage, passagesOf } from "./passages/indexed-passages.ts";
 import {
   type Asking,

@@ -17,8 +17,7 @@ import { passOnSummary } from "./score/word-summaries.ts";
 import { unpackRecords } from "./segments/columns.ts";
 import { LoadedColumns } from "./segments/loaded-columns.ts";
 import { wordBytes } from "./segments/word-block.ts";
-import { WordBlocks } from "./segments/word-blocks.ts";
-import { WordLists } from "./segments/word-lists.ts";
+import { WordBlocks, WordLists } from "./segments/word-blocks.ts";
 import { KnownVectors } from "./vectors/code-table.ts";
 
 /**

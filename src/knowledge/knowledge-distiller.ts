@@ -5,10 +5,10 @@ import { areApart } from "../core/speaker-name.ts";
 import { type ArgumentShape, CHANGED_WORD, shapeOfTags, sharedShape } from "./call-shape.ts";
 import { contradicts, statementOf } from "./contradicts.ts";
 import { hashOf } from "./hash-of.ts";
+import { bySupport } from "./knowledge-addendum.ts";
 import { isWithdrawal } from "./lasting-wishes.ts";
 import { statedBy, statementKey } from "./learned-entries.ts";
 import { oneLine } from "./one-line.ts";
-import { bySupport } from "./rank-rules.ts";
 
 /** The entries that rules are made from, newest first. */
 export interface Evidence {

@@ -2,6 +2,7 @@ import { errorText, SessionError } from "../core/errors.ts";
 import { isUsersWord } from "../core/event.ts";
 import { newId } from "../core/ids.ts";
 import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "../core/knowledge.ts";
+import { asItWas } from "../core/knowledge.ts";
 import type { KnowledgeLimits, KnowledgePage, KnowledgeStore } from "../core/knowledge-store.ts";
 import {
   EARLIER_MAX,
@@ -12,13 +13,16 @@ import {
 } from "../core/memory-store.ts";
 import type { AddKnowledge, Distillation, EditKnowledge } from "../core/operations/knowledge.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { asItWas } from "./as-it-was.ts";
 import { type AskModel, distillWithModel } from "./distill-with-model.ts";
 import { hashOf } from "./hash-of.ts";
-import { type KnowledgeAddendum, knowledgeAddendum, withGrounds } from "./knowledge-addendum.ts";
+import {
+  type KnowledgeAddendum,
+  knowledgeAddendum,
+  rankRules,
+  withGrounds,
+} from "./knowledge-addendum.ts";
 import { type Evidence, KnowledgeDistiller, latestFirst } from "./knowledge-distiller.ts";
 import { statementKey } from "./learned-entries.ts";
-import { rankRules } from "./rank-rules.ts";
 
 export interface KnowledgeSettings {
   /** Limit of facts. Default 10 000. */

@@ -1,12 +1,18 @@
 import { contentWords } from "../compaction/content-words.ts";
 import type { MemoryRecalled, RecalledRecord } from "../core/event.ts";
-import { type MemoryEntry, type MemoryHit, matchOfHit, saidBy } from "../core/memory-store.ts";
+import {
+  type MemoryEntry,
+  type MemoryHit,
+  type MemoryStore,
+  matchOfHit,
+  NO_SESSION,
+  saidBy,
+} from "../core/memory-store.ts";
 import { recordsWithin, tokensOfRecords } from "../core/recalled.ts";
 import { addedForLacking } from "./lacking-words.ts";
 import { newestFirst } from "./newer-statements.ts";
 import { oneLine, quotedPassage } from "./quoted-passage.ts";
-import { BAR_LEAST } from "./recall-bar.ts";
-import { saysSomething } from "./recall-query.ts";
+import { BAR_LEAST, saysSomething } from "./recall-bar.ts";
 
 /** The request to memory, so that the best records can be chosen from its answer. */
 export const RECALL_SEARCH = { limit: 60, neighbours: 1 } as const;
@@ -174,4 +180,30 @@ export function inOrder(records: readonly RecalledRecord[]): readonly RecalledRe
 function compare(one = "", other = ""): number {
   if (one === other) return 0;
   return one < other ? -1 : 1;
+}
+
+/** Marked entries that are looked at for those that are pinned. They have to fit a window, so there are few. */
+const MARKED_MAX = 200;
+
+/** The notes that a person wants each session to begin with, asked for or not. */
+export async function pinnedNotes(
+  memory: Pick<MemoryStore, "list">,
+): Promise<readonly MemoryEntry[]> {
+  const page = { marked: true, sessionId: NO_SESSION.added, limit: MARKED_MAX } as const;
+  return (await memory.list(page)).filter(({ pinned }) => pinned);
+}
+
+/** Pinned notes, and after them what was found, each once. */
+export function withPinned(
+  pinned: MemoryRecalled | undefined,
+  found: MemoryRecalled | undefined,
+): MemoryRecalled | undefined {
+  if (!pinned || !found) return found ?? pinned;
+  const ids = new Set(pinned.records.map(({ id }) => id));
+  const others = found.records.filter(({ id }) => !ids.has(id));
+  return {
+    ...found,
+    records: [...pinned.records, ...others],
+    tokens: pinned.tokens + found.tokens,
+  };
 }

@@ -3,8 +3,7 @@ import { SessionError } from "../core/errors.ts";
 import { isUsersWord, type Origin } from "../core/event.ts";
 import type { ApprovalOperations } from "../core/operations/approvals.ts";
 import { answerersOf } from "./approval-desk.ts";
-import type { Part } from "./checked-operations.ts";
-import type { ServiceCore } from "./service-core.ts";
+import type { Part, ServiceCore } from "./service-core.ts";
 import type { SessionOptions } from "./service-options.ts";
 import type { SessionWork } from "./session-work.ts";
 

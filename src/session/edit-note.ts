@@ -2,19 +2,22 @@ import { SessionError } from "../core/errors.ts";
 import { isUsersWord, speakerOf } from "../core/event.ts";
 import { given } from "../core/fields.ts";
 import {
+  areBothKept,
   EARLIER_MAX,
   type EarlierText,
   type EntryMarks,
+  type KeptBeside,
   type MemoryEntry,
   type MemoryStore,
   NO_SESSION,
 } from "../core/memory-store.ts";
-import type { AddMemory, EditMemory } from "../core/operations/memory.ts";
-import type { Given } from "../core/operations/parse-request.ts";
+import type { AddMemory, EditMemory, KeepBoth } from "../core/operations/memory.ts";
+import type { Given } from "../core/operations/operation.ts";
 import { hashOf } from "../knowledge/hash-of.ts";
+import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 
 /** Decisions that an entry remembers. */
-export const KEEPS_MAX = 100;
+const KEEPS_MAX = 100;
 
 /**
  * Changes an entry that was added by hand.
@@ -74,7 +77,7 @@ async function joinInto(
 }
 
 /** @throws SessionError `NOT_POSSIBLE`, `KNOWLEDGE_NOT_FOUND` */
-export async function mark(id: string, marks: EntryMarks, memory: MemoryStore): Promise<void> {
+async function mark(id: string, marks: EntryMarks, memory: MemoryStore): Promise<void> {
   if (!memory.mark) {
     throw new SessionError("NOT_POSSIBLE", {
       message: "This memory store cannot pin or edit entries.",
@@ -89,7 +92,7 @@ interface AnyMarks extends Pick<EntryMarks, "earlier" | "keeps"> {
 }
 
 /** The marks of an entry, those that are empty left out. */
-export function marksOf({ pinned = false, earlier = [], keeps = [] }: AnyMarks): EntryMarks {
+function marksOf({ pinned = false, earlier = [], keeps = [] }: AnyMarks): EntryMarks {
   return {
     ...(pinned ? { pinned } : {}),
     ...(earlier.length > 0 ? { earlier: earlier.slice(-EARLIER_MAX) } : {}),
@@ -128,7 +131,7 @@ function notYours({ id }: MemoryEntry, pinned: boolean | undefined): SessionErro
   });
 }
 
-export function unknownEntry(id: string): SessionError {
+function unknownEntry(id: string): SessionError {
   return new SessionError("KNOWLEDGE_NOT_FOUND", {
     message: `Memory has no entry with the id "${id}".`,
     hint: "`rkat memory list` shows the ids.",
@@ -151,4 +154,56 @@ export function addedEntry({ content, origin }: Given<AddMemory>): MemoryEntry {
     kind: "message",
     time: origin?.time ?? new Date().toISOString(),
   };
+}
+
+/**
+ * Decides that neither of two entries replaces the other, or takes that back. The decision stands in the first of them
+ * with its time, and stays there when it is taken back, so memory as of a time knows it. Either of the two may have it.
+ *
+ * @throws SessionError `KNOWLEDGE_NOT_FOUND`; `NOT_POSSIBLE` when a model asks, or both are the same
+ */
+export async function keepBoth(
+  { ids, undo = false, origin }: Given<KeepBoth>,
+  memory: MemoryStore,
+  project: ProjectKnowledge | undefined,
+): Promise<MemoryEntry> {
+  const [first = "", second = ""] = ids;
+  if (!isUsersWord(origin)) {
+    throw new SessionError("NOT_POSSIBLE", {
+      message: "Only the user decides what holds.",
+      hint: `Ask the user to run: rkat memory keep-both ${undo ? "--undo " : ""}${first} ${second}`,
+    });
+  }
+  if (first === second) {
+    throw new SessionError("NOT_POSSIBLE", { message: "Both ids are those of one entry." });
+  }
+  const [one, other] = [await entryOf(first, memory), await entryOf(second, memory)];
+  const now = new Date().toISOString();
+  const save = async (entry: MemoryEntry, keeps: readonly KeptBeside[]) => {
+    const isLearned = (await project?.store.read([entry.id]))?.length === 1;
+    if (isLearned) await project?.keep(entry.id, keeps.slice(-KEEPS_MAX));
+    else await mark(entry.id, marksOf({ ...entry, keeps }), memory);
+  };
+  const end = async (entry: MemoryEntry, about: MemoryEntry) => {
+    const isIt = ({ id, until }: KeptBeside) => id === about.id && until === undefined;
+    const { keeps = [] } = entry;
+    if (!keeps.some(isIt)) return;
+    await save(
+      entry,
+      keeps.map((kept) => (isIt(kept) ? { ...kept, until: now } : kept)),
+    );
+  };
+  if (undo) {
+    await end(one, other);
+    await end(other, one);
+  } else if (!areBothKept(one, other)) {
+    await save(one, [...(one.keeps ?? []), { id: other.id, since: now }]);
+  }
+  return await entryOf(first, memory);
+}
+
+async function entryOf(id: string, memory: MemoryStore): Promise<MemoryEntry> {
+  const [entry] = await memory.read([id]);
+  if (!entry) throw unknownEntry(id);
+  return entry;
 }

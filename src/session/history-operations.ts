@@ -1,7 +1,6 @@
 import { SessionError } from "../core/errors.ts";
 import type { DiscardedSpan, StoredEvent } from "../core/event.ts";
 import { given } from "../core/fields.ts";
-import { HistoryChanges } from "../core/history-changes.ts";
 import type { InheritedSummary } from "../core/kept-state.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import { isSummary, wordsOf } from "../core/message.ts";
@@ -11,15 +10,15 @@ import type { ForkOperations } from "../core/operations/forks.ts";
 import type { HistoryOperations, LearnedFrom, MessageTrace } from "../core/operations/history.ts";
 import type { SourceMessage, SourceOperations, SourcesView } from "../core/operations/sources.ts";
 import type { CheckedRequest } from "../core/operations.ts";
+import { HistoryChanges } from "../core/session-history.ts";
 import type { ReadLog } from "../core/session-state.ts";
 import { headWithin, messageWeight } from "../core/tokens.ts";
-import type { Part } from "./checked-operations.ts";
 import { findMessage, messagesAround, requireMessage } from "./find-message.ts";
 import { forkSession } from "./fork-session.ts";
 import { findCompaction, readCompaction, readLog, roleOf } from "./history-views.ts";
 import { changesIn, lastOf, turnsAt } from "./log-index.ts";
 import { FollowedMessage } from "./message-fates.ts";
-import type { ServiceCore, ToolsOf } from "./service-core.ts";
+import type { Part, ServiceCore, ToolsOf } from "./service-core.ts";
 import { memoryOf } from "./service-options.ts";
 import { allowRecall, bringBack, refuseRecall, undoCompaction } from "./taking-back.ts";
 

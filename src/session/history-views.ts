@@ -7,14 +7,13 @@ import {
   type StoredEvent,
 } from "../core/event.ts";
 import { given } from "../core/fields.ts";
-import { HistoryChanges } from "../core/history-changes.ts";
 import { type HistoryEntry, isOwnSummary } from "../core/history-entry.ts";
 import type { InheritedSummary } from "../core/kept-state.ts";
 import { isSummary, type Message, wordsOf } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
 import type { CompactedMessage, CompactionView, LogPage } from "../core/operations/history.ts";
 import type { CheckedRequest } from "../core/operations.ts";
-import { SessionHistory } from "../core/session-history.ts";
+import { HistoryChanges, SessionHistory } from "../core/session-history.ts";
 import { headWithin, messageWeight } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
 import { changesIn, type EventIndex, turnsAt } from "./log-index.ts";

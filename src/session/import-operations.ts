@@ -2,8 +2,7 @@ import { SessionError } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
 import type { ImportOperations, ImportReport, ImportStream } from "../core/operations/imports.ts";
 import type { CheckedRequest } from "../core/operations.ts";
-import type { Part } from "./checked-operations.ts";
-import type { ServiceCore } from "./service-core.ts";
+import type { Part, ServiceCore } from "./service-core.ts";
 
 /** Imports transcripts. Memory is filled by what follows the service's log. */
 export function importOperations({

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import type { KnowledgeOperations } from "../core/operations/knowledge.ts";
 import type { KnowledgeAddendum } from "../knowledge/knowledge-addendum.ts";
 import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
-import { timeSpan } from "../text/time/instant.ts";
-import type { Part } from "./checked-operations.ts";
-import type { ServiceCore } from "./service-core.ts";
+import { timeSpan } from "../text/time/calendar.ts";
+import type { Part, ServiceCore } from "./service-core.ts";
 
 const LIST_LIMIT_DEFAULT = 50;
 

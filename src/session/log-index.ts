@@ -1,6 +1,6 @@
 import type { StoredEvent } from "../core/event.ts";
 import type { EventStore, IndexedKind } from "../core/event-store.ts";
-import { HistoryChanges } from "../core/history-changes.ts";
+import { HistoryChanges } from "../core/session-history.ts";
 import { beginsTurn } from "../core/turn.ts";
 
 /** The methods of an event store that find events without reading the log up to them. */

@@ -2,10 +2,8 @@ import type { HistoryHit } from "../core/event-store.ts";
 import type { CheckedRequest } from "../core/operations.ts";
 import { NO_TRACES } from "../core/traces.ts";
 import { forgetMemory } from "../forgetting/forget-memory.ts";
-import type { Part } from "./checked-operations.ts";
-import { saidOnce } from "./inherited-copies.ts";
-import { ofSource, searchFor, withSources } from "./memory-operations.ts";
-import type { ServiceCore } from "./service-core.ts";
+import { ofSource, saidOnce, searchFor, withSources } from "./memory-search.ts";
+import type { Part, ServiceCore } from "./service-core.ts";
 
 const SEARCH_LIMIT_DEFAULT = 10;
 

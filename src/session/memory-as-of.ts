@@ -10,7 +10,7 @@ import {
 import type { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 import { EphemeralKnowledgeStore } from "../stores/ephemeral/ephemeral-knowledge-store.ts";
 import { SimpleMemoryStore } from "../stores/ephemeral/simple-memory-store.ts";
-import { instant, timeSpan } from "../text/time/instant.ts";
+import { instant, timeSpan } from "../text/time/calendar.ts";
 
 const PAGE = 500;
 

@@ -5,7 +5,6 @@ import {
   type MemoryEntry,
   type MemoryHit,
   type MemoryHits,
-  type MemoryLag,
   type MemoryPage,
   type MemoryStats,
   type MemoryStore,
@@ -14,28 +13,29 @@ import {
   sessionTest,
 } from "../core/memory-store.ts";
 import type { ListMemory, OpenMemory } from "../core/operations/memory.ts";
-import {
-  OWN_AGENT,
-  type SourceConditions,
-  type SourceView,
-  sourceFilter,
-  sourceView,
-} from "../core/session-source.ts";
-import type { SessionStore } from "../core/session-store.ts";
 import { withinTokens } from "../core/tokens.ts";
 import { NO_TRACES } from "../core/traces.ts";
 import type { Outages } from "../core/warn.ts";
 import { isMemoryBehind, memoryLag } from "../projections/log-projection.ts";
 import type { ProjectionRunner } from "../projections/projection-runner.ts";
-import { askedPastEnd } from "../recall/asked-past.ts";
 import { recallSearch } from "../recall/choose-records.ts";
 import { newestFirst } from "../recall/newer-statements.ts";
 import { madeOnce } from "../text/made-once.ts";
-import { nowByOffset, nowHere } from "../text/time/calendar.ts";
-import { timeSpan } from "../text/time/instant.ts";
-import { saidOnce, withoutInherited } from "./inherited-copies.ts";
+import { nowByOffset, nowHere, timeSpan } from "../text/time/calendar.ts";
 import type { MemoryAudit } from "./memory-audit.ts";
-import { MemoryWait } from "./memory-wait.ts";
+import {
+  asItIsNow,
+  askedPastEnd,
+  MemoryWait,
+  NEWER_AMONG,
+  ofSource,
+  SEARCH_LIMIT_MAX,
+  searchFor,
+  withLag,
+  withoutCopies,
+  withoutInherited,
+  withSources,
+} from "./memory-search.ts";
 import {
   learningOf,
   memoryOf,
@@ -205,7 +205,7 @@ export function memoryOperations(
     },
     async keepBoth(request) {
       const memory = await soon();
-      const { keepBoth } = await import("./keep-both.ts");
+      const { keepBoth } = await import("./edit-note.ts");
       return await keepBoth(request, memory, await project());
     },
     async verify(watch) {
@@ -221,23 +221,6 @@ export function memoryOperations(
       return { mended: compared?.problems ?? [] };
     },
   };
-}
-
-/** The hits, and what memory lacks. */
-export function withLag(hits: readonly MemoryHit[], behind: MemoryLag | undefined): MemoryHits {
-  return behind ? Object.assign([...hits], { behind }) : hits;
-}
-
-/** A hit without what it and its neighbours said before they were edited. */
-function asItIsNow(hit: MemoryHit): MemoryHit {
-  const now = ({ earlier: _, ...entry }: MemoryEntry) => entry;
-  const { neighbours, ...found } = hit;
-  const around = neighbours && {
-    before: neighbours.before.map(now),
-    after: neighbours.after.map(now),
-  };
-  const { earlier: _, ...own }: MemoryHit & MemoryEntry = found;
-  return around ? { ...own, neighbours: around } : own;
 }
 
 /** Compares memory with the log, where there is one. */
@@ -314,48 +297,6 @@ function pageOf(
   return entries.slice(start, limit === undefined ? undefined : start + limit);
 }
 
-/** The most results that a search can be asked for. */
-const SEARCH_LIMIT_MAX = 1000;
-/** So many more are looked at for what replaced one of the results. */
-const NEWER_AMONG = 5;
-
-/** Searches for `count` hits that are kept. It asks for more as long as others take their places. */
-export async function searchFor<Hit>(
-  count: number,
-  kept: (hits: readonly Hit[]) => readonly Hit[],
-  search: (limit: number) => Promise<readonly Hit[]>,
-): Promise<readonly Hit[]> {
-  for (let limit = count; ; limit = Math.min(4 * limit, SEARCH_LIMIT_MAX)) {
-    const hits = await search(limit);
-    const wanted = kept(hits);
-    if (wanted.length >= count || hits.length < limit || limit >= SEARCH_LIMIT_MAX) {
-      return wanted.slice(0, count);
-    }
-  }
-}
-
-/** Leaves out what models, tools and files say in the same words as a hit that is the user's own, and what forks repeat. */
-function withoutCopies(hits: readonly MemoryHit[]): readonly MemoryHit[] {
-  const own = new Set(hits.filter(isOwn).map(wordsIn));
-  return saidOnce(hits).filter((hit) => isOwn(hit) || !own.has(wordsIn(hit)));
-}
-
-function isOwn({ role, speaker }: MemoryHit): boolean {
-  return role === "user" && (speaker === undefined || !NOT_TYPED.test(speaker));
-}
-
-/** Authors of user messages that the user did not write. */
-const NOT_TYPED = /^(?:model|file|program)$|\((?:model|file|program)\)$/;
-
-/** The words of a text in small letters, without articles and the beginning of a fact. */
-function wordsIn({ content, kind }: MemoryHit): string {
-  const text = kind === "fact" ? content.replace(/^Tool '[^']{0,200}' result: /, "") : content;
-  const words = text.toLowerCase().split(/[^a-z0-9\u0080-\uffff]+/);
-  return words.filter((word) => !ARTICLES.has(word)).join(" ");
-}
-
-const ARTICLES: ReadonlySet<string> = new Set(["", "a", "an", "the"]);
-
 interface AskedForRecall {
   readonly query: string;
   /** The match that the best one needs. */
@@ -429,35 +370,4 @@ async function runnerFor(
       : []),
   ];
   return new Runner(events, projections, outages);
-}
-
-type Sources = Pick<SessionStore, "sources" | "withSource"> | undefined;
-
-/** A request as a log or a memory takes it: they know sessions by their ids only. */
-export async function ofSource<Request extends SourceConditions>(
-  request: Request,
-  sessions: Sources,
-  { project: own }: { readonly project?: string | undefined },
-): Promise<Omit<Request, keyof SourceConditions> & { readonly sessions?: SessionChoice }> {
-  const { agent, project, branch, ...rest } = request;
-  const source = sourceFilter(given({ agent, project, branch }), own);
-  if (!source) return rest;
-  const ids = (await sessions?.withSource(source, !source.own)) ?? [];
-  return { ...rest, sessions: source.own ? { except: ids } : { only: ids } };
-}
-
-/** Adds where the session of each hit came from, if another agent held it, or rkat in another folder. */
-export async function withSources<Hit extends { readonly sessionId: string }>(
-  hits: readonly Hit[],
-  sessions: Sources,
-  { project: own }: { readonly project?: string | undefined },
-): Promise<readonly (Hit & { readonly from?: SourceView })[]> {
-  const ids = new Set(hits.map(({ sessionId }) => sessionId));
-  const found = await sessions?.sources([...ids]);
-  if (!found || found.size === 0) return hits;
-  return hits.map((hit) => {
-    const source = found.get(hit.sessionId);
-    if (!source || (source.agent === OWN_AGENT && source.project === own)) return hit;
-    return { ...hit, from: sourceView(source, hit.sessionId, own) };
-  });
 }

@@ -9,14 +9,14 @@ import { NO_TRACES } from "../core/traces.ts";
 import { startsTurn } from "../core/turn.ts";
 import {
   chooseRecords,
+  pinnedNotes,
   pinnedRecords,
   type RecordChoice,
   recallSearch,
+  withPinned,
 } from "../recall/choose-records.ts";
-import { pinnedNotes, withPinned } from "../recall/pinned-notes.ts";
 import { shownBy } from "../recall/quoted-passage.ts";
-import { BAR_LEAST, isStillTrue, measureBar } from "../recall/recall-bar.ts";
-import { recallQuery } from "../recall/recall-query.ts";
+import { BAR_LEAST, isStillTrue, measureBar, recallQuery } from "../recall/recall-bar.ts";
 import { recallWithin } from "../recall/recall-room.ts";
 import { memoryBar } from "./memory-bar.ts";
 import type { ServiceCore } from "./service-core.ts";

@@ -6,7 +6,7 @@ import { given } from "../core/fields.ts";
 import { newId } from "../core/ids.ts";
 import type { KnownFork } from "../core/kept-state.ts";
 import type { CostOperations } from "../core/operations/cost.ts";
-import { parseRequest } from "../core/operations/parse-request.ts";
+import { parseRequest } from "../core/operations/operation.ts";
 import {
   type SessionCreated,
   type SessionOperations,
@@ -25,12 +25,11 @@ import { SessionState } from "../core/session-state.ts";
 import { taskView } from "../core/task.ts";
 import { tokenUsage, totalTokens } from "../core/usage.ts";
 import { notInTrash } from "../forgetting/trash.ts";
-import type { Part } from "./checked-operations.ts";
 import { commitAll } from "./fork-session.ts";
 import type { ToldRules } from "./knowledge-operations.ts";
 import { LiveSession } from "./live-sessions.ts";
 import { openingEvents } from "./opening-events.ts";
-import type { ServiceCore } from "./service-core.ts";
+import type { Part, ServiceCore } from "./service-core.ts";
 import { sessionCost } from "./session-cost.ts";
 import { openedLazily, subscription } from "./subscription.ts";
 

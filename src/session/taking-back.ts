@@ -11,7 +11,6 @@ import {
   speakerOf,
 } from "../core/event.ts";
 import { given } from "../core/fields.ts";
-import { HistoryChanges } from "../core/history-changes.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import { newId } from "../core/ids.ts";
 import {
@@ -25,6 +24,7 @@ import type { LoggedMessage } from "../core/message-assembler.ts";
 import type { BroughtBackOutcome } from "../core/operations/bring-back.ts";
 import type { UndoOutcome } from "../core/operations/history.ts";
 import type { CheckedRequest } from "../core/operations.ts";
+import { HistoryChanges } from "../core/session-history.ts";
 import type { ReadLog, SessionState } from "../core/session-state.ts";
 import { messageWeight } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";

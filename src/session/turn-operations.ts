@@ -18,9 +18,8 @@ import { NO_TRACES, type TracedSpan } from "../core/traces.ts";
 import { WorkingMemory } from "../core/working-memory.ts";
 import { hashOf } from "../knowledge/hash-of.ts";
 import { givenInstructions } from "../knowledge/lasting-wishes.ts";
-import type { Part } from "./checked-operations.ts";
 import { recallOf } from "./recall.ts";
-import type { ServiceCore, ToolsOf } from "./service-core.ts";
+import type { Part, ServiceCore, ToolsOf } from "./service-core.ts";
 import { instructionBytesMax } from "./turn-settings.ts";
 
 /** Runs turns and compactions, ends them, and records what another program's loop did. */

@@ -10,13 +10,13 @@ import type {
   OpenMemory,
   SearchMemory,
 } from "../core/operations/memory.ts";
-import type { Given } from "../core/operations/parse-request.ts";
+import type { Given } from "../core/operations/operation.ts";
 import type { SessionSummary } from "../core/operations/sessions.ts";
 import { group, requireArgument, requireOptions, service, text, whole } from "../core/options.ts";
 import type { SessionService } from "../core/session-service.ts";
 import { withinTokens } from "../core/tokens.ts";
 import { warn, warnedOutages } from "../core/warn.ts";
-import { withLag } from "./memory-operations.ts";
+import { withLag } from "./memory-search.ts";
 
 export interface LibraryOptions {
   /** Only the library's sessions of this folder. Default: all of them. */

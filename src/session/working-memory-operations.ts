@@ -36,8 +36,7 @@ import {
 import { headWithin } from "../core/tokens.ts";
 import { ADDENDUM_HEADING } from "../knowledge/knowledge-addendum.ts";
 import { textWeight } from "../text/text-weight.ts";
-import type { Part } from "./checked-operations.ts";
-import type { ServiceCore, ToolsOf } from "./service-core.ts";
+import type { Part, ServiceCore, ToolsOf } from "./service-core.ts";
 import type { SessionWindow } from "./turn-settings.ts";
 
 /** Changes a session's task record and pins, and says what fills its context window. */

@@ -1,4 +1,3 @@
-import { checkMethods } from "../core/checked-methods.ts";
 import type { Embedder } from "../core/embedder.ts";
 import type { EventStore } from "../core/event-store.ts";
 import type {
@@ -12,6 +11,7 @@ import type {
   MemoryStore,
   Watch,
 } from "../core/memory-store.ts";
+import { checkMethods } from "../core/store-arguments.ts";
 import { addEntries } from "../indexing/add.ts";
 import { type Deleted, deleteEntries, deleteSession } from "../indexing/delete.ts";
 import { listEntries, markEntry, memoryStats, readEntries } from "../indexing/list.ts";

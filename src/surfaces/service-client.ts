@@ -8,7 +8,7 @@ import {
   UPLOAD_CHARACTERS_MAX,
 } from "../core/operations/imports.ts";
 import type { Operation } from "../core/operations/operation.ts";
-import { parseRequest } from "../core/operations/parse-request.ts";
+import { parseRequest } from "../core/operations/operation.ts";
 import { nothing } from "../core/operations/request-fields.ts";
 import {
   type SubscribeOptions,

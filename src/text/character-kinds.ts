@@ -175,3 +175,18 @@ export function isAscii(text: string): boolean {
 const ASCII = /^[\0-\x7f]*$/;
 /** Matches nothing. The ASCII pattern for characters that ASCII does not have. */
 export const NOTHING = /(?!)/g;
+
+/** Characters that are written onto the one before them, also after they are normalised. */
+const MARK = String.raw`[\p{M}\uff9e\uff9f]`;
+/** Compiled for the first text that is not ASCII. */
+let beyond30: RegExp | undefined;
+
+/**
+ * A normal form of Unicode. The engine sorts the marks of a letter in a time that grows with their square, so a letter keeps 30, as in
+ * the stream-safe text format of Unicode.
+ */
+export function normalForm(text: string, form: "NFC" | "NFKC" | "NFKD"): string {
+  if (isAscii(text)) return text;
+  beyond30 ??= new RegExp(`(${MARK}{30})${MARK}+`, "gu");
+  return text.replace(beyond30, "$1").normalize(form);
+}

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type ErrorCode, SessionError } from "../core/errors.ts";
-import { parseRequest } from "../core/operations/parse-request.ts";
+import { parseRequest } from "../core/operations/operation.ts";
 import { taskChange } from "../core/operations/working-memory.ts";
 import { renderTask, type TaskChange, type TaskRecord } from "../core/task.ts";
 import { defineTool, type Tool, ToolError } from "../core/tool.ts";

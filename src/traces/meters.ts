@@ -1,6 +1,5 @@
 import { SessionError } from "../core/errors.ts";
-import type { Metric, Sample } from "../core/metrics.ts";
-import type { TracedOperation, Traces } from "../core/traces.ts";
+import type { Metric, Sample, TracedOperation, Traces } from "../core/traces.ts";
 import type { TokenUsage } from "../core/usage.ts";
 
 /** The kinds of work, as people name them. */

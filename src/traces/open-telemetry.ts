@@ -4,7 +4,7 @@ import { given } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import { type AssistantBlock, contentText, type Message } from "../core/message.ts";
 import {
-  NO_SPAN,
+  NO_TRACES,
   type SpanFields,
   type SpanStart,
   type TracedContents,
@@ -15,37 +15,10 @@ import type { TokenUsage } from "../core/usage.ts";
 
 type Api = typeof import("@opentelemetry/api");
 
-/** Where each copy of `@opentelemetry/api` finds what a program registered. */
-const REGISTERED = Symbol.for("opentelemetry.js.api.1");
-
-/** Whether the program registered something that takes spans or metrics. */
-function isWatched(): boolean {
-  const { trace, metrics } = (Reflect.get(globalThis, REGISTERED) ?? {}) as {
-    readonly trace?: unknown;
-    readonly metrics?: unknown;
-  };
-  return trace !== undefined || metrics !== undefined;
-}
-
-let loaded: Promise<Api | undefined> | undefined;
-
-/** The package, if it is installed. */
-function api(): Promise<Api | undefined> {
-  loaded ??= import("@opentelemetry/api").catch(() => undefined);
-  return loaded;
-}
-
-/**
- * Spans and metrics through `@opentelemetry/api`, by its conventions for generative AI. As long as the program registers
- * nothing that takes them, nothing is loaded, and a span costs a look.
- */
-export function openTelemetry({ contents = areContentsAsked() } = {}): Traces {
-  return {
-    async span(start, work) {
-      const watched = isWatched() ? await api() : undefined;
-      return watched ? await traced(watched, start, work, contents) : await work(NO_SPAN);
-    },
-  };
+/** Spans and metrics through `@opentelemetry/api`, if it is installed, by its conventions for generative AI. */
+export async function openTelemetry({ contents = areContentsAsked() } = {}): Promise<Traces> {
+  const api = await import("@opentelemetry/api").catch(() => undefined);
+  return api ? { span: (start, work) => traced(api, start, work, contents) } : NO_TRACES;
 }
 
 /** The variable by which programs that are watched are asked for contents, whatever they are made of. */

@@ -1,10 +1,30 @@
-import { isObject } from "../core/fields.ts";
+import { given, isObject } from "../core/fields.ts";
+import type { Message } from "../core/message.ts";
 import type { Chunks } from "../text/read-lines.ts";
 import { chatgptSession } from "./chatgpt-session.ts";
-import { claudeAiSession } from "./claude-ai-session.ts";
 import { bytesAt, type FoundFile } from "./found-file.ts";
-import type { FileHead, ImportedSession, ImportFormat, ImportNotes } from "./imported.ts";
-import { type Json, nameOf } from "./json-fields.ts";
+import {
+  answerText,
+  answerThinking,
+  branchTo,
+  type FileHead,
+  type ImportedMessage,
+  type ImportedSession,
+  type ImportFormat,
+  type ImportNotes,
+  toolCall,
+  toolResult,
+} from "./imported.ts";
+import {
+  contentText,
+  type Json,
+  listOf,
+  nameOf,
+  objectOf,
+  textOf,
+  timeOf,
+  titleOf,
+} from "./json-fields.ts";
 import { readListedObjects } from "./read-objects.ts";
 import { listZip, readZipEntry } from "./zip.ts";
 
@@ -89,4 +109,159 @@ function sessionOf(conversation: Json, notes: ImportNotes): ImportedSession | un
   if (Array.isArray(conversation.chat_messages)) return claudeAiSession(conversation, notes);
   if (isObject(conversation.mapping)) return chatgptSession(conversation, notes);
   return undefined;
+}
+
+/**
+ * A conversation of a Claude.ai export. Where its messages name their parents, edits made branches, and the last
+ * message is on the one that the user saw. Older exports have the messages in order.
+ */
+function claudeAiSession(conversation: Json, notes: ImportNotes): ImportedSession | undefined {
+  const id = nameOf(conversation.uuid);
+  if (id === undefined) return undefined;
+  const all = listOf(conversation.chat_messages).filter(isObject);
+  const shown = branchOf(all);
+  notes.otherBranch(all.length - shown.length);
+  const prompt = shown.find(({ sender }) => sender === "human");
+  return {
+    id: `claude-ai:${id}`,
+    agent: "claude-ai",
+    nativeId: id,
+    ...given({
+      title: nameOf(conversation.name) ?? titleOf(saidIn(prompt ?? {})),
+      model: nameOf(conversation.model),
+      startedAt: timeOf(conversation.created_at),
+      updatedAt: timeOf(conversation.updated_at),
+    }),
+    messages: messagesOf(id, shown, notes),
+  };
+}
+
+function branchOf(all: readonly Json[]): readonly Json[] {
+  const last = all.at(-1);
+  if (!last || !all.some(({ parent_message_uuid }) => nameOf(parent_message_uuid))) return all;
+  const byId = new Map(all.map((message) => [message.uuid, message]));
+  return branchTo(last, ({ parent_message_uuid }) => byId.get(parent_message_uuid));
+}
+
+async function* messagesOf(
+  session: string,
+  shown: readonly Json[],
+  notes: ImportNotes,
+): AsyncGenerator<ImportedMessage> {
+  for (const [index, record] of shown.entries()) {
+    const id = `claude-ai:${session}:${nameOf(record.uuid) ?? index}`;
+    const time = timeOf(record.created_at);
+    if (record.sender === "human") yield* userMessages(record, id, time);
+    else if (record.sender === "assistant") yield* answerParts(record, id, time, notes);
+    else notes.unknown(`sender ${textOf(record.sender) || "?"}`);
+  }
+}
+
+/**
+ * A prompt, and then the texts of its attachments as results of calls: they are the text of a file, not what a person
+ * typed, and no turn of their own.
+ */
+function* userMessages(
+  record: Json,
+  sourceId: string,
+  time: string | undefined,
+): Generator<ImportedMessage> {
+  const attachments = listOf(record.attachments).map(objectOf);
+  const unread = attachments.filter(({ extracted_content }) => textOf(extracted_content) === "");
+  const files = [...listOf(record.files).map(objectOf), ...unread].filter((file) => file.file_name);
+  // A prompt may have no text except its attachments.
+  const content =
+    [saidIn(record), ...files.map(placeholder)].filter(Boolean).join("\n") ||
+    attachments.map(placeholder).join("\n");
+  if (content === "") return;
+  yield {
+    sourceId,
+    message: { role: "user", content },
+    origin: given({ author: "user" as const, time }),
+  };
+  const read = attachments.flatMap(({ file_name, extracted_content }, index) => {
+    const text = textOf(extracted_content);
+    const file = nameOf(file_name) ?? ATTACHMENT;
+    return text === "" ? [] : [{ id: `${sourceId}:file-${index}`, file, text }];
+  });
+  const group = `${sourceId}:files`;
+  for (const { id, file } of read) {
+    const message = toolCall(id, "read_attachment", { file });
+    const origin = given({ author: "program" as const, time });
+    yield { sourceId: `${id}:call`, group, message, origin };
+  }
+  for (const { id, text } of read) {
+    const origin = given({ author: "file" as const, time });
+    yield { sourceId: id, group, message: toolResult(id, text), origin };
+  }
+}
+
+const ATTACHMENT = "attachment";
+
+function placeholder({ file_name }: Json): string {
+  return `[file: ${nameOf(file_name) ?? ATTACHMENT}]`;
+}
+
+/** Some exports have an empty `content`, and the text beside it. */
+function saidIn({ content, text }: Json): string {
+  const blocks = listOf(content).filter((block) => objectOf(block).type === "text");
+  return contentText(blocks) || textOf(text);
+}
+
+function* answerParts(
+  record: Json,
+  id: string,
+  time: string | undefined,
+  notes: ImportNotes,
+): Generator<ImportedMessage> {
+  const part = (place: string, message: Message, more: object = {}): ImportedMessage => ({
+    sourceId: `${id}${place}`,
+    group: id,
+    message,
+    origin: given({ time }),
+    ...more,
+  });
+  const blocks = listOf(record.content).map(objectOf);
+  if (!blocks.some(({ type, text }) => type === "text" && text !== "")) {
+    if (textOf(record.text) !== "") yield part("", answerText(textOf(record.text)));
+  }
+  /** Calls without a result yet. Most have no id. */
+  const open: { readonly id: string; readonly name: string }[] = [];
+  for (const [index, block] of blocks.entries()) {
+    const place = `:${index}`;
+    const name = nameOf(block.name) ?? "tool";
+    switch (block.type) {
+      case "text":
+        if (textOf(block.text) !== "") yield part(place, answerText(textOf(block.text)));
+        break;
+      case "thinking":
+        if (textOf(block.thinking) !== "") {
+          yield part(place, answerThinking(textOf(block.thinking)), { memory: false });
+        }
+        break;
+      case "tool_use": {
+        const call = { id: nameOf(block.id) ?? `${id}${place}`, name };
+        open.push(call);
+        yield part(place, toolCall(call.id, name, block.input));
+        break;
+      }
+      case "tool_result": {
+        const wanted = nameOf(block.tool_use_id);
+        const call = open.find((one) => one.id === wanted) ?? open.find((one) => one.name === name);
+        if (call) open.splice(open.indexOf(call), 1);
+        if (!call) yield part(`${place}:call`, toolCall(`${id}${place}`, name, {}));
+        const content = contentText(block.content);
+        yield part(
+          place,
+          toolResult(call?.id ?? `${id}${place}`, content, block.is_error === true),
+        );
+        break;
+      }
+      case "voice_note":
+      case "token_budget":
+        break;
+      default:
+        notes.unknown(`content ${textOf(block.type) || "?"}`);
+    }
+  }
 }

@@ -9,10 +9,10 @@ import { hasSecret, type SentNow } from "../compaction/write-summary.ts";
 import { errorText } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
 import { anything, group, requireOptions, someText, WINDOW } from "../core/options.ts";
+import { whenWatched } from "../core/traces.ts";
 import { warnedOutages } from "../core/warn.ts";
 import { WorkQueue } from "../core/work-queue.ts";
 import { recallRoom, reservedForRecords } from "../recall/recall-room.ts";
-import { openTelemetry } from "../traces/open-telemetry.ts";
 import { CountedTokens } from "./counted-tokens.ts";
 import { FollowedHistory } from "./followed-history.ts";
 import type {
@@ -25,19 +25,17 @@ import type { NewCut } from "./new-cut.ts";
 import { joinedUnits, pinnedUnits } from "./units.ts";
 import {
   requireApplyOptions,
+  requireMessages,
+  requirePositive,
+  requireRoom,
+  requireSummarize,
+  requireView,
   type WindowCall,
   windowCall,
   windowCompactor,
 } from "./window-call.ts";
 import { WindowRecall } from "./window-recall.ts";
 import { WindowRecord } from "./window-record.ts";
-import {
-  requireMessages,
-  requirePositive,
-  requireRoom,
-  requireSummarize,
-  requireView,
-} from "./window-requirements.ts";
 
 /** @throws SessionError `INVALID_PARAMS` */
 export function createHistoryWindow<HostMessage extends object>(
@@ -58,7 +56,9 @@ const OPTIONS = group({
 /** The target size of a history that a provider refused, as a part of its estimate. */
 const OVERFLOW_SHARE = 0.6;
 
-const TRACES = openTelemetry();
+const TRACES = whenWatched(async () =>
+  (await import("../traces/open-telemetry.ts")).openTelemetry(),
+);
 
 const NOTHING = { outcome: "unchanged", discarded: [], pruned: [], summary: null } as const;
 

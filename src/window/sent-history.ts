@@ -1,5 +1,5 @@
+import type { ProviderItem } from "../core/compactor.ts";
 import { indexableText, isSummary, type Message } from "../core/message.ts";
-import type { ProviderItem } from "../core/provider-item.ts";
 import { startsTurn } from "../core/turn.ts";
 import type { HostReader } from "./host-reader.ts";
 import { addToUnits, isAnswer, messageOf, type Unit } from "./units.ts";

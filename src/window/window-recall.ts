@@ -8,11 +8,10 @@ import {
   pinnedRecords,
   RECALL_SEARCH,
   type RecordChoice,
+  withPinned,
 } from "../recall/choose-records.ts";
-import { withPinned } from "../recall/pinned-notes.ts";
 import { shownBy } from "../recall/quoted-passage.ts";
-import { BAR_LEAST } from "../recall/recall-bar.ts";
-import { recallQuery } from "../recall/recall-query.ts";
+import { BAR_LEAST, recallQuery } from "../recall/recall-bar.ts";
 import { type RecallRoom, recallWithin } from "../recall/recall-room.ts";
 import type { MessageView } from "./message-view.ts";
 import type { SentPrompt } from "./sent-history.ts";

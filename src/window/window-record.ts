@@ -1,9 +1,9 @@
+import type { ProviderItem } from "../core/compactor.ts";
 import type { Origin } from "../core/event.ts";
 import { given } from "../core/fields.ts";
 import type { HostRecalled, HostRecord, ReadHostItem } from "../core/host-record.ts";
 import { jsonText } from "../core/json-values.ts";
 import { FORGOTTEN, type Message, summaryMessage } from "../core/message.ts";
-import type { ProviderItem } from "../core/provider-item.ts";
 
 /** A message of a compacted history, with the key of the history up to it, and its own. */
 export interface RecordedMessage {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Operation } from "../../src/core/operations/operation.ts";
-import { parseRequest } from "../../src/core/operations/parse-request.ts";
+import { parseRequest } from "../../src/core/operations/operation.ts";
 import { OPERATIONS } from "../../src/core/operations.ts";
 import { errorToWire, fromWire, toWire } from "../../src/core/wire.ts";
 import { brokenLimit } from "../../src/surfaces/http/body-reader.ts";

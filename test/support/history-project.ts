@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { DurableEvent } from "../../src/core/event.ts";
-import { HistoryChanges } from "../../src/core/history-changes.ts";
 import type { HistoryEntry } from "../../src/core/history-entry.ts";
 import type { Message } from "../../src/core/message.ts";
+import { HistoryChanges } from "../../src/core/session-history.ts";
 import { SessionState } from "../../src/core/session-state.ts";
 import { createSessionService, type ServiceOptions } from "../../src/index.ts";
 import { historyBefore } from "../../src/session/history-views.ts";

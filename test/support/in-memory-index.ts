@@ -11,7 +11,7 @@ import type {
   Postings,
 } from "../../src/indexing/passages/passage-index.ts";
 import { blockOf } from "../../src/indexing/score/word-amounts.ts";
-import { instant } from "../../src/text/time/instant.ts";
+import { instant } from "../../src/text/time/calendar.ts";
 
 /** Empty slots before and after each run. */
 const PADS = 2;

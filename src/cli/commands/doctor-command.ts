@@ -11,8 +11,8 @@ import {
   examineSqlite,
   examineStore,
   type Finding,
+  keepDamaged,
 } from "../../app/examine.ts";
-import { keepDamaged } from "../../app/keep-damaged.ts";
 import { projectSessions, repairSessions } from "../../app/project-sessions.ts";
 import { failedFile } from "../../coding-agents/hooks-folder.ts";
 import { keepingProblem, namedBy, ownFolder, SET_HOME } from "../../config/config-places.ts";

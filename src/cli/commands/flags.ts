@@ -165,7 +165,7 @@ export async function filtersOf(
   };
   if (Object.keys(filters).length === 0) return filters;
   const [{ parseRequest }, { listMemory }] = await Promise.all([
-    import("../../core/operations/parse-request.ts"),
+    import("../../core/operations/operation.ts"),
     import("../../core/operations/memory.ts"),
   ]);
   parseRequest(listMemory, filters);

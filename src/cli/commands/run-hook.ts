@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import type { Command } from "commander";
 import { readNextWindow, readRules } from "../../app/read-stored.ts";
 import {
   type HookInput,
@@ -14,8 +15,8 @@ import {
   CHARACTERS_MAX,
   recordForNextWindow,
   recordForSummary,
+  roomInWindow,
 } from "../../coding-agents/window-record.ts";
-import { roomInWindow } from "../../coding-agents/window-room.ts";
 import { isHome, requireHome } from "../../config/config-places.ts";
 import type { Environment } from "../../config/config-source.ts";
 import {
@@ -219,4 +220,16 @@ function windowLeft({ sessionId }: HookInput, env: Environment): void {
 /** The store that the session is imported into. A store of a project counts only if you trust it. */
 async function workspaceFor(env: Environment, { cwd }: HookInput): Promise<Workspace> {
   return openWorkspace({ cwd, env }, (await folderForImport(cwd, env)) ?? requireHome(env));
+}
+
+/** `rkat hook`, behind flags such as `--dir`. Without them it runs at once. */
+export function hookCommand(program: Command, context: CliContext): void {
+  program
+    .command("hook", { hidden: true })
+    .argument("[event]")
+    .option("--now")
+    .option("--agent <name>")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action((event: string = "", { agent }: { agent?: string }) => runHook(event, agent, context));
 }

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { windowTokens } from "../../coding-agents/window-room.ts";
+import { windowTokens } from "../../coding-agents/window-record.ts";
 import type { Environment } from "../../config/config-source.ts";
 import { duration, formatDuration, textList, wholeNumber } from "../../config/setting-kind.ts";
 import type { SearchScope } from "../../config/settings.ts";

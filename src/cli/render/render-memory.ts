@@ -11,7 +11,7 @@ import type {
   ShownEntry,
 } from "../../core/memory-store.ts";
 import type { SearchMemory } from "../../core/operations/memory.ts";
-import type { Given } from "../../core/operations/parse-request.ts";
+import type { Given } from "../../core/operations/operation.ts";
 import type { SourceView } from "../../core/session-source.ts";
 import { plural, thousands, timeAgo } from "./amounts.ts";
 import { oneLine, printable } from "./printable.ts";

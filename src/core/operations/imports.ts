@@ -2,7 +2,7 @@ import { z } from "zod";
 import { SessionError } from "../errors.ts";
 import { isObject } from "../fields.ts";
 import type { Operation } from "./operation.ts";
-import { type Given, parseRequest } from "./parse-request.ts";
+import { type Given, parseRequest } from "./operation.ts";
 import { count, eitherOf, type Result, shape } from "./request-fields.ts";
 
 /** The size that fits in one message of every surface. A longer transcript is sent as `bytes`. */

@@ -14,8 +14,7 @@ import {
   type ShownEntry,
   type Watch,
 } from "../memory-store.ts";
-import type { Operation } from "./operation.ts";
-import type { Given } from "./parse-request.ts";
+import type { Given, Operation } from "./operation.ts";
 import {
   askedAt,
   asOf,

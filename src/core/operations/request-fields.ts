@@ -3,7 +3,7 @@ import { TOOL_POLICIES } from "../approval.ts";
 import { AUTHORS } from "../event.ts";
 import { PARENT_RELATIONS, type SourceView } from "../session-source.ts";
 import type { TokenUsage } from "../usage.ts";
-import type { Given } from "./parse-request.ts";
+import type { Given } from "./operation.ts";
 
 export const sessionId = z.string().min(1).max(200);
 

@@ -4,8 +4,7 @@ import type { Issue } from "../issues.ts";
 import { isSummary, type Message, toolResults, toolUses } from "../message.ts";
 import { messageSchema, promptSchema } from "../message-schema.ts";
 import type { TokenUsage } from "../usage.ts";
-import type { Operation } from "./operation.ts";
-import type { Given } from "./parse-request.ts";
+import type { Given, Operation } from "./operation.ts";
 import {
   compactionSettings,
   count,

@@ -3,9 +3,8 @@ import { expect, test } from "vitest";
 import { hitsOf } from "../../../test/support/in-memory-index.ts";
 import { trials } from "../../../test/support/trials.ts";
 import { stemmedWords } from "../words/words.ts";
-import { indexedPassages } from "./indexed-passages.ts";
+import { indexedPassages, passages } from "./indexed-passages.ts";
 import { BY_SPEAKER, ENTRY_SAYS_WHEN, ON_DATE, PASSAGE_ASKS } from "./passage-index.ts";
-import { passages } from "./passages.ts";
 
 test("a passage has its words with how often it says them, the speaker and the date", () => {
   const [passage] = indexedPassages({

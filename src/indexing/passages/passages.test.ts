@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ANY_CHARACTER } from "../../../test/support/any-character.ts";
 import { trials } from "../../../test/support/trials.ts";
-import { PASSAGE_WORDS_MAX, passages } from "./passages.ts";
+import { PASSAGE_WORDS_MAX, passages } from "./indexed-passages.ts";
 
 const text = fc
   .array(

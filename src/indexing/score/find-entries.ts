@@ -4,8 +4,7 @@ import {
   type ScoreExplanation,
   type ScorePart,
 } from "../../core/memory-store.ts";
-import type { Span } from "../../text/time/calendar.ts";
-import { timeSpan } from "../../text/time/instant.ts";
+import { type Span, timeSpan } from "../../text/time/calendar.ts";
 import {
   BY_SPEAKER,
   type DetailColumns,

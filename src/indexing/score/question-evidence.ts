@@ -9,8 +9,7 @@ import { isCommonWord, isKana } from "../words/common-words.ts";
 import { maxLikelihood } from "./likelihood.ts";
 import type { Question } from "./question.ts";
 import type { RankingWeights } from "./ranking-weights.ts";
-import { sessionsBeside, timesBySession } from "./same-text.ts";
-import { BLOCK, halvesAt, WordAmounts } from "./word-amounts.ts";
+import { BLOCK, halvesAt, sessionsBeside, timesBySession, WordAmounts } from "./word-amounts.ts";
 import { BOUND_MAX, type WordSummary, wordSummary } from "./word-summaries.ts";
 
 /** A word of the question, with its postings and summary in the index. */

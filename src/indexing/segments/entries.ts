@@ -2,7 +2,7 @@ import { SessionError } from "../../core/errors.ts";
 import { fields, isNumber, isText, listOf, maybe, orNull } from "../../core/fields.ts";
 import { parsedJson } from "../../core/json-values.ts";
 import { type EntryMarks, MEMORY_KINDS, type MemoryEntry } from "../../core/memory-store.ts";
-import { instant, isTime } from "../../text/time/instant.ts";
+import { instant, isTime } from "../../text/time/calendar.ts";
 import {
   fittedPassages,
   HITS,

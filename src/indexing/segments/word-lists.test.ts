@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Segment } from "../port/index-store.ts";
 import { WordWriter } from "./word-block.ts";
-import { WordLists } from "./word-lists.ts";
+import { WordLists } from "./word-blocks.ts";
 
 const SEGMENTS = [["apple", "azure", "bean"], ["amber"], ["arbor", "atlas"]];
 

@@ -1,4 +1,4 @@
-import { passages } from "../passages/passages.ts";
+import { passages } from "../passages/indexed-passages.ts";
 import { type Asking, ask, Draft, question, together, transaction } from "../port/asking.ts";
 import type { Head, LackingEntry, VectorSpace } from "../port/index-store.ts";
 import { hasWords } from "../words/words.ts";

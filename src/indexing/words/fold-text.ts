@@ -1,12 +1,12 @@
 import {
   CharacterKinds,
   isAscii,
+  normalForm,
   sizeAt,
   sizeIn,
   textOf,
   unicodePattern,
 } from "../../text/character-kinds.ts";
-import { normalForm } from "../../text/normal-form.ts";
 import { baseIn } from "./english.ts";
 import { hashOf, newRoom, unitsOf, type Vocabulary } from "./vocabulary.ts";
 import {

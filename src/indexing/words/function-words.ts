@@ -1,6 +1,5 @@
-import { isAscii } from "../../text/character-kinds.ts";
+import { isAscii, normalForm } from "../../text/character-kinds.ts";
 import { madeOnce } from "../../text/made-once.ts";
-import { normalForm } from "../../text/normal-form.ts";
 import { STOP_WORDS } from "./english.ts";
 import { foldText } from "./fold-text.ts";
 import { stem } from "./words.ts";

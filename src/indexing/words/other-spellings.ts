@@ -1,4 +1,4 @@
-import { normalForm } from "../../text/normal-form.ts";
+import { normalForm } from "../../text/character-kinds.ts";
 import { foldText } from "./fold-text.ts";
 
 /**

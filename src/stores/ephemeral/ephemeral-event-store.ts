@@ -1,4 +1,3 @@
-import { checkMethods } from "../../core/checked-methods.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, NewEvent, StoredEvent } from "../../core/event.ts";
 import { jsonOf, plainEvent } from "../../core/event-shape.ts";
@@ -13,6 +12,7 @@ import {
   type PositionedEvent,
   type Redaction,
 } from "../../core/event-store.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 import { beginsTurn } from "../../core/turn.ts";
 import { searchHistory } from "../history/search-history.ts";
 

@@ -1,4 +1,3 @@
-import { checkMethods } from "../../core/checked-methods.ts";
 import type { KnowledgeEntry, KnowledgeKind, NewKnowledge } from "../../core/knowledge.ts";
 import type {
   KnowledgeChange,
@@ -9,6 +8,7 @@ import type {
   RecordedBatch,
   Unheard,
 } from "../../core/knowledge-store.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 import { KnowledgeMap } from "../knowledge/knowledge-map.ts";
 import {
   editKnowledge,

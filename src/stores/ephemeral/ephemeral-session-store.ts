@@ -1,4 +1,3 @@
-import { checkMethods } from "../../core/checked-methods.ts";
 import { callback, group, requireOptions } from "../../core/options.ts";
 import type { SessionSnapshot } from "../../core/session-snapshot.ts";
 import { type LoggedSource, passesSource, type SourceFilter } from "../../core/session-source.ts";
@@ -10,6 +9,7 @@ import {
   type SessionQuery,
   type SessionStore,
 } from "../../core/session-store.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 
 /** Keeps snapshots and leases in this process only. */
 export class EphemeralSessionStore implements SessionStore {

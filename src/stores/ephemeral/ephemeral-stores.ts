@@ -1,5 +1,4 @@
 import type { ApprovalAnswer, ApprovalStore, PendingApproval } from "../../core/approval.ts";
-import { checkMethods } from "../../core/checked-methods.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { EventStore } from "../../core/event-store.ts";
 import {
@@ -18,6 +17,7 @@ import {
   importKey,
 } from "../../core/import-store.ts";
 import type { SessionStore } from "../../core/session-store.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 import type { Stores } from "../../core/stores.ts";
 import { requireUserName } from "../../core/stores.ts";
 import { WorkQueue } from "../../core/work-queue.ts";

@@ -1,4 +1,3 @@
-import { checkMethods } from "../../core/checked-methods.ts";
 import {
   type EntryMarks,
   ifSureEnough,
@@ -12,6 +11,7 @@ import {
   matchOfHit,
   memoryFilter,
 } from "../../core/memory-store.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 import { utf8Bytes } from "../../core/tokens.ts";
 import { hasOnlyStopWords, readQuestion } from "../../indexing/score/question.ts";
 import { ODDS, reportedMatch, scoresOf } from "../../indexing/score/score.ts";

@@ -2,7 +2,7 @@ import type { DurableEvent } from "../../core/event.ts";
 import type { HistoryHit, HistoryQuery, PositionedEvent } from "../../core/event-store.ts";
 import { sessionTest } from "../../core/memory-store.ts";
 import { unicodePattern } from "../../text/character-kinds.ts";
-import { timeSpan } from "../../text/time/instant.ts";
+import { timeSpan } from "../../text/time/calendar.ts";
 import { type EventText, eventText, shownText } from "./event-text.ts";
 import { type SearchWord, searchWords, wordsOf } from "./search-words.ts";
 import { ifReadable, type PositionedEventRow, storedEvent } from "./stored-event.ts";

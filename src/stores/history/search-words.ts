@@ -4,11 +4,11 @@ import {
   CharacterKinds,
   isAscii,
   NOTHING,
+  normalForm,
   sizeAt,
   textOf,
   unicodePattern,
 } from "../../text/character-kinds.ts";
-import { normalForm } from "../../text/normal-form.ts";
 import { NAME_LENGTH_MAX, plainWords, unitsFor, WordSet } from "./plain-words.ts";
 
 /** A word to search for. With `whole: false` it is the beginning of a word. */

@@ -3,7 +3,7 @@ import type { DurableEvent, StoredEvent } from "../../core/event.ts";
 import { isStoredEvent, isUnreadable, unreadableEvent } from "../../core/event-shape.ts";
 import { INDEXED_KINDS, type IndexedKind, type PositionedEvent } from "../../core/event-store.ts";
 import { WRAPPED_NESTING_MAX, withinNesting } from "../../core/json-values.ts";
-import { isTime } from "../../text/time/instant.ts";
+import { isTime } from "../../text/time/calendar.ts";
 
 /** An event as a row; `event` is JSON, so that the thread that wants it parses it. */
 export interface EventRow {

@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
-import { checkMethods } from "../../core/checked-methods.ts";
 import type { Embedder } from "../../core/embedder.ts";
 import { joinSignals } from "../../core/join-signals.ts";
 import {
@@ -25,6 +24,7 @@ import {
   requireOptions,
   text,
 } from "../../core/options.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 import { Outages, warnedOutages } from "../../core/warn.ts";
 import { WorkQueue } from "../../core/work-queue.ts";
 import { BagOfWordsEmbedder } from "../../embedders/word-embedders.ts";

@@ -1,4 +1,3 @@
-import { checkMethods } from "../../core/checked-methods.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { NewEvent, StoredEvent } from "../../core/event.ts";
 import { jsonOf, mendedEvent } from "../../core/event-shape.ts";
@@ -15,7 +14,8 @@ import {
   type RepairedEvent,
 } from "../../core/event-store.ts";
 import type { HeldLease } from "../../core/session-store.ts";
-import { isTime } from "../../text/time/instant.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
+import { isTime } from "../../text/time/calendar.ts";
 import {
   type EventRow,
   eventChecksum,

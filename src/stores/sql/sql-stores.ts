@@ -1,6 +1,6 @@
 import type { ApprovalAnswer, ApprovalStore, PendingApproval } from "../../core/approval.ts";
-import { checkedMethod } from "../../core/checked-methods.ts";
 import { SessionError } from "../../core/errors.ts";
+import { checkedMethod } from "../../core/store-arguments.ts";
 import type { AgeLimits, Stores } from "../../core/stores.ts";
 import { requireUserName } from "../../core/stores.ts";
 import { WorkQueue } from "../../core/work-queue.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../../core/errors.ts";
 import type { TaskRunner } from "../sql/sql-stores.ts";
-import type { Outcome } from "./command-runner.ts";
 import type { CommandArguments, CommandName, CommandResult } from "./commands.ts";
+import type { Outcome } from "./sqlite-tables.ts";
 
 /** A SQLite file that several processes may use at once, asked by named commands. */
 export interface Database {

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { CommandRunner } from "./command-runner.ts";
 import { commands } from "./commands.ts";
 import type { Answer, Request } from "./database.ts";
+import { CommandRunner } from "./sqlite-tables.ts";
 import { packError } from "./store-failure.ts";
 
 /** The thread that commands run in when they must not hold up a server. */

@@ -1,8 +1,8 @@
 import type { Worker } from "node:worker_threads";
 import { SessionError } from "../../core/errors.ts";
-import { CommandRunner, type Outcome } from "./command-runner.ts";
 import { type CommandName, commands } from "./commands.ts";
 import { type Database, databaseOver } from "./database-over.ts";
+import { CommandRunner, type Outcome } from "./sqlite-tables.ts";
 import { type PortableError, unpackError } from "./store-failure.ts";
 
 export interface DatabaseOptions {

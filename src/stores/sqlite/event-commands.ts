@@ -11,7 +11,7 @@ import {
 } from "../../core/event-store.ts";
 import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn } from "../../core/turn.ts";
-import { isTime } from "../../text/time/instant.ts";
+import { isTime } from "../../text/time/calendar.ts";
 import { eventText } from "../history/event-text.ts";
 import { indexedText } from "../history/search-words.ts";
 import {

@@ -1,8 +1,8 @@
 import type { Stores } from "../../core/stores.ts";
 import { sqlStores, withUsers } from "../sql/sql-stores.ts";
-import { CommandRunner, plainCommands } from "./command-runner.ts";
 import { databaseOver, tasksOf } from "./database-over.ts";
 import { SqliteEventStore } from "./sqlite-event-store.ts";
+import { CommandRunner, plainCommands } from "./sqlite-tables.ts";
 
 /** Stores without the one of memory, and a search of the log. */
 export interface PlainStores extends Omit<Stores, "memory" | "trash" | "forUser" | "users"> {

@@ -1,4 +1,3 @@
-import { checkMethods } from "../../core/checked-methods.ts";
 import type { NewEvent, StoredEvent } from "../../core/event.ts";
 import { plainEvent } from "../../core/event-shape.ts";
 import type {
@@ -13,6 +12,7 @@ import type {
   RepairedEvent,
 } from "../../core/event-store.ts";
 import type { HeldLease } from "../../core/session-store.ts";
+import { checkMethods } from "../../core/store-arguments.ts";
 import { readableEvents, storedEvent } from "../history/stored-event.ts";
 import type { CommandResult } from "./commands.ts";
 import { type Database, wipe } from "./database-over.ts";

@@ -3,7 +3,7 @@ import { SessionError } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
 import { isObject } from "../../core/fields.ts";
 import type { Operation } from "../../core/operations/operation.ts";
-import { parseRequest } from "../../core/operations/parse-request.ts";
+import { parseRequest } from "../../core/operations/operation.ts";
 import { type Subscribe, subscribe as subscribeRequest } from "../../core/operations/sessions.ts";
 import { CONTRACT_VERSION, OPERATIONS, type OperationName } from "../../core/operations.ts";
 import type { SessionService } from "../../core/session-service.ts";

@@ -11,7 +11,7 @@ import { given, isObject } from "../../core/fields.ts";
 import { newId } from "../../core/ids.ts";
 import { joinSignals } from "../../core/join-signals.ts";
 import type { Operation } from "../../core/operations/operation.ts";
-import { parseRequest } from "../../core/operations/parse-request.ts";
+import { parseRequest } from "../../core/operations/operation.ts";
 import type { SubscribeOptions } from "../../core/operations/sessions.ts";
 import type { TurnOptions } from "../../core/operations/turns.ts";
 import { OPERATIONS, type OperationName } from "../../core/operations.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { SessionError } from "../../core/errors.ts";
 import { type EventEnvelope, isTransient } from "../../core/event.ts";
 import { joinSignals } from "../../core/join-signals.ts";
-import { parseRequest } from "../../core/operations/parse-request.ts";
+import { parseRequest } from "../../core/operations/operation.ts";
 import { sessionRequest } from "../../core/operations/request-fields.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { errorToWire, fromWire } from "../../core/wire.ts";

@@ -11,7 +11,7 @@ import type { EventEnvelope } from "../../core/event.ts";
 import { joinSignals } from "../../core/join-signals.ts";
 import type { ImportStream } from "../../core/operations/imports.ts";
 import type { Operation } from "../../core/operations/operation.ts";
-import { parseRequest } from "../../core/operations/parse-request.ts";
+import { parseRequest } from "../../core/operations/operation.ts";
 import type { SubscribeOptions } from "../../core/operations/sessions.ts";
 import { subscribe as subscribeRequest } from "../../core/operations/sessions.ts";
 import type { TurnOptions } from "../../core/operations/turns.ts";

@@ -1,5 +1,5 @@
-import type { Metric } from "../../core/metrics.ts";
 import type { SessionService } from "../../core/session-service.ts";
+import type { Metric } from "../../core/traces.ts";
 import type { NameOptions, TokenOptions } from "../http/acting-service.ts";
 import type { BodyLimits } from "../http/body-reader.ts";
 

@@ -1,4 +1,4 @@
-import type { Metric } from "../../core/metrics.ts";
+import type { Metric } from "../../core/traces.ts";
 import type { RunningTurns } from "./event-streams.ts";
 import type { OpenStreams } from "./stream-response.ts";
 

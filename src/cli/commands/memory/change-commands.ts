@@ -59,7 +59,7 @@ export function addCommand(memory: Command, context: CliContext): void {
   async function addText(content: string, json?: true): Promise<void> {
     if (content === "") throw oneOrTheOther();
     const [{ parseRequest }, { addMemory }] = await Promise.all([
-      import("../../../core/operations/parse-request.ts"),
+      import("../../../core/operations/operation.ts"),
       import("../../../core/operations/memory.ts"),
     ]);
     const request = parseRequest(addMemory, { content });

@@ -5,9 +5,9 @@ import {
   type MessagesBroughtBack,
   type SessionEvent,
 } from "../../../core/event.ts";
-import { HistoryChanges } from "../../../core/history-changes.ts";
 import { contentText, isSummary, type Message, toolResults } from "../../../core/message.ts";
 import { MessageAssembler } from "../../../core/message-assembler.ts";
+import { HistoryChanges } from "../../../core/session-history.ts";
 import { RecordedCompactions, summaryIn } from "./recorded-compactions.ts";
 
 interface RowBase {

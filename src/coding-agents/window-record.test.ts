@@ -2,8 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { CHARACTERS_MAX, recordForNextWindow } from "./window-record.ts";
-import { roomInWindow, windowTokens } from "./window-room.ts";
+import {
+  CHARACTERS_MAX,
+  recordForNextWindow,
+  roomInWindow,
+  windowTokens,
+} from "./window-record.ts";
 
 const compaction = (preTokens: number, trigger = "auto") => ({
   type: "system",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { askedPastEnd } from "./asked-past.ts";
+import { askedPastEnd } from "./memory-search.ts";
 
 const AT = "2026-11-26T10:00:00Z";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { instant, timeSpan } from "./instant.ts";
+import { instant, timeSpan } from "./calendar.ts";
 
 test("a time without a zone is UTC", () => {
   expect(instant("2025-01-10T09:00")).toBe(Date.UTC(2025, 0, 10, 9));

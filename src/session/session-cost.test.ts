@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { CostLedger } from "./cost-ledger.ts";
-import { CostTotals } from "./cost-totals.ts";
-import type { DurableEvent, StoredEvent } from "./event.ts";
-import { addUsage, NO_USAGE, tokenUsage, type Usage } from "./usage.ts";
+import { CostTotals } from "../core/cost-totals.ts";
+import type { DurableEvent, StoredEvent } from "../core/event.ts";
+import { addUsage, NO_USAGE, tokenUsage, type Usage } from "../core/usage.ts";
+import { CostLedger } from "./session-cost.ts";
 
 const MODEL = "anthropic/claude-sonnet-4-5";
 

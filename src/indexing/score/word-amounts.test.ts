@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PassageIndex } from "../passages/passage-index.ts";
-import { sessionsBeside, timesBySession } from "./same-text.ts";
+import { sessionsBeside, timesBySession } from "./word-amounts.ts";
 
 /** An index in which each session asks a question of one passage, and has it answered; and the reads of its columns. */
 function indexOf(sessions: number) {
