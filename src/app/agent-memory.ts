@@ -3,7 +3,7 @@ import { SessionError } from "../core/errors.ts";
 import { anything, group, requireOptions } from "../core/options.ts";
 import type { SessionService } from "../core/session-service.ts";
 import type { Tool } from "../core/tool.ts";
-import type { AgentPrompt } from "../hosts/agent-prompt.ts";
+import type { AgentPrompt } from "../hosts/host-messages.ts";
 import { connectJsonRpc } from "../surfaces/json-rpc/json-rpc-connection.ts";
 import { memorySearchTool, searchProjectHistoryTool } from "../tools/memory-search.ts";
 

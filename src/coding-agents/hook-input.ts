@@ -3,6 +3,7 @@ import {
   existsSync,
   fstatSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   realpathSync,
@@ -12,6 +13,8 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { ownFolder } from "../config/config-places.ts";
+import type { Environment } from "../config/config-source.ts";
 import { isObject } from "../core/fields.ts";
 import { parsedJson } from "../core/json-values.ts";
 import { makeFolders, systemHome } from "../files/make-folders.ts";
@@ -41,8 +44,6 @@ interface Transcript {
   /** Claude Code's own folder. */
   readonly root: string;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Undefined when it is not the input of a hook. */
 export function readHookInput(
@@ -191,7 +192,7 @@ export function noteImported(folder: string, name: string, bytes: number): void 
   writeFileSync(join(folder, name + IMPORTED_END), String(bytes), { mode: 0o600 });
 }
 
-export const IMPORTED_END = ".imported";
+const IMPORTED_END = ".imported";
 
 function importedBytes(folder: string, name: string): number {
   try {
@@ -223,5 +224,68 @@ function isHeld(lock: string): boolean {
     return pid > 0;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** Your private folder for what hooks keep between their runs. Undefined without a home. */
+export function hooksFolder(env: Environment): string | undefined {
+  const own = ownFolder(env);
+  return own && join(own, "hooks");
+}
+
+/** The file with the last failure of an import, for `rkat doctor`. */
+export function failedFile(env: Environment): string | undefined {
+  const folder = hooksFolder(env);
+  return folder && join(folder, "failed.txt");
+}
+
+interface ToldRecords {
+  /** Ids of the records that the session's window has. */
+  readonly told: readonly string[];
+  /** Whether a prompt was answered since the window began: it comes with what a person pinned. */
+  readonly begun?: boolean;
+  /** When the last compaction took the window away, ISO 8601. What was said before it may come back. */
+  readonly left?: string;
+  /** The score that records need, as it was measured for this session. */
+  readonly bar?: number;
+}
+
+/** Files of sessions that ended long ago are removed. */
+const KEPT_DAYS = 30;
+const END = ".recalled.json";
+
+/** The records that a hook has told a session of a coding agent, so that it tells none twice. */
+export function readTold(folder: string, sessionId: string): ToldRecords {
+  try {
+    const read: unknown = JSON.parse(readFileSync(fileOf(folder, sessionId), "utf8"));
+    if (!isObject(read)) return { told: [] };
+    const { told, begun, left, bar } = read;
+    return {
+      told: Array.isArray(told) ? told.map(String) : [],
+      ...(begun === true ? { begun } : {}),
+      ...(typeof left === "string" ? { left } : {}),
+      ...(typeof bar === "number" ? { bar } : {}),
+    };
+  } catch {
+    return { told: [] };
+  }
+}
+
+export function writeTold(folder: string, sessionId: string, told: ToldRecords): void {
+  makeFolders(folder, 0o700);
+  removeOld(folder);
+  writeFileSync(fileOf(folder, sessionId), JSON.stringify(told), { mode: 0o600 });
+}
+
+function fileOf(folder: string, sessionId: string): string {
+  return join(folder, sessionId + END);
+}
+
+function removeOld(folder: string): void {
+  const oldest = Date.now() - KEPT_DAYS * 86_400_000;
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if ([END, IMPORTED_END].some((end) => name.endsWith(end)) && statSync(path).mtimeMs < oldest)
+      rmSync(path, { force: true });
   }
 }

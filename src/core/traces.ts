@@ -66,7 +66,7 @@ export interface TracedContents {
 }
 
 /** Without anyone who watches. */
-export const NO_SPAN: TracedSpan = { set() {}, uses() {}, used() {}, said() {}, failed() {} };
+const NO_SPAN: TracedSpan = { set() {}, uses() {}, used() {}, said() {}, failed() {} };
 
 export const NO_TRACES: Traces = { span: (_, work) => work(NO_SPAN) };
 

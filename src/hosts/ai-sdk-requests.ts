@@ -8,7 +8,7 @@ import { toPrompt } from "../models/to-prompt.ts";
 import type { ApplyOptions, HistoryWindow } from "../window/history-window.ts";
 import { AI_SDK_ROLES, isOnlySent, readableBy } from "./ai-sdk-view.ts";
 import { ANSWERS_TOKENS, alternating } from "./host-messages.ts";
-import { isOtherReader } from "./other-providers.ts";
+import { isOtherReader } from "./provider-summary.ts";
 
 export interface WindowOptions extends HistoryCompaction {
   /** Tokens that the model takes. Known for current models of Anthropic, OpenAI and Google. */

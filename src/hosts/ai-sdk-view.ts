@@ -1,7 +1,7 @@
 import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
 import type { MessageView, ViewedMessage } from "../window/message-view.ts";
 import { ANSWER, type HostRoles, isProviderCompaction, opaqueTokensOf } from "./host-messages.ts";
-import { areApart } from "./other-providers.ts";
+import { areApart } from "./provider-summary.ts";
 
 /** The fields of a part that are looked at here. */
 interface Part {

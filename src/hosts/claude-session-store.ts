@@ -2,7 +2,7 @@ import { SessionError } from "../core/errors.ts";
 import type { HostRecord } from "../core/host-record.ts";
 import { WRAPPED_NESTING_MAX, withinNesting } from "../core/json-values.ts";
 import type { ClaudeEntry } from "./claude-entries.ts";
-import { RecentlyUsed } from "./recently-used.ts";
+import { RecentlyUsed } from "./host-chats.ts";
 
 /** Which transcript: of a session, or of one of its subagents (`subpath`). */
 export interface ClaudeSessionKey {

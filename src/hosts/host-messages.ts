@@ -99,3 +99,13 @@ export function alternating<HostMessage>(
   if (!texts.some((_, index) => isAnswered(index))) return messages;
   return messages.flatMap((message, index) => (isAnswered(index) ? [answer, message] : [message]));
 }
+
+/** A prompt that a person gives a coding agent. */
+export interface AgentPrompt {
+  readonly sessionId: string;
+  /** The project's folder. */
+  readonly folder: string;
+  readonly prompt: string;
+  /** The agent's window has what was said from then on, ISO 8601. Without it nothing has left. */
+  readonly windowFrom: string | undefined;
+}

@@ -2,7 +2,7 @@ import { given } from "../core/fields.ts";
 import type { AssistantBlock, ContentBlock, Message } from "../core/message.ts";
 import type { MessageView, ViewedMessage } from "../window/message-view.ts";
 import { ANSWER, type HostRoles, isProviderCompaction, opaqueTokensOf } from "./host-messages.ts";
-import { areApart } from "./other-providers.ts";
+import { areApart } from "./provider-summary.ts";
 
 /** The parts of a message of LangChain that rkat reads. */
 export interface LangChainMessage {

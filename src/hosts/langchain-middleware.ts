@@ -15,6 +15,7 @@ import {
   HostChats,
   type HostMemory,
   outputOf,
+  RecentlyUsed,
 } from "./host-chats.ts";
 import { ANSWERS_TOKENS, alternating, definedTokens, requireMessages } from "./host-messages.ts";
 import {
@@ -33,9 +34,12 @@ import {
   type Runtime,
   summaryOf,
 } from "./langchain-summary.ts";
-import { isOtherReader } from "./other-providers.ts";
-import { type Counted, summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
-import { RecentlyUsed } from "./recently-used.ts";
+import {
+  type Counted,
+  isOtherReader,
+  summaryByProvider,
+  WithoutAnswer,
+} from "./provider-summary.ts";
 
 export interface LangChainMiddlewareOptions
   extends Omit<HistoryWindowOptions<LangChainMessage>, "view"> {}

@@ -1,4 +1,5 @@
 import type { HostRecord } from "../core/host-record.ts";
+import { RecentlyUsed } from "./host-chats.ts";
 import {
   filterTest,
   fitsConditions,
@@ -9,7 +10,6 @@ import {
   type StoredValue,
   searchableText,
 } from "./langchain-store-items.ts";
-import { RecentlyUsed } from "./recently-used.ts";
 
 /** An item, as LangGraph's stores return it. */
 export interface RkatStoreItem {

@@ -19,7 +19,7 @@ import {
   userItem,
   userText,
 } from "./openai-items.ts";
-import { isOtherReader } from "./other-providers.ts";
+import { isOtherReader } from "./provider-summary.ts";
 
 export interface OpenAICompaction extends HistoryCompaction {
   /** Tokens that the model takes. Without an `autoCompactThreshold`, 80 % of it is the threshold. */

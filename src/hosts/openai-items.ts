@@ -2,7 +2,7 @@ import { isObject } from "../core/fields.ts";
 import { type ContentBlock, type Message, SUMMARY_PREFIX } from "../core/message.ts";
 import type { MessageView } from "../window/message-view.ts";
 import { isProviderCompaction, opaqueTokensOf } from "./host-messages.ts";
-import { areApart } from "./other-providers.ts";
+import { areApart } from "./provider-summary.ts";
 
 /**
  * The part of an `AgentInputItem` that rkat reads. Everything else in it stays with it.

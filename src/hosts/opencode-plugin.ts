@@ -4,7 +4,7 @@ import type { ImportNotes } from "../transcripts/imported.ts";
 import { type Json, listOf, nameOf, objectOf } from "../transcripts/json-fields.ts";
 import { messageParts } from "../transcripts/opencode/opencode-parts.ts";
 import { completeSummary, type SummaryReport, withoutQuotes } from "../window/summarize-leaving.ts";
-import type { AgentPrompt } from "./agent-prompt.ts";
+import type { AgentPrompt } from "./host-messages.ts";
 
 /** The used part of the input that opencode gives its plugins. */
 export interface OpencodeInput {

@@ -4,8 +4,8 @@ import { type Message, summaryMessage } from "../core/message.ts";
 import type { Tool } from "../core/tool.ts";
 import { contentText, listOf, objectOf, textOf } from "../transcripts/json-fields.ts";
 import { isQuotedWhole, summarizeLeaving } from "../window/summarize-leaving.ts";
-import type { AgentPrompt } from "./agent-prompt.ts";
 import { outputOf } from "./host-chats.ts";
+import type { AgentPrompt } from "./host-messages.ts";
 import type { PiApi, PiContext, PiEntry, PiMessage, PiModel, PiUsage } from "./pi-api.ts";
 import {
   answerMessage,

@@ -13,7 +13,6 @@ import {
 } from "../core/memory-store.ts";
 import type { AddKnowledge, Distillation, EditKnowledge } from "../core/operations/knowledge.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { type AskModel, distillWithModel } from "./distill-with-model.ts";
 import { hashOf } from "./hash-of.ts";
 import {
   type KnowledgeAddendum,
@@ -21,7 +20,13 @@ import {
   rankRules,
   withGrounds,
 } from "./knowledge-addendum.ts";
-import { type Evidence, KnowledgeDistiller, latestFirst } from "./knowledge-distiller.ts";
+import {
+  type AskModel,
+  distillWithModel,
+  type Evidence,
+  KnowledgeDistiller,
+  latestFirst,
+} from "./knowledge-distiller.ts";
 import { statementKey } from "./learned-entries.ts";
 
 export interface KnowledgeSettings {

@@ -14,7 +14,7 @@ import type { SessionService } from "../core/session-service.ts";
 import { type Outages, warn } from "../core/warn.ts";
 import type { ForgettingDeps } from "../forgetting/forget-memory.ts";
 import { Trash } from "../forgetting/trash.ts";
-import type { AskModel } from "../knowledge/distill-with-model.ts";
+import type { AskModel } from "../knowledge/knowledge-distiller.ts";
 import { ProjectKnowledge } from "../knowledge/project-knowledge.ts";
 import { ApprovalIndex } from "../projections/approval-index.ts";
 import { KnowledgeRecorder } from "../projections/knowledge-recorder.ts";

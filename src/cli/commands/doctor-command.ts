@@ -14,7 +14,7 @@ import {
   keepDamaged,
 } from "../../app/examine.ts";
 import { projectSessions, repairSessions } from "../../app/project-sessions.ts";
-import { failedFile } from "../../coding-agents/hooks-folder.ts";
+import { failedFile } from "../../coding-agents/hook-input.ts";
 import { keepingProblem, namedBy, ownFolder, SET_HOME } from "../../config/config-places.ts";
 import { storeNotTrusted } from "../../config/store-file.ts";
 import { hasCapability, type Workspace } from "../../config/workspace.ts";

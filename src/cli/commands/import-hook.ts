@@ -11,8 +11,12 @@ import {
   lostNames,
   lostNote,
 } from "../../coding-agents/carry-over.ts";
-import { type HookInput, noteImported, oneAtATime } from "../../coding-agents/hook-input.ts";
-import { hooksFolder } from "../../coding-agents/hooks-folder.ts";
+import {
+  type HookInput,
+  hooksFolder,
+  noteImported,
+  oneAtATime,
+} from "../../coding-agents/hook-input.ts";
 import { requireHome } from "../../config/config-places.ts";
 import type { Environment } from "../../config/config-source.ts";
 import type { Workspace } from "../../config/workspace.ts";

@@ -3,14 +3,16 @@ import { dirname } from "node:path";
 import type { Command } from "commander";
 import { readNextWindow, readRules } from "../../app/read-stored.ts";
 import {
+  failedFile,
   type HookInput,
+  hooksFolder,
   importEnded,
   lacksPrompt,
   readHookInput,
+  readTold,
   wantImport,
+  writeTold,
 } from "../../coding-agents/hook-input.ts";
-import { failedFile, hooksFolder } from "../../coding-agents/hooks-folder.ts";
-import { readTold, writeTold } from "../../coding-agents/told-records.ts";
 import {
   CHARACTERS_MAX,
   recordForNextWindow,
