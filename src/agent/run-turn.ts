@@ -4,9 +4,9 @@ import { type JoinedSignal, joinSignals } from "../core/join-signals.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { contentText, type ToolUse, toolUses } from "../core/message.ts";
 import { eventOfBlock } from "../core/message-assembler.ts";
-import type { Budget, TurnEnd } from "../core/operations/turns.ts";
+import type { Budget, TurnEnd, TurnResult } from "../core/operations/turns.ts";
 import type { Traces } from "../core/traces.ts";
-import { addUsage, NO_USAGE, type TokenUsage, tokenUsage, type Usage } from "../core/usage.ts";
+import { addUsage, NO_USAGE, tokenUsage, type Usage } from "../core/usage.ts";
 import type { RecallRoom } from "../recall/recall-room.ts";
 import type { Approvals } from "./approvals.ts";
 import { callModel, type ModelReply, type RetryPolicy } from "./call-model.ts";
@@ -62,14 +62,7 @@ export interface RunOptions {
 /** Returns records that have room. It never fails. */
 export type Recall = (prompt: string, room: RecallRoom) => Promise<MemoryRecalled | undefined>;
 
-export interface RunResult {
-  readonly text: string;
-  readonly stopReason: TurnEnd;
-  readonly turns: number;
-  readonly modelCalls: number;
-  readonly toolCalls: number;
-  readonly usage: TokenUsage;
-}
+type RunResult = Omit<TurnResult, "sessionId">;
 
 /**
  * Runs one turn: the user's message, then model calls and tool calls until the model calls no more

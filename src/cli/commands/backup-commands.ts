@@ -6,13 +6,12 @@ import { moveStore } from "../../app/open-stores.ts";
 import { type CompareReport, compareBackup, restoreBackup } from "../../app/restore.ts";
 import type { SearchScope } from "../../config/settings.ts";
 import type { Workspace } from "../../config/workspace.ts";
-import { ERRORS } from "../../core/errors.ts";
 import type { CliContext } from "../cli-context.ts";
 import { plural, thousands } from "../render/amounts.ts";
 import { printable } from "../render/printable.ts";
 import { fileSize } from "../render/render-import.ts";
 import { printJson, printText } from "../terminal/print.ts";
-import { ProgressLine } from "../terminal/progress-line.ts";
+import { longWork } from "../terminal/progress-line.ts";
 import { scopeFlag } from "./flags.ts";
 import { workspaceOf } from "./with-service.ts";
 
@@ -193,24 +192,13 @@ async function watched(
     readonly done: () => void;
   }) => Promise<void>,
 ): Promise<void> {
-  const { terminal } = context;
-  const line = new ProgressLine(terminal.stderr);
-  await terminal.interruptible(async (signal) => {
-    try {
-      await work({
-        signal,
-        onProgress: ({ step, done }) => line.show(progressText(step, done)),
-        done: () => line.clear(),
-      });
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      line.clear();
-      context.exitCode = ERRORS.TURN_INTERRUPTED.exitCode;
-      await terminal.stderr.write(`Stopped. ${stopped}\n`);
-    } finally {
-      line.clear();
-    }
-  });
+  await longWork(context, stopped, (line, signal) =>
+    work({
+      signal,
+      onProgress: ({ step, done }) => line.show(progressText(step, done)),
+      done: () => line.clear(),
+    }),
+  );
 }
 
 function progressText(step: BackupProgress["step"], done: number): string {
@@ -292,38 +280,28 @@ export function moveCommand(program: Command, context: CliContext): void {
     .option("--from <store>", "the store to copy (default: the one that the project uses)")
     .option("--json", "for scripts")
     .action(({ to, from, json }: MoveFlags) =>
-      terminal.interruptible(async (signal) => {
+      longWork(context, "Run the same command again to go on.", async (progress, signal) => {
         const workspace = await workspaceOf(context, command);
-        const progress = new ProgressLine(terminal.stderr);
         progress.show("moving");
-        try {
-          const report = await moveStore(workspace, {
-            to,
-            ...(from === undefined ? {} : { from }),
-            signal,
-            onProgress: (done) => progress.show(`moving: ${thousands(done)} compared`),
-          });
-          progress.clear();
-          if (json) return await printJson(terminal.stdout, report);
-          const parts = [
-            plural(report.sessions, "session"),
-            plural(report.events, "event"),
-            plural(report.memories, "memory entry", "memory entries"),
-            plural(report.knowledge, "knowledge entry", "knowledge entries"),
-            plural(report.deleted, "deleted session"),
-            plural(report.users, "user"),
-          ];
-          await terminal.stdout.write(
-            `Both stores have the same: ${parts.join(", ")}.\nThe first store is unchanged.\n`,
-          );
-        } catch (error) {
-          if (!signal.aborted) throw error;
-          progress.clear();
-          context.exitCode = ERRORS.TURN_INTERRUPTED.exitCode;
-          await terminal.stderr.write("Stopped. Run the same command again to go on.\n");
-        } finally {
-          progress.clear();
-        }
+        const report = await moveStore(workspace, {
+          to,
+          ...(from === undefined ? {} : { from }),
+          signal,
+          onProgress: (done) => progress.show(`moving: ${thousands(done)} compared`),
+        });
+        progress.clear();
+        if (json) return await printJson(terminal.stdout, report);
+        const parts = [
+          plural(report.sessions, "session"),
+          plural(report.events, "event"),
+          plural(report.memories, "memory entry", "memory entries"),
+          plural(report.knowledge, "knowledge entry", "knowledge entries"),
+          plural(report.deleted, "deleted session"),
+          plural(report.users, "user"),
+        ];
+        await terminal.stdout.write(
+          `Both stores have the same: ${parts.join(", ")}.\nThe first store is unchanged.\n`,
+        );
       }),
     );
 }

@@ -18,7 +18,7 @@ import { failedFile } from "../../coding-agents/hook-input.ts";
 import { keepingProblem, namedBy, ownFolder, SET_HOME } from "../../config/config-places.ts";
 import { storeNotTrusted } from "../../config/store-file.ts";
 import { hasCapability, type Workspace } from "../../config/workspace.ts";
-import { ERRORS, SessionError } from "../../core/errors.ts";
+import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import { writingProblem } from "../../files/make-folders.ts";
 import { lookAt, lookAtFile } from "../../files/plain-files.ts";
@@ -27,7 +27,7 @@ import { plural } from "../render/amounts.ts";
 import { printable } from "../render/printable.ts";
 import { type Style, styleFor } from "../render/style.ts";
 import { printJson } from "../terminal/print.ts";
-import { ProgressLine } from "../terminal/progress-line.ts";
+import { longWork, ProgressLine } from "../terminal/progress-line.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { withMemory, workspaceOf } from "./with-service.ts";
 
@@ -236,22 +236,12 @@ export function repairCommand(program: Command, context: CliContext): void {
     )
     .option("--json", "for scripts")
     .action(({ json }: { json?: true }) =>
-      terminal.interruptible(async (signal) => {
-        const progress = new ProgressLine(terminal.stderr);
+      longWork(context, "`rkat repair` goes on where it was.", async (progress, signal) => {
         progress.show("repairing");
-        try {
-          const done = await repaired(context, command, signal);
-          progress.clear();
-          if (json) return await printJson(terminal.stdout, done);
-          await terminal.stdout.write(said(done));
-        } catch (error) {
-          if (!signal.aborted) throw error;
-          progress.clear();
-          context.exitCode = ERRORS.TURN_INTERRUPTED.exitCode;
-          await terminal.stderr.write("Stopped. `rkat repair` goes on where it was.\n");
-        } finally {
-          progress.clear();
-        }
+        const done = await repaired(context, command, signal);
+        progress.clear();
+        if (json) return await printJson(terminal.stdout, done);
+        await terminal.stdout.write(said(done));
       }),
     );
 }

@@ -1,9 +1,33 @@
+import { ERRORS } from "../../core/errors.ts";
+import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import type { Output } from "./terminal.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const PATIENCE_MS = 1000;
 const CLEAR = "\r\u001b[2K";
+
+/** Runs work that shows how far it is, and that Ctrl-C stops. `stopped` tells what that left. */
+export async function longWork(
+  context: CliContext,
+  stopped: string,
+  work: (progress: ProgressLine, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { terminal } = context;
+  const progress = new ProgressLine(terminal.stderr);
+  await terminal.interruptible(async (signal) => {
+    try {
+      await work(progress, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      progress.clear();
+      context.exitCode = ERRORS.TURN_INTERRUPTED.exitCode;
+      await terminal.stderr.write(`Stopped. ${stopped}\n`);
+    } finally {
+      progress.clear();
+    }
+  });
+}
 
 /** A line that is rewritten in place and tells what takes long. Pipes, dumb terminals and quick work get none. */
 export class ProgressLine {

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { given } from "../../core/fields.ts";
 import type { FoundFile } from "../found-file.ts";
-import type { ImportedMessage, ImportFormat, ImportNotes } from "../imported.ts";
+import type { ImportedMessage, ImportedSession, ImportFormat, ImportNotes } from "../imported.ts";
 import {
   contentText,
   type Json,
@@ -50,16 +50,13 @@ export const copilotFormat: ImportFormat = {
   },
 };
 
-interface Outline {
-  readonly id: string;
+interface Outline
+  extends Pick<
+    ImportedSession,
+    "id" | "title" | "project" | "branch" | "model" | "startedAt" | "updatedAt"
+  > {
   /** Lines that were taken back. */
   readonly taken: ReadonlySet<number>;
-  readonly title?: string;
-  readonly project?: string;
-  readonly branch?: string;
-  readonly model?: string;
-  readonly startedAt?: string;
-  readonly updatedAt?: string;
 }
 
 async function outlineOf(file: FoundFile): Promise<Outline | undefined> {

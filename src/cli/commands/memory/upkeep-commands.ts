@@ -6,7 +6,7 @@ import type { CliContext } from "../../cli-context.ts";
 import { plural, thousands } from "../../render/amounts.ts";
 import { printable } from "../../render/printable.ts";
 import { printJson } from "../../terminal/print.ts";
-import { ProgressLine } from "../../terminal/progress-line.ts";
+import { longWork } from "../../terminal/progress-line.ts";
 import { withMemory } from "../with-service.ts";
 
 /** `rkat memory verify`, for operators. */
@@ -60,27 +60,16 @@ function watched(
   doing: string,
   work: (memory: OpenMemory, watch: Watch) => Promise<() => Promise<void>>,
 ): Promise<void> {
-  const { terminal } = context;
   return withMemory(context, command, (memory) =>
-    terminal.interruptible(async (signal) => {
-      const progress = new ProgressLine(terminal.stderr);
+    longWork(context, "The index has not changed.", async (progress, signal) => {
       progress.show(doing);
-      try {
-        const report = await work(memory, {
-          signal,
-          onProgress: ({ done, total }) =>
-            progress.show(`${doing}: ${thousands(done)} of ${thousands(total)}`),
-        });
-        progress.clear();
-        await report();
-      } catch (error) {
-        if (!signal.aborted) throw error;
-        progress.clear();
-        context.exitCode = ERRORS.TURN_INTERRUPTED.exitCode;
-        await terminal.stderr.write("Stopped. The index has not changed.\n");
-      } finally {
-        progress.clear();
-      }
+      const report = await work(memory, {
+        signal,
+        onProgress: ({ done, total }) =>
+          progress.show(`${doing}: ${thousands(done)} of ${thousands(total)}`),
+      });
+      progress.clear();
+      await report();
     }),
   );
 }
