@@ -239,9 +239,13 @@ test("servers that hang at their start, at their list or at its pages are left o
     timeoutMs: 5_000,
     ...STARTS,
   }));
-  const { problems, tools, close } = await openServerTools(servers);
+  const told: string[] = [];
+  const { problems, tools, close } = await openServerTools(servers, (text) => told.push(text));
   await close();
   expect(tools()).toEqual([]);
+  expect(told).toEqual([
+    `Waiting for the MCP servers to start: start, list, pages. After ${LONG ? 30 : 2} s they are left out.`,
+  ]);
   expect(problems).toEqual(
     Object.keys(programs).map(
       (name) =>

@@ -26,10 +26,34 @@ describe("likelyAnswers", () => {
     expect(likelyAnswers(["how old is Ben"], all)).toEqual(all);
   });
 
+  test.each([
+    ["how much does Ben like climbing", "Ben adores climbing."],
+    ["how much detail does Ben want", "Ben wants detail only where it is new."],
+    ["wie viel Wert legt Ben auf Form", "Ben ist die Form egal."],
+    ["combien Ben aime la voile", "Ben adore la voile."],
+  ])("keeps a word that answers a degree: %s", (question, content) => {
+    const found = [hit(content, 0.8)];
+    expect(likelyAnswers([question], found)).toEqual(found);
+  });
+
+  test.each([
+    "how much is the rent of Ben",
+    "how much did Ben pay",
+    "wie viel zahlt Ben",
+    "combien coûte Ben",
+    "cuánto cuesta Ben",
+    "quanto costa Ben",
+    "hur mycket betalar Ben",
+  ])("finds nothing for a price that no hit has: %s", (question) => {
+    expect(likelyAnswers([question], [hit("Ben is late.", 0.8)])).toEqual([]);
+  });
+
   test("keeps what may be counted, and the question itself", () => {
     const hikes = [hit("Ben hiked up the Rigi.", 0.6), hit("Ben hiked to the lake.", 0.6)];
     expect(likelyAnswers(["how many hikes did Ben do"], hikes)).toEqual(hikes);
     expect(likelyAnswers(["how many hikes did Ben do"], hikes.slice(1))).toEqual([]);
+    const children = [hit("Ben has a son and a daughter.", 0.6)];
+    expect(likelyAnswers(["how many children has Ben"], children)).toEqual(children);
     const same = [hit("how old is Ben", 1)];
     expect(likelyAnswers(["how old is Ben"], same)).toEqual(same);
   });

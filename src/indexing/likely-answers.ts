@@ -22,8 +22,8 @@ function haveNone(
   hits: readonly MemoryHit[],
   lacks: (hit: MemoryHit) => boolean,
 ): boolean {
-  const isSure = (value: AskedValue) =>
-    value === "count" ? hits.length < COUNTED : SURE.includes(value);
+  const canCount = () => hits.length >= COUNTED || hits.some(({ content }) => LIST.test(content));
+  const isSure = (value: AskedValue) => (value === "count" ? !canCount() : SURE.includes(value));
   const isOther = (hit: MemoryHit) => (hit.match ?? 1) < SAME_MATCH && lacks(hit);
   return values.every(isSure) && hits.slice(0, LOOKED_AT).every(isOther);
 }
@@ -31,6 +31,8 @@ function haveNone(
 const SURE: readonly AskedValue[] = ["age", "amount", "colour"];
 /** So many texts may be counted. */
 const COUNTED = 2;
+/** What one text lists may be counted too: "Ada has a son and a daughter." */
+const LIST = /(?<!\p{L})(?:and|und|et|y|e|och|og|en|и|ve)(?!\p{L})|[,&、，和と与및]/iu;
 /** From here on, a hit has so much of a question that it needs no value. */
 const VALUE_MATCH = 0.4;
 /** The question itself. */

@@ -57,9 +57,9 @@ const ASKS_COLOUR =
 const ASKS_DURATION =
   /^\P{L}*(?:how (?:long|often|far|many times)|wie ?(?:lange?|oft|weit)|combien de (?:temps|fois)|cu[aá]nt(?:o tiempo|as veces)|quant(?:o tempo|e volte|as vezes)|hoe ?(?:lang|vaak)|hur (?:länge|ofta)|hvor (?:længe|lenge|ofte)|сколько раз|كم مرة)(?!\p{L})|[几幾][天次]|何回/iu;
 
-/** A word, or letters, may answer these too: "the risk is low", "size M". */
+/** A word, or letters, may answer these too: "the risk is low", "size M", "she likes it a lot". */
 const ASKS_MEASURE =
-  /^\P{L}*(?:how (?:big|deep|high|fast)|wie ?(?:groß|hoch)|hoe ?(?:groot|hoog)|hvor stor|hur stor|(?:what|which|was|welche|quel|quelle|qual|cu[aá]l|какой)(?!\p{L}).*(?<!\p{L})(?:number|(?:\p{L}*größe|size)|nummer|taille|numéro|número|numero|номер))(?!\p{L})|何番|多大/iu;
+  /^\P{L}*(?:how (?:big|deep|high|fast|much)|wie ?(?:groß|hoch|viel)|combien|cu[aá]nt[oa]|quant[oa]|hur mycket|hvor meget|hoe ?(?:groot|hoog)|hvor stor|hur stor|(?:what|which|was|welche|quel|quelle|qual|cu[aá]l|какой)(?!\p{L}).*(?<!\p{L})(?:number|(?:\p{L}*größe|size)|nummer|taille|numéro|número|numero|номер))(?!\p{L})|ne kadar|何番|多大/iu;
 
 const ASKS_AGE =
   /^\P{L}*(?:how old|wie ?alt|quel âge|cu[aá]ntos años|quanti anni|quantos anos|hoe ?oud|hur gammal|hvor gammel|сколько лет|ile lat|كم عمر)(?!\p{L})|kaç yaşında|[几幾][岁歲]|何[歳才]|몇 ?살/iu;
@@ -68,18 +68,19 @@ const ASKS_AGE =
 const ASKS_COUNT =
   /^\P{L}*(?:how many|wie ?viele|combien de|cu[aá]nt[oa]s|quant[ie]|quant[oa]s|hoe ?veel|hur många|hvor mange|ile|сколько|كم|כמה)(?!\p{L})|(?<!\p{L})kaç(?!\p{L})|[几幾][个個]|何[人個本枚台匹]|몇(?!\s?[시월])/iu;
 
+/** How much something costs or weighs, and not how much it is liked. */
 const ASKS_AMOUNT =
-  /^\P{L}*(?:how (?:much|tall|heavy)|(?:what|was|wat|vad|hvad|hva)(?!\p{L}).*(?<!\p{L})(?:costs?(?=\P{L}*$| (?:the|our|my)(?!\p{L}))|(?:ge)?kost(?:en|et|ede|ade|ar|er|t)?)|(?:what|which|was|quel|qual|cu[aá]l)(?!\p{L}).*(?<!\p{L})(?:age|height|weight|price|preis|prix|precio|edad|prezzo)(?=\P{L}*$| (?:of|for|has|is|de|du|von|del|di)(?!\p{L}))|wie ?(?:viel|schwer|teuer)|combien|cu[aá]nt[oa]|quant[oa]|hur mycket|hvor meget)(?!\p{L})|ne kadar|多少|多[高重]|いくつ|いくら|얼마/iu;
+  /^\P{L}*(?:how (?:tall|heavy)|(?:how much|wie ?viel|combien|cu[aá]nt[oa]|quant[oa]|hur mycket|hvor meget)(?: (?:is|are|was|were|est|es|è|é|money|rent|geld|miete|dinero|denaro|dinheiro|pengar|penge)|(?!\p{L}).*(?<!\p{L})(?:cost|pa(?:y|id|i|g)|spen[dt]|charge|earn|owe|weigh|worth|(?:ge)?kost|(?:be)?zahl|wieg|verdien|co[uû]t|pès|gagn|cuest|val[eo]|gana|pesa|cust|guadagn|ganh|betal|väg|vej|tjän|tjen)\p{L}*)|(?:what|was|wat|vad|hvad|hva)(?!\p{L}).*(?<!\p{L})(?:costs?(?=\P{L}*$| (?:the|our|my)(?!\p{L}))|(?:ge)?kost(?:en|et|ede|ade|ar|er|t)?)|(?:what|which|was|quel|qual|cu[aá]l)(?!\p{L}).*(?<!\p{L})(?:age|height|weight|price|preis|prix|precio|edad|prezzo)(?=\P{L}*$| (?:of|for|has|is|de|du|von|del|di)(?!\p{L}))|wie ?(?:schwer|teuer))(?!\p{L})|多少|多[高重]|いくつ|いくら|얼마/iu;
 
 /** The first that fits is taken. */
 const ASKED: readonly (readonly [AskedValue, RegExp])[] = [
   ["time", ASKS_WHEN],
   ["colour", ASKS_COLOUR],
   ["duration", ASKS_DURATION],
-  ["measure", ASKS_MEASURE],
   ["age", ASKS_AGE],
   ["count", ASKS_COUNT],
   ["amount", ASKS_AMOUNT],
+  ["measure", ASKS_MEASURE],
 ];
 
 /** Not one in an identifier or a checksum: "3", "4th", "1:52", "三", and not "E4021", "fx-85" or "7be41fa". */

@@ -279,7 +279,8 @@ interface Notices {
 
 const CUT_OFF = "its stream ended before it answered. Whether the call had an effect is not known";
 
-const startMsOf = ({ startMs = START_MS }: McpServer) => startMs;
+/** The time to start and to list its tools. */
+export const startMsOf = ({ startMs = START_MS }: McpServer) => startMs;
 const noAnswer = (server: McpServer) => `it did not answer within ${startMsOf(server) / 1000} s`;
 
 /** Answers that are not as the protocol says are mended. One that is too long fails all requests that wait: nothing says whose it was. */

@@ -7,7 +7,7 @@ import { type Tool, type ToolDefinition, ToolError, type ToolOutput } from "../.
 import { textWeight } from "../../text/text-weight.ts";
 import { visibleText } from "../../text/visible-text.ts";
 import { AS_TASK } from "./mended-answer.ts";
-import { openMcpServer, type ServerLink } from "./server-link.ts";
+import { openMcpServer, type ServerLink, startMsOf } from "./server-link.ts";
 
 /** The tools of MCP servers, for an agent of rkat. */
 export interface ServerTools {
@@ -25,7 +25,8 @@ export interface ServerTools {
 /**
  * Starts servers side by side, and asks each for its tools. A server that does not answer in time is a problem, and the
  * others go on. Each call needs approval, unless the user's settings say otherwise: what a server says of its own tools
- * is no reason to trust them. A server may get and lose tools later; `onProblem` is told what is wrong with these.
+ * is no reason to trust them. A server may get and lose tools later; `onProblem` is told what is wrong with these, and for which
+ * servers the start waits long.
  */
 export async function openServerTools(
   servers: readonly McpServer[],
@@ -44,7 +45,10 @@ export async function openServerTools(
     problems.push(...added);
     if (tells) added.forEach(onProblem);
   };
+  const longest = Math.max(...servers.map(startMsOf));
+  const waits = setTimeout(() => onProblem(waitingFor(opened, longest)), longest / NOTICED_PART);
   await Promise.all(opened.map(({ ready }) => ready));
+  clearTimeout(waits);
   gather(false);
   hasStarted = true;
   return {
@@ -61,6 +65,17 @@ export async function openServerTools(
 }
 
 const wordsOf = ({ definition }: Tool) => definition;
+
+/** A start that takes a sixth of the time that it may is told: 5 s of 30. */
+const NOTICED_PART = 6;
+
+function waitingFor(opened: readonly OpenedServer[], longestMs: number): string {
+  const missing = opened.filter(
+    ({ hasAnswered, problems }) => !hasAnswered && problems.length === 0,
+  );
+  const names = missing.map(({ name }) => name).join(", ");
+  return `Waiting for the MCP servers to start: ${names}. After ${longestMs / 1000} s they are left out.`;
+}
 
 /** A server, its tools of now, and what is wrong with them. */
 interface OpenedServer {
