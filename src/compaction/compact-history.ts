@@ -28,7 +28,6 @@ import { anchorBytes, keepAnchors } from "./keep-anchors.ts";
 import {
   type Speakers,
   splitWords,
-  withOutcomes,
   withoutWords,
   wordsBytes,
   wordsIn,
@@ -45,6 +44,7 @@ import {
 } from "./plan-rebuild.ts";
 import { pruneMeasured, pruning, withShortened } from "./prune-tool-output.ts";
 import { summaryText } from "./render-transcript.ts";
+import { withOutcomes } from "./request-outcomes.ts";
 import { writeSummary } from "./write-summary.ts";
 
 export type { CostOutlook } from "./expected-cost.ts";

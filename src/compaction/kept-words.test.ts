@@ -6,7 +6,8 @@ import { recalledText } from "../core/recalled.ts";
 import { speakerName } from "../core/speaker-name.ts";
 import { compactHistory } from "./compact-history.ts";
 import { textSize } from "./cut-text.ts";
-import { splitWords, withOutcomes, wordsIn, wordsSection } from "./kept-words.ts";
+import { splitWords, wordsIn, wordsSection } from "./kept-words.ts";
+import { withOutcomes } from "./request-outcomes.ts";
 
 const user = (content: string): Message => ({ role: "user", content });
 const answer = (content: string): Message => ({ role: "assistant", content });

@@ -30,7 +30,7 @@ export const LASTING_CUES = 2;
 /** With so many it may be one. */
 export const WEAK_CUES = 1;
 
-/** What a general statement counts without any word for it. */
+/** The worth of a general statement that has no cue. A cue counts one or two. */
 export const GENERAL_CUE = 1 / 2;
 
 /** From so many on, it nearly always is one. */

@@ -58,7 +58,7 @@ export function isTyped({ message, origin }: HandoffMessage): boolean {
   return message.role === "user" && !isSummary(message) && (origin?.author ?? "user") === "user";
 }
 
-/** Who wrote a message of a person: the number, the side, and the name if the log has it. */
+/** The mark of a person's message: its number, the side, and the name if the log has it. */
 export function userMark({ at, origin }: HandoffMessage): Omit<Quote, "text"> {
   return { at, by: "user", ...given({ speaker: speakerName(origin?.speaker) }) };
 }

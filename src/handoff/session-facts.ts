@@ -1,5 +1,5 @@
-import { requestsIn } from "../compaction/kept-words.ts";
 import { LASTING_CUES, lastingCues } from "../compaction/lasting-cues.ts";
+import { requestsIn } from "../compaction/request-outcomes.ts";
 import { given, isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import { indexableText, toolResults, toolUses } from "../core/message.ts";

@@ -8,7 +8,7 @@ import { areApart } from "./provider-summary.ts";
 export interface LangChainMessage {
   readonly type: string;
   readonly id?: string | undefined;
-  /** Of a person's message: who wrote it. */
+  /** The name of who wrote a person's message. */
   readonly name?: string | undefined;
   readonly content: unknown;
   readonly tool_calls?: readonly LangChainToolCall[];

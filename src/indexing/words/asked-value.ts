@@ -14,7 +14,7 @@ import {
 } from "../../text/time/time-words.ts";
 import { STOP_WORDS } from "./english.ts";
 
-/** What a question asks for, if its answer has a form of its own. */
+/** The kind of value that a question asks for, if such values have a form of their own. */
 export type AskedValue =
   | "time"
   | "duration"
