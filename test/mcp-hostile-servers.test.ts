@@ -1,6 +1,4 @@
 import { writeFileSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { McpServer } from "../src/core/mcp-server.ts";
 import type { Tool } from "../src/core/tool.ts";
 import { openServerTools } from "../src/surfaces/mcp/server-tools.ts";
+import { mcpAddress } from "./support/mcp-address.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { LONG, trials } from "./support/trials.ts";
 
@@ -135,17 +134,6 @@ test("a server whose child holds its pipes is known to have ended", async () => 
   expect(await call("echo")).toBe("echo");
 });
 
-async function addressOf(listener: RequestListener): Promise<NonNullable<McpServer["address"]>> {
-  const server = createServer(listener);
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/mcp`, headers: {}, isSse: false };
-}
-
 test.for([
   ["application/json", ""],
   ["text/event-stream", "data: "],
@@ -159,7 +147,7 @@ test.for([
     "tools/list": { tools: [{ name: "it", inputSchema: { type: "object" } }] },
   };
   let sent = 0;
-  const address = await addressOf(async (request, response) => {
+  const address = await mcpAddress(async (request, response) => {
     const { id, method } = (await json(request).catch(() => ({}))) as Record<string, string>;
     if (id === undefined) return void response.writeHead(method ? 202 : 405).end();
     const result = results[method ?? ""];
@@ -194,7 +182,7 @@ test.for([true, false])(
   "a server whose stream ends at once, and is to be opened again at once, is asked now and then (%s)",
   async (isSse) => {
     let opened = 0;
-    const address = await addressOf(async (request, response) => {
+    const address = await mcpAddress(async (request, response) => {
       if (request.method === "GET") {
         opened += 1;
         response.writeHead(200, { "content-type": "text/event-stream" });

@@ -1,9 +1,9 @@
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import type { McpServer } from "../src/core/mcp-server.ts";
 import { openServerTools } from "../src/surfaces/mcp/server-tools.ts";
+import { mcpAddress } from "./support/mcp-address.ts";
 
 /** A request of the client, to a server that is not as the test's own package would be. */
 interface Asked {
@@ -20,7 +20,7 @@ interface Asked {
 async function remoteServer(
   special: (asked: Asked) => boolean,
 ): Promise<NonNullable<McpServer["address"]>> {
-  const server = createServer(async (request, response) => {
+  return await mcpAddress(async (request, response) => {
     const body = await text(request);
     const asked: Asked = {
       verb: request.method ?? "",
@@ -31,13 +31,6 @@ async function remoteServer(
     };
     if (!special(asked)) usual(asked);
   });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/mcp`, headers: {}, isSse: false };
 }
 
 function usual({ id, method, params, response }: Asked): void {
