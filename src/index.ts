@@ -296,6 +296,7 @@ export {
   type RebuildResult,
   type Shortened,
 } from "./core/compactor.ts";
+export type { KeptOutput } from "./core/tokens.ts";
 export { Meters } from "./traces/meters.ts";
 export type { AppliedWindow, ApplyOptions, HistoryWindow } from "./window/history-window.ts";
 export type { MessageView, ViewedMessage } from "./window/message-view.ts";

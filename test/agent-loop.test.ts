@@ -405,6 +405,6 @@ test("old tool output is pruned before anything is summarised, and stays findabl
   expect(types()).toContain("tool_output_pruned");
   expect(types()).not.toContain("compaction_started");
   const sent = JSON.stringify(model.requests.at(-1)?.messages);
-  expect(sent).toContain("of old tool output pruned");
+  expect(sent).toContain("bytes of old tool output of turn 0 pruned]");
   await service.close();
 });

@@ -101,6 +101,49 @@ test("a shortened tool output comes back whole, and images come back with their 
   expect(left).not.toContain(LINES[200]);
 });
 
+test("the note of pruned output names the turn in which a search finds its lines, and which brings it back whole, and a fork's note too", async () => {
+  const report = (n: number) =>
+    Array.from({ length: 300 }, (_, line) => `berth ${line} of quay ${n} is free`).join("\n");
+  const read = defineTool({
+    name: "quay",
+    description: "Lists the berths of a quay.",
+    input: z.object({ number: z.int() }),
+    execute: ({ number }) => report(number),
+  });
+  const project = await openProject(
+    { tools: [read], compaction: { autoCompactThreshold: 9_000, minTurnsBetweenCompactions: 1 } },
+    undefined,
+    (n) =>
+      n % 2 === 0
+        ? { toolCalls: [{ id: `c${n}`, name: "quay", args: { number: n / 2 } }] }
+        : "Read.",
+  );
+  const { service, say, nextRequest } = project;
+  const { sessionId } = await service.createSession({});
+  for (let turn = 0; turn < 4; turn += 1) await say(sessionId, `Read quay ${turn}.`);
+  const { history } = await service.read({ sessionId });
+  const noted = history.flatMap(({ message, turn }) => {
+    const [result] = message.role === "tool_results" ? message.results : [];
+    const [, at] =
+      /bytes of old tool output of turn (\d+) pruned/.exec(result?.content ?? "") ?? [];
+    return at === undefined ? [] : [{ turn, at: Number(at) }];
+  });
+  expect(noted.length).toBeGreaterThan(0);
+  for (const { turn, at } of noted) {
+    expect(at).toBe(turn);
+    const place = { fromTurn: at, toTurn: at };
+    const [hit] = await service.searchHistory({ query: "quay berth 150", ...place });
+    expect(hit?.content).toContain(`berth 150 of quay ${at} is free`);
+  }
+  const before = await nextRequest(sessionId);
+  const { sessionId: fork } = await service.forkSession({ sessionId });
+  expect(await nextRequest(fork)).toBe(before);
+  await service.bringBack({ sessionId, turn: noted[0]?.at ?? 0 });
+  expect(broughtIn(JSON.parse(await nextRequest(sessionId))).join()).toContain(
+    "> berth 150 of quay 0 is free",
+  );
+});
+
 test("a message is found by its id with a few reads, wherever it is in the log", async () => {
   const replies = (n: number) =>
     n % 3 === 0

@@ -129,8 +129,8 @@ const PROMISES: Record<string, (compaction: Compaction) => void> = {
   },
   "the log can repeat it": ({ source, result }) => {
     const shortened = [...source];
-    for (const { index, toolUseId, keptBytes } of result.pruned) {
-      shortened[index] = withShortenedOutput(shortened[index] as Message, toolUseId, keptBytes);
+    for (const { index, ...kept } of result.pruned) {
+      shortened[index] = withShortenedOutput(shortened[index] as Message, kept);
     }
     const left = new Set(result.discarded.map(({ index }) => index));
     const place = Math.min(...left);

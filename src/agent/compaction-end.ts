@@ -37,10 +37,11 @@ export function compactionEnd(
     if (reason === "below_threshold" || reason === "nothing_to_discard") return undefined;
     return { type: "compaction_failed", error, reason, usage, ...model };
   }
-  const pruned = result.pruned.map(({ index, toolUseId, keptBytes }) => ({
+  const pruned = result.pruned.map(({ index, toolUseId, keptBytes, turn }) => ({
     message: entries[index]?.id ?? 0,
     tool_use_id: toolUseId,
     kept_bytes: keptBytes,
+    ...given({ turn }),
   }));
   const tokens = {
     tokens_before: before,

@@ -191,6 +191,7 @@ async function compact(
     compactor: compaction.compactor,
     pins: state.pinnedPositions,
     superseded: superseded(state, compaction),
+    turns: entries.map(({ turn }) => Math.max(0, turn)),
     model: state.settings.model,
     ...room,
     ...(trigger.why === "overflow"

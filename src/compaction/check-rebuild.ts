@@ -63,6 +63,7 @@ const CONSTRAINTS = group({
   model: text,
   opaqueTokens: is("a map from positions to tokens", (value) => value instanceof Map),
   joined: PAIRS,
+  turns: listOf(amount),
 });
 
 /**
@@ -178,10 +179,7 @@ function summaryBytes(message: Message): number {
 /** Whether the log, which keeps the outputs' lengths only, will make the same message of it. */
 function isRepeatable(source: readonly Message[], shortened: Shortened): boolean {
   const { index, original, replacement, outputs } = shortened;
-  const repeated = outputs.reduce<Message>(
-    (message, { toolUseId, keptBytes }) => withShortenedOutput(message, toolUseId, keptBytes),
-    original,
-  );
+  const repeated = outputs.reduce<Message>(withShortenedOutput, original);
   return source[index] === original && jsonText(repeated) === jsonText(replacement);
 }
 

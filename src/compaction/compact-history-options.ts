@@ -84,6 +84,8 @@ export interface CompactHistoryOptions extends HistoryCompaction {
   readonly opaqueTokens?: ReadonlyMap<number, number>;
   /** Pairs of positions of messages that stay and leave together, besides calls and their results. */
   readonly joined?: readonly (readonly [number, number])[];
+  /** By position: the turn that a message belongs to in a log. The notes in shortened tool output then name it, so that a search can find the whole output. */
+  readonly turns?: readonly number[];
   /**
    * The last request to the model with all that came after it, if the provider has it in its cache. The summary is then
    * asked for at its end, where it fits `contextWindow`.
@@ -126,6 +128,7 @@ export const COMPACT_HISTORY_OPTIONS = group({
   superseded: anything,
   opaqueTokens: is("a Map", (value) => value instanceof Map),
   joined: PAIRS,
+  turns: listOf(amount),
   continues: object({ messages: listOf(is("a message", isMessage)), toolTokens: amount }),
   outlook: OUTLOOK,
   bare: flag,

@@ -6,6 +6,7 @@ import type {
   WordsReport,
 } from "../core/event.ts";
 import { isSummary, type Message } from "../core/message.ts";
+import type { KeptOutput } from "../core/tokens.ts";
 import { startsTurn } from "../core/turn.ts";
 
 /** The outcome of a compaction, and its reason. */
@@ -74,11 +75,9 @@ export interface DiscardedMessage {
     | "superseded";
 }
 
-export interface PrunedToolOutput {
+export interface PrunedToolOutput extends KeptOutput {
   /** Position of the tool-results message in the source. */
   readonly index: number;
-  readonly toolUseId: string;
-  readonly keptBytes: number;
 }
 
 export interface SummaryFailure {

@@ -67,7 +67,7 @@ export async function compactHistory(
   options: CompactHistoryOptions,
 ): Promise<CompactHistoryResult> {
   requireOptions("compactHistory", COMPACT_HISTORY_OPTIONS, options);
-  const { signal, force = false, bare = false, model, opaqueTokens, joined } = options;
+  const { signal, force = false, bare = false, model, opaqueTokens, joined, turns } = options;
   signal?.throwIfAborted();
   requireHistory(options.messages);
   const messages = [...options.messages];
@@ -77,7 +77,7 @@ export async function compactHistory(
   requireSense(options, messages.length);
 
   const superseded = new Set(options.superseded);
-  const known = given({ model, opaqueTokens, joined });
+  const known = given({ model, opaqueTokens, joined, turns });
   const measured = reading("compactHistory", () =>
     measureHistory(messages, { superseded, ...known }),
   );
@@ -282,6 +282,7 @@ function defaultCompactor(options: CompactHistoryOptions): EngineCompactor {
     superseded,
     opaqueTokens,
     joined,
+    turns,
     continues,
     outlook,
     bare,

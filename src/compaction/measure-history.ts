@@ -21,6 +21,8 @@ export interface MeasuredHistory {
   readonly lastUser: number;
   /** The weight that a message has in this history, at a position if it has one. */
   readonly weigh: (message: Message, index?: number) => number;
+  /** See `RebuildConstraints`. */
+  readonly turns: readonly number[];
 }
 
 /**
@@ -46,7 +48,8 @@ export function measureHistory(
     superseded,
     opaqueTokens,
     joined,
-  }: Pick<RebuildConstraints, "model" | "superseded" | "opaqueTokens" | "joined"> = {},
+    turns: named = [],
+  }: Pick<RebuildConstraints, "model" | "superseded" | "opaqueTokens" | "joined" | "turns"> = {},
 ): MeasuredHistory {
   const weigh = (message: Message, index = -1) =>
     messageWeight(message, model) + 1 + 4 * (opaqueTokens?.get(index) ?? 0);
@@ -74,7 +77,7 @@ export function measureHistory(
     for (const index of group.members) groupOf[index] = position;
   });
   const weight = weights.reduce((sum, each) => sum + each, 1);
-  return { messages, weights, weight, groups, groupOf, turnCount, lastUser, weigh };
+  return { messages, weights, weight, groups, groupOf, turnCount, lastUser, weigh, turns: named };
 }
 
 /** How a provider counts: tokens for each estimated one, and those that no estimate sees, such as a host's tools. */

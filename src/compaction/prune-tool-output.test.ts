@@ -139,10 +139,7 @@ test("the log can repeat it from the ids and the bytes that were kept", () => {
   for (const { original, replacement, outputs } of pruneToolOutput(source, {
     targetTokens: 5000,
   })) {
-    const repeated = outputs.reduce(
-      (message, { toolUseId, keptBytes }) => withShortenedOutput(message, toolUseId, keptBytes),
-      original,
-    );
+    const repeated = outputs.reduce(withShortenedOutput, original);
     expect(repeated).toEqual(replacement);
   }
 });

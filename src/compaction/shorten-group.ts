@@ -1,4 +1,5 @@
 import type { Shortened } from "../core/compactor.ts";
+import { given } from "../core/fields.ts";
 import { type Message, type ToolResult, toolResults } from "../core/message.ts";
 import { isShortened, utf8Bytes, withShortenedOutput } from "../core/tokens.ts";
 import { textWeight } from "../text/text-weight.ts";
@@ -102,7 +103,7 @@ function resultsOf({ messages }: MeasuredHistory, group: Group): readonly ToolRe
 
 /** The group with each output as short as `wayOf` says. */
 export function shortenGroup(
-  { messages, weights, weigh }: MeasuredHistory,
+  { messages, weights, weigh, turns }: MeasuredHistory,
   group: Group,
   wayOf: (result: ToolResult) => Shortening | undefined,
 ): ShortenedGroup {
@@ -118,11 +119,10 @@ export function shortenGroup(
       if (way?.isFor(content)) kept.set(tool_use_id, way.keptBytes);
     }
     if (kept.size === 0) continue;
-    const outputs = Array.from(kept, ([toolUseId, keptBytes]) => ({ toolUseId, keptBytes }));
-    const replacement = outputs.reduce<Message>(
-      (message, output) => withShortenedOutput(message, output.toolUseId, output.keptBytes),
-      original,
-    );
+    const outputs = Array.from(kept, ([toolUseId, keptBytes]) => {
+      return { toolUseId, keptBytes, ...given({ turn: turns[index] }) };
+    });
+    const replacement = outputs.reduce<Message>(withShortenedOutput, original);
     weight += weigh(replacement, index) - (weights[index] ?? 0);
     shortened.push({ index, original, replacement, outputs });
   }

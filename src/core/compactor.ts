@@ -1,4 +1,5 @@
 import type { Message } from "./message.ts";
+import type { KeptOutput } from "./tokens.ts";
 
 /** When a compaction runs, and how much it keeps. */
 export interface CompactionConfig {
@@ -69,6 +70,8 @@ export interface RebuildConstraints {
   readonly opaqueTokens?: ReadonlyMap<number, number>;
   /** Pairs of positions of messages that stay and leave together, besides calls and their results. */
   readonly joined?: readonly (readonly [number, number])[];
+  /** By position: the turn of a message, which the notes in its shortened outputs name. */
+  readonly turns?: readonly number[];
 }
 
 export interface CompactionResult {
@@ -94,8 +97,8 @@ export interface Shortened {
   readonly index: number;
   readonly original: Message;
   readonly replacement: Message;
-  /** Arguments of `withShortenedOutput`, in order, that turn `original` into `replacement`. */
-  readonly outputs: readonly { readonly toolUseId: string; readonly keptBytes: number }[];
+  /** Given to `withShortenedOutput` in order, they turn `original` into `replacement`. */
+  readonly outputs: readonly KeptOutput[];
 }
 
 /**

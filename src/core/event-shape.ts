@@ -54,7 +54,9 @@ const instructions = maybe(
 const given = { origin, instructions, instructions_left_out: maybe(listOf(isNumber)) };
 const ids = listOf(isNumber);
 const usage = fields({ input_tokens: isNumber, output_tokens: isNumber });
-const pruned = listOf(fields({ message: isNumber, tool_use_id: isText, kept_bytes: isNumber }));
+const pruned = listOf(
+  fields({ message: isNumber, tool_use_id: isText, kept_bytes: isNumber, turn: maybe(isNumber) }),
+);
 
 const task = fields({
   goal: maybe(isText),

@@ -648,6 +648,8 @@ export interface PrunedOutput {
   readonly message: number;
   readonly tool_use_id: string;
   readonly kept_bytes: number;
+  /** The turn that its note names, from 0. Missing in logs of older versions, whose notes name none. */
+  readonly turn?: number;
 }
 
 /** Something that a user said and that holds for the rest of the session, such as "Never use the network." */

@@ -5,6 +5,7 @@ import type {
   PrunedOutput,
   StoredEvent,
 } from "./event.ts";
+import { given } from "./fields.ts";
 import {
   extendRuns,
   type HistoryEntry,
@@ -152,10 +153,9 @@ export class SessionHistory {
 
 /** A message with shortened tool output. */
 export function prunedMessage(message: Message, items: readonly PrunedOutput[]): Message {
-  return items.reduce<Message>(
-    (sofar, item) => withShortenedOutput(sofar, item.tool_use_id, item.kept_bytes),
-    message,
-  );
+  return items.reduce<Message>((sofar, { tool_use_id: toolUseId, kept_bytes: keptBytes, turn }) => {
+    return withShortenedOutput(sofar, { toolUseId, keptBytes, ...given({ turn }) });
+  }, message);
 }
 
 /** Tells which messages a compaction takes out of the history. */

@@ -187,14 +187,18 @@ function cut<Hit extends Result>(hit: Hit, bytesMax: number): Hit {
  * note in between that says what is missing, now and from before. The same input always gives the
  * same text.
  */
-function shortenToolOutput(output: string, keptBytes: number): string {
+function shortenToolOutput(
+  output: string,
+  { keptBytes, turn }: Omit<KeptOutput, "toolUseId">,
+): string {
   const head = headWithin(output, Math.ceil(keptBytes / 2));
   const tail = tailWithin(output, Math.floor(keptBytes / 2));
   const left = output.slice(head.length, output.length - tail.length);
   if (left === "") return output;
   const before = PRUNED.exec(left);
   const missing = utf8Bytes(left) + (before ? Number(before[1]) - utf8Bytes(before[0]) : 0);
-  const note = `[${missing} bytes of old tool output pruned]`;
+  const place = turn === undefined ? "" : ` of turn ${turn}`;
+  const note = `[${missing} bytes of old tool output${place} pruned]`;
   return [head, note, tail].filter((part) => part !== "").join("\n");
 }
 
@@ -204,18 +208,22 @@ export function isShortened(output: string): boolean {
 }
 
 /** The note of an earlier shortening. */
-const PRUNED = /\n?\[(\d{1,12}) bytes of old tool output pruned\]\n?/;
+const PRUNED = /\n?\[(\d{1,12}) bytes of old tool output(?: of turn \d{1,12})? pruned\]\n?/;
 
-/** The message with the output of `toolUseId` shortened. */
-export function withShortenedOutput(
-  message: Message,
-  toolUseId: string,
-  keptBytes: number,
-): Message {
+/** A shortened tool output. */
+export interface KeptOutput {
+  readonly toolUseId: string;
+  readonly keptBytes: number;
+  /** The turn that its note names, from 0: a search of the session's history in that turn finds the whole output. */
+  readonly turn?: number;
+}
+
+/** The message with one of its tool outputs shortened. */
+export function withShortenedOutput(message: Message, kept: KeptOutput): Message {
   if (message.role !== "tool_results") return message;
   const results = toolResults(message).map((result) =>
-    result.tool_use_id === toolUseId
-      ? { ...result, content: shortenToolOutput(result.content, keptBytes) }
+    result.tool_use_id === kept.toolUseId
+      ? { ...result, content: shortenToolOutput(result.content, kept) }
       : result,
   );
   return { ...message, results };

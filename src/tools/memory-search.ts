@@ -84,7 +84,7 @@ export function searchProjectHistoryTool(
   return ownTool({
     name: "search_project_history",
     description:
-      "Search the complete logs of this project's sessions by words: prompts, answers, calls and their results. Use it for exact words, file contents and command output; it also has output that was pruned.",
+      "Search the complete logs of this project's sessions by words: prompts, answers, calls and their results. Use it for exact words, file contents and command output; it also has output that was pruned, in the turn that its note names.",
     input: HISTORY_INPUT,
     async execute({ query, limit, session_id, from_turn, to_turn, since, until }) {
       const hits = await search({

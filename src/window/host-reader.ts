@@ -3,11 +3,15 @@ import { requireHistory } from "../compaction/compact-history-options.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import { isPlainJson, withinNesting } from "../core/json-values.ts";
 import { contentText, isSummary, type Message, toolResults } from "../core/message.ts";
-import { countsImagesAlike, messageWeight, withShortenedOutput } from "../core/tokens.ts";
+import {
+  countsImagesAlike,
+  type KeptOutput,
+  messageWeight,
+  withShortenedOutput,
+} from "../core/tokens.ts";
 import { chained, keyOf } from "./message-keys.ts";
 import type { MessageView, ViewedMessage } from "./message-view.ts";
 import type { WeighedView } from "./units.ts";
-import type { KeptOutput } from "./window-record.ts";
 
 /** Reads each message of a host once, and keeps what it says, its weight, its key and its shortened copies. */
 export class HostReader<HostMessage extends object> {
@@ -131,10 +135,7 @@ export class HostReader<HostMessage extends object> {
 
   #shorten(message: HostMessage, outputs: readonly KeptOutput[]): HostMessage {
     const results: Message = { role: "tool_results", results: this.resultsOf(message) };
-    const shorter = outputs.reduce<Message>(
-      (sofar, { toolUseId, keptBytes }) => withShortenedOutput(sofar, toolUseId, keptBytes),
-      results,
-    );
+    const shorter = outputs.reduce<Message>(withShortenedOutput, results);
     const ids = new Set(outputs.map(({ toolUseId }) => toolUseId));
     const texts = toolResults(shorter).flatMap(({ tool_use_id, content }) =>
       ids.has(tool_use_id) ? [[tool_use_id, content] as const] : [],

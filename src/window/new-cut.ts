@@ -1,17 +1,12 @@
 import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
 import { given } from "../core/fields.ts";
 import { isSummary, SUMMARY_PREFIX } from "../core/message.ts";
+import type { KeptOutput } from "../core/tokens.ts";
 import type { HostReader } from "./host-reader.ts";
 import { chained } from "./message-keys.ts";
 import type { Sent, SentHistory } from "./sent-history.ts";
 import { addToUnits, messageOf, type Unit } from "./units.ts";
-import {
-  type AddedCut,
-  type Cut,
-  isSummarySlot,
-  type KeptOutput,
-  type RecordedMessage,
-} from "./window-record.ts";
+import { type AddedCut, type Cut, isSummarySlot, type RecordedMessage } from "./window-record.ts";
 
 /** The result of a compaction that changed the history. */
 export type Changed = Exclude<CompactHistoryResult, { outcome: "unchanged" }>;

@@ -4,6 +4,7 @@ import { given } from "../core/fields.ts";
 import type { HostRecalled, HostRecord, ReadHostItem } from "../core/host-record.ts";
 import { jsonText } from "../core/json-values.ts";
 import { FORGOTTEN, type Message, summaryMessage } from "../core/message.ts";
+import type { KeptOutput } from "../core/tokens.ts";
 
 /** A message of a compacted history, with the key of the history up to it, and its own. */
 export interface RecordedMessage {
@@ -172,12 +173,6 @@ export interface SummarySlot {
   readonly key: string;
   /** It stands beside the summary, for its reader only. */
   readonly item?: ProviderItem;
-}
-
-/** A shortened tool output. */
-export interface KeptOutput {
-  readonly toolUseId: string;
-  readonly keptBytes: number;
 }
 
 /** A host's history seen through a cut. */
