@@ -7,9 +7,9 @@ import {
   callback,
   group,
   oneOf,
+  PRICED_WINDOW,
   requireOptions,
   stores as storesCheck,
-  WINDOW,
   whole,
 } from "./core/options.ts";
 import type { Stores } from "./core/stores.ts";
@@ -23,6 +23,7 @@ import {
 
 export type { AiSdkTool, MemoryTools } from "./hosts/ai-sdk-memory.ts";
 export type { AiSdkStep, PrepareStep, PrepareStepOptions } from "./hosts/ai-sdk-prepare-step.ts";
+export type { StepUsage } from "./hosts/ai-sdk-sent-requests.ts";
 export { aiSdkView } from "./hosts/ai-sdk-view.ts";
 export { type AiSdkModelsOptions, aiSdkModels } from "./models/ai-sdk-models.ts";
 export {
@@ -63,7 +64,7 @@ export interface RkatPrepareStepOptions extends PrepareStepOptions {
  */
 export function rkatPrepareStep(given: RkatPrepareStepOptions = {}): PrepareStep {
   const more = { stores: storesCheck, chatId: callback, next: callback, recallTokens: whole(0) };
-  requireOptions("rkatPrepareStep", group({ ...WINDOW, ...more }), given);
+  requireOptions("rkatPrepareStep", group({ ...PRICED_WINDOW, ...more }), given);
   const { stores, recallTokens, ...options } = given;
   if (!stores) return prepareStepWith(options);
   if (!options.chatId) {
@@ -98,7 +99,7 @@ export interface RkatMiddlewareOptions extends MiddlewareOptions {
  */
 export function rkatMiddleware(given: RkatMiddlewareOptions = {}) {
   const more = { stores: storesCheck, recallTokens: whole(0), compaction: oneOf("provider") };
-  requireOptions("rkatMiddleware", group({ ...WINDOW, ...more }), given);
+  requireOptions("rkatMiddleware", group({ ...PRICED_WINDOW, ...more }), given);
   const { stores, recallTokens, ...options } = given;
   return middlewareWith(options, stores && chatMemory({ stores, recallTokens }));
 }

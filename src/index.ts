@@ -298,7 +298,12 @@ export {
 } from "./core/compactor.ts";
 export type { KeptOutput } from "./core/tokens.ts";
 export { Meters } from "./traces/meters.ts";
-export type { AppliedWindow, ApplyOptions, HistoryWindow } from "./window/history-window.ts";
+export type {
+  AppliedWindow,
+  ApplyOptions,
+  CachedModel,
+  HistoryWindow,
+} from "./window/history-window.ts";
 export type { MessageView, ViewedMessage } from "./window/message-view.ts";
 
 // Stores of this process. `rkat/sqlite` and `rkat/postgres` have the others.

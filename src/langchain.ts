@@ -3,7 +3,7 @@
 import { openHostService } from "./app/host-service.ts";
 import { type HostMemoryOptions, hostMemory } from "./app/host-windows.ts";
 import { SessionError } from "./core/errors.ts";
-import { group, HOST as OPTIONS, object, requireOptions } from "./core/options.ts";
+import { group, HOST as OPTIONS, object, prices, requireOptions } from "./core/options.ts";
 import type { Stores } from "./core/stores.ts";
 import {
   type LangChainMiddlewareOptions,
@@ -38,7 +38,7 @@ export interface RkatMiddlewareOptions
  * @throws SessionError `INVALID_PARAMS`
  */
 export function rkatMiddleware(given: RkatMiddlewareOptions) {
-  requireOptions("rkatMiddleware", group(OPTIONS), given);
+  requireOptions("rkatMiddleware", group({ ...OPTIONS, prices }), given);
   const { stores, author, recallTokens, ...options } = given;
   const memory = stores && hostMemory("langchain", { stores, author, recallTokens });
   return langChainMiddleware(options, memory);

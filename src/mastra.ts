@@ -1,7 +1,7 @@
 /** rkat in the agents of Mastra. */
 
 import { type HostMemoryOptions, hostMemory } from "./app/host-windows.ts";
-import { group, HOST, requireOptions } from "./core/options.ts";
+import { group, HOST, prices, requireOptions } from "./core/options.ts";
 import { type MastraProcessorOptions, mastraProcessor } from "./hosts/mastra-processor.ts";
 
 export interface RkatProcessorOptions extends MastraProcessorOptions, Partial<HostMemoryOptions> {}
@@ -18,7 +18,7 @@ export interface RkatProcessorOptions extends MastraProcessorOptions, Partial<Ho
  * @throws SessionError `INVALID_PARAMS`
  */
 export function rkatProcessor(given: RkatProcessorOptions) {
-  requireOptions("rkatProcessor", group(HOST), given);
+  requireOptions("rkatProcessor", group({ ...HOST, prices }), given);
   const { stores, author, recallTokens, ...options } = given;
   const memory = stores && hostMemory("mastra", { stores, author, recallTokens });
   return mastraProcessor(options, memory);

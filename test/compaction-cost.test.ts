@@ -5,8 +5,9 @@ import { compactHistory } from "../src/compaction/compact-history.ts";
 import { DefaultCompactor } from "../src/compaction/default-compactor.ts";
 import type { Message } from "../src/core/message.ts";
 import { messageWeight } from "../src/core/tokens.ts";
-import { createSessionService, defineTool } from "../src/index.ts";
+import { createHistoryWindow, createSessionService, defineTool } from "../src/index.ts";
 import { scriptedModel } from "../src/testing.ts";
+import { messageView } from "./support/message-view.ts";
 import { note } from "./support/running-test.ts";
 import { LONG, trials } from "./support/trials.ts";
 
@@ -99,6 +100,53 @@ async function play(
     calls += 1;
     callsSince += 1;
   };
+  await eachMessage(run, history, call);
+  return { cost, summaries, prunings };
+}
+
+/** What a recorded run costs in another's loop, whose window is told what the provider has in its cache, or not. */
+async function playWindow(
+  run: AgentRun,
+  contextWindow: number,
+  price: (typeof PRICES)[keyof typeof PRICES],
+  tells: boolean,
+): Promise<number> {
+  const model = "made/up";
+  const history: Message[] = [{ role: "system", content: run.instructions }];
+  let sent: readonly Message[] = [];
+  let cost = 0;
+  const { read, write, output } = price;
+  const window = createHistoryWindow<Message>({
+    view: messageView,
+    contextWindow,
+    prices: { [model]: { input: 1, cacheRead: read, cacheWrite: write, output } },
+    onSummaryFailure: "fallback",
+    summarize: async ({ messages }) => {
+      cost += tokensOf(messages) + SUMMARY_TOKENS * output;
+      return summaryOf(history);
+    },
+  });
+  const call = async (answer: Message) => {
+    const isFirst = sent.length === 0;
+    const cached = tells && !isFirst ? { model, atMs: Date.now() } : undefined;
+    const { messages } = await window.apply(history, { cached });
+    const same = sent.findIndex((message, at) => message !== messages[at]);
+    const known = tokensOf(messages.slice(0, same < 0 ? sent.length : same));
+    cost += known * read + (tokensOf(messages) - known) * write + tokensOf([answer]) * output;
+    sent = messages;
+    history.push(answer);
+  };
+  await eachMessage(run, history, call);
+  await window.close();
+  return cost;
+}
+
+/** Adds the messages of a run to a history, and asks for each answer of the model. */
+async function eachMessage(
+  run: AgentRun,
+  history: Message[],
+  call: (answer: Message) => Promise<void>,
+): Promise<void> {
   for (const { prompt, steps, answer } of run.turns) {
     history.push({ role: "user", content: prompt });
     for (const { text, calls: asked } of steps) {
@@ -113,7 +161,6 @@ async function play(
     }
     await call({ role: "assistant", content: answer });
   }
-  return { cost, summaries, prunings };
 }
 
 /** Sentences of the history, so that it is one of this conversation. */
@@ -154,6 +201,21 @@ test.each(Object.entries(PRICES))(
         if (LONG) note(`threshold ${threshold}: ${JSON.stringify({ plain, planned })}`);
         expect(planned.cost).toBeLessThanOrEqual(plain.cost);
         if (threshold === 30_000) expect(planned.cost).toBeLessThan(0.99 * plain.cost);
+      }
+    }
+  },
+  600_000,
+);
+
+test.each(Object.entries(PRICES))(
+  "a window that is told of the cache plans by cost too, and makes long runs cheaper (%s)",
+  async (_, prices) => {
+    for (const run of longRuns(trials(1, 6))) {
+      for (const contextWindow of LONG ? [40_000, 75_000] : [40_000]) {
+        const plain = await playWindow(run, contextWindow, prices, false);
+        const planned = await playWindow(run, contextWindow, prices, true);
+        if (LONG) note(`window ${contextWindow}: ${Math.round(plain)} → ${Math.round(planned)}`);
+        expect(planned).toBeLessThan(plain);
       }
     }
   },

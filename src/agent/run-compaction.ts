@@ -1,17 +1,14 @@
-import {
-  type ContinuedRequest,
-  type CostOutlook,
-  compactHistory,
-} from "../compaction/compact-history.ts";
+import { type ContinuedRequest, compactHistory } from "../compaction/compact-history.ts";
 import type { CompactHistoryOptions } from "../compaction/compact-history-options.ts";
 import { DefaultCompactor } from "../compaction/default-compactor.ts";
+import { outlookOf } from "../compaction/expected-cost.ts";
 import type { EngineCompactor } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import { type DurableEvent, isRequest } from "../core/event.ts";
 import { given } from "../core/fields.ts";
 import type { LanguageModel } from "../core/language-model.ts";
 import { indexableText, type Message } from "../core/message.ts";
-import { type PriceTable, priceOf } from "../core/prices.ts";
+import type { PriceTable } from "../core/prices.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { NO_TRACES, type SpanFields, type SpanStart, type Traces } from "../core/traces.ts";
@@ -186,6 +183,12 @@ async function compact(
   };
   const summarizer = trigger.why === "overflow" && trigger.tries > 0 ? "fallback" : writer;
   const room = historyRoom(state, compaction, model, tools);
+  const session = {
+    model: model.id,
+    tokens: state.historyTokens,
+    calls: state.modelCalls,
+    ...given({ prices: compaction.prices }),
+  };
   const options: CompactHistoryOptions = {
     messages: entries.map((entry) => entry.message),
     compactor: compaction.compactor,
@@ -215,7 +218,9 @@ async function compact(
     ...(compaction.userWordsTokens === undefined
       ? {}
       : { userWordsTokens: compaction.userWordsTokens }),
-    ...given({ outlook: trigger.why === "threshold" ? outlookOf(log, parts) : undefined }),
+    ...given({
+      outlook: trigger.why === "threshold" ? outlookOf(state.cache, session) : undefined,
+    }),
     ...given({ continues: summarizer === model ? continued(log, parts, trigger) : undefined }),
     injected: entries.flatMap(({ origin }, index) => (isRequest(origin) ? [] : [index])),
     speakers: new Map(
@@ -263,24 +268,6 @@ async function compact(
     return { changed: false, event, detail: event.error, usage };
   const detail = result.outcome === "unchanged" ? result.detail : "";
   return { changed: event !== undefined, event, detail, usage };
-}
-
-/** The expected cost of the rest of the session, if its model has a price and the provider says what it has cached. */
-function outlookOf(
-  { state }: TurnLog,
-  { model, compaction }: CompactionDeps,
-): CostOutlook | undefined {
-  const price = priceOf(model.id, compaction.prices);
-  if (!price || price.input === 0 || state.cache.model !== model.id) return undefined;
-  return {
-    read: price.cacheRead / price.input,
-    write: price.cacheWrite / price.input,
-    output: price.output / price.input,
-    isWarm: state.cache.isWarm(model.id, Date.now()),
-    growth: state.cache.growth(state.historyTokens),
-    // A session that has had as many calls is expected to have as many more.
-    calls: Math.max(1, state.modelCalls),
-  };
 }
 
 /** The next request without its unanswered prompt, which stays, if the provider has its beginning in its cache. */

@@ -16,6 +16,7 @@ import {
   oneOf,
   policy,
   positive,
+  prices,
   recordOf,
   requireOptions,
   someText,
@@ -149,11 +150,6 @@ const knowledge: Checks = {
   eviction: oneOf("fifo", "spare_used"),
 };
 
-const price = group({ input: amount, output: amount, cacheRead: amount, cacheWrite: amount }, [
-  "input",
-  "output",
-]);
-
 /** A model, or the way without one. A slip in its name would be the name of a model. */
 const summarizer: Check = (value) => {
   const isSlip = typeof value === "string" && nearestName(value, ["fallback"]) !== undefined;
@@ -186,7 +182,7 @@ const SERVICE: Readonly<Record<keyof ServiceOptions, Check>> = {
   redact: oneOf("memory", "log"),
   keepDeletedDays: amount,
   keepDays: group({ archived: amount, compacted: amount }),
-  prices: recordOf(price),
+  prices,
   retry: group({
     maxRetries: whole(0),
     initialDelayMs: duration,

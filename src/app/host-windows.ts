@@ -3,10 +3,10 @@ import type { HostMessage } from "../core/host-record.ts";
 import {
   anything,
   group,
+  PRICED_WINDOW,
   requireOptions,
   someText,
   stores as storesCheck,
-  WINDOW,
   whole,
 } from "../core/options.ts";
 import type { Stores } from "../core/stores.ts";
@@ -135,7 +135,7 @@ export function createHistoryWindow<HostMessage extends object>(
     chatId: someText,
     recallTokens: whole(0),
   };
-  requireOptions("createHistoryWindow", group({ ...WINDOW, ...more }), given);
+  requireOptions("createHistoryWindow", group({ ...PRICED_WINDOW, ...more }), given);
   const { stores, chatId, recallTokens, ...options } = given;
   if (!stores) return createWindow(options);
   if (!chatId) {

@@ -1,6 +1,8 @@
 import type { RebuildResult } from "../core/compactor.ts";
 import type { CompactionPlan } from "../core/event.ts";
 import { amount, flag, group } from "../core/options.ts";
+import { type PriceTable, priceOf } from "../core/prices.ts";
+import type { PromptCache } from "../core/prompt-cache.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { MeasuredHistory } from "./measure-history.ts";
 
@@ -27,6 +29,33 @@ export const OUTLOOK = group(
   { read: amount, write: amount, output: amount, isWarm: flag, growth: amount, calls: amount },
   ["read", "write", "output", "isWarm", "growth", "calls"],
 );
+
+/** The expected cost of the rest of a session, if its model has a price and the provider says what it has cached. */
+export function outlookOf(
+  cache: PromptCache,
+  session: {
+    /** As `provider/model`. */
+    readonly model: string;
+    readonly prices?: PriceTable;
+    /** Estimated tokens of the history. */
+    readonly tokens: number;
+    /** Calls of the model so far. */
+    readonly calls: number;
+  },
+): CostOutlook | undefined {
+  const { model, prices, tokens, calls } = session;
+  const price = priceOf(model, prices);
+  if (!price || price.input === 0 || cache.model !== model) return undefined;
+  return {
+    read: price.cacheRead / price.input,
+    write: price.cacheWrite / price.input,
+    output: price.output / price.input,
+    isWarm: cache.isWarm(model, Date.now()),
+    growth: cache.growth(tokens),
+    // A session that has had as many calls is expected to have as many more.
+    calls: Math.max(1, calls),
+  };
+}
 
 /** A change of the history, as far as its cost goes. */
 export interface Change {

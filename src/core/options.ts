@@ -323,6 +323,14 @@ export const COMPACTION: Checks = {
 export const TURN_OPTIONS = group({ signal, onEvent: callback });
 export const SUBSCRIBE_OPTIONS = group({ signal, onOpen: callback });
 
+const price = group({ input: amount, output: amount, cacheRead: amount, cacheWrite: amount }, [
+  "input",
+  "output",
+]);
+
+/** Prices by the names of models. */
+export const prices = recordOf(price);
+
 /** The options of a window over the loop of another package. */
 export const WINDOW: Checks = {
   ...COMPACTION,
@@ -330,6 +338,9 @@ export const WINDOW: Checks = {
   otherTokens: amount,
   summarize: anything,
 };
+
+/** The same where the host shows what the provider has in its cache. */
+export const PRICED_WINDOW: Checks = { ...WINDOW, prices };
 
 /** The options of a host whose chats are kept. */
 export const HOST: Checks = {

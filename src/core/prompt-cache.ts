@@ -15,7 +15,8 @@ export interface Pace {
 }
 
 /**
- * What a provider has of a session in its cache, and how fast the session grows: a fold of the log.
+ * What a provider has of a session in its cache, and how fast the session grows: a fold of the log, or of what the host of a
+ * window tells.
  *
  * A call that read from the cache, or wrote into it, leaves its whole request there. A change of the history takes
  * that away, and so does time.
@@ -29,8 +30,7 @@ export class PromptCache {
       case "turn_completed": {
         const { model, usage } = event;
         const cached = (usage.cache_read_tokens ?? 0) + (usage.cache_creation_tokens ?? 0);
-        this.#last = model && cached > 0 ? { model, at_ms: timestamp_ms } : undefined;
-        this.#pace = { ...this.#pace, calls: this.#pace.calls + 1 };
+        this.answered(model && cached > 0 ? { model, at_ms: timestamp_ms } : undefined);
         return;
       }
       case "compaction_undone":
@@ -38,10 +38,21 @@ export class PromptCache {
         return;
       case "compaction_completed":
       case "tool_output_pruned":
-        this.#last = undefined;
-        this.#pace = { calls: 0, tokens: event.tokens_after };
+        this.changed(event.tokens_after);
         return;
     }
+  }
+
+  /** The model has answered. Undefined: its provider has nothing of the request in its cache. */
+  answered(cached: CachedCall | undefined): void {
+    this.#last = cached;
+    this.#pace = { ...this.#pace, calls: this.#pace.calls + 1 };
+  }
+
+  /** The history is another one now, of so many estimated tokens. */
+  changed(tokens: number): void {
+    this.#last = undefined;
+    this.#pace = { calls: 0, tokens };
   }
 
   /** The model that was cached last, if a call was since the history changed. */

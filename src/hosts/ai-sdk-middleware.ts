@@ -20,7 +20,7 @@ import {
   isTooLong,
 } from "./host-chats.ts";
 import { definedTokens, requireMessages } from "./host-messages.ts";
-import { summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
+import { cachedBy, summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
 
 export interface MiddlewareOptions extends WindowOptions {
   /**
@@ -79,6 +79,7 @@ export function middlewareWith(
       ...more,
       otherTokens: tools ? definedTokens(tools) : 0,
       lastInputTokens: counted ?? 0,
+      cached: cachedBy(own.model, last),
       ...(reader === undefined ? {} : { reader }),
       ...(abortSignal ? { signal: abortSignal } : {}),
     };

@@ -3,16 +3,22 @@ import { estimateTokens } from "../core/tokens.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import { continuedModel } from "./ai-sdk-provider-summary.ts";
 import { modelOptions, sentOf, type WindowOptions } from "./ai-sdk-requests.ts";
-import { isLoopModel, notedModel, SentRequests } from "./ai-sdk-sent-requests.ts";
+import {
+  isLoopModel,
+  notedModel,
+  SentRequests,
+  ShownCounts,
+  type StepUsage,
+} from "./ai-sdk-sent-requests.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
 import { chatIdOf, HostChats, type HostMemory } from "./host-chats.ts";
 import { requireMessages } from "./host-messages.ts";
-import { summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
+import { cachedBy, summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
 
 /** The used part of the argument of `prepareStep`, in AI SDK 5, 6 and 7. */
 export interface AiSdkStep {
   readonly messages: readonly AiSdkMessage[];
-  readonly steps: readonly { readonly usage: { readonly inputTokens?: number | undefined } }[];
+  readonly steps: readonly { readonly usage: StepUsage }[];
   readonly model: unknown;
   readonly instructions?: unknown;
   /** Only in AI SDK 7, where the messages that a step returns are the base of the next. */
@@ -45,13 +51,15 @@ export function prepareStepWith(options: PrepareStepOptions, memory?: HostMemory
   const { contextWindow, summarize } = compaction;
   const chats = new HostChats({ ...compaction, view: aiSdkView }, memory);
   const requests = new SentRequests();
+  const shown = new ShownCounts();
   const without = new WithoutAnswer();
   const prepare = async <Step extends AiSdkStep>(step: Step) => {
     const { messages, steps, model, instructions, initialMessages = messages } = step;
     requireMessages("The AI SDK's step.messages", messages);
     const id = chatIdOf("The chatId of rkatPrepareStep", chatId?.(step));
     const window = chats.of(id === undefined ? { run: initialMessages[0] ?? step } : { id });
-    const lastInputTokens = steps.at(-1)?.usage.inputTokens;
+    const usage = steps.at(-1)?.usage;
+    const { inputTokens: lastInputTokens } = usage ?? {};
     const writer = modelOptions(model, { contextWindow, summarize });
     const { model: name } = writer;
     const last = requests.lastOf(window);
@@ -60,6 +68,7 @@ export function prepareStepWith(options: PrepareStepOptions, memory?: HostMemory
       ...writer,
       summarize: summaryByProvider(itself, writer.summarize, without),
       otherTokens: tokensOf(instructions),
+      cached: cachedBy(name, last ?? shown.lastOf(window, name, usage)),
       ...(lastInputTokens === undefined ? {} : { lastInputTokens }),
     });
     const compacted = { messages: sent as Step["messages"] };

@@ -1,6 +1,7 @@
 import type { Summarize } from "../compaction/compact-history.ts";
 import type { HistoryCompaction } from "../compaction/compact-history-options.ts";
 import { SessionError } from "../core/errors.ts";
+import type { PriceTable } from "../core/prices.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { contextWindowOf, familyOf } from "../models/model-family.ts";
 import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
@@ -17,6 +18,8 @@ export interface WindowOptions extends HistoryCompaction {
   readonly otherTokens?: number;
   /** Writes summaries. Default: the model of the step. `"fallback"` needs no model. */
   readonly summarize?: Summarize | "fallback";
+  /** Prices of models that rkat does not know, and instead of those it knows, by `provider/model`. */
+  readonly prices?: PriceTable;
 }
 
 /**

@@ -93,16 +93,50 @@ export async function wholeAnswer({ stream }: Streamed): Promise<TextAnswer> {
   return { text, counted };
 }
 
-/** The provider's count in an answer: numbers in AI SDK 5, and several of each in 6 and 7. */
+/** The count of a step of a loop. */
+export interface StepUsage {
+  readonly inputTokens?: number | undefined;
+  /** In AI SDK 5. */
+  readonly cachedInputTokens?: number | undefined;
+  /** In 6 and 7. */
+  readonly inputTokenDetails?: {
+    readonly cacheReadTokens?: number | undefined;
+    readonly cacheWriteTokens?: number | undefined;
+  };
+}
+
+/**
+ * The provider's count in an answer or a step of a loop: numbers in AI SDK 5, and several of each in 6 and 7, under other
+ * names in steps.
+ */
 export function countedIn(answer: unknown): Counted | undefined {
   const { usage } = answer as { readonly usage?: Readonly<Record<string, unknown>> };
-  const { inputTokens, cachedInputTokens } = usage ?? {};
+  const { inputTokens, cachedInputTokens, inputTokenDetails } = usage ?? {};
+  const { cacheReadTokens, cacheWriteTokens } = (inputTokenDetails ?? {}) as NonNullable<
+    StepUsage["inputTokenDetails"]
+  >;
   const input = isObject(inputTokens)
     ? inputTokens
-    : { total: inputTokens, cacheRead: cachedInputTokens };
+    : {
+        total: inputTokens,
+        cacheRead: cacheReadTokens ?? cachedInputTokens,
+        cacheWrite: cacheWriteTokens,
+      };
   if (typeof input.total !== "number") return undefined;
   const cached = Number(input.cacheRead ?? 0) + Number(input.cacheWrite ?? 0);
   return { tokens: input.total, cached, atMs: Date.now() };
+}
+
+/** The last count that a loop showed of the requests of each window. Before the first step of a prompt it shows none. */
+export class ShownCounts {
+  readonly #last = new WeakMap<object, Pick<SentRequest, "model" | "counted">>();
+
+  /** Takes the count of the newest step, if there is one, and returns the last. */
+  lastOf(window: object, model: string, usage: StepUsage | undefined) {
+    const counted = countedIn({ usage });
+    if (counted) this.#last.set(window, { model, counted });
+    return this.#last.get(window);
+  }
 }
 
 /** The part of a model of the AI SDK that its loops call. */

@@ -36,6 +36,7 @@ import {
 } from "./langchain-summary.ts";
 import {
   type Counted,
+  cachedBy,
   isOtherReader,
   summaryByProvider,
   WithoutAnswer,
@@ -122,6 +123,7 @@ export function langChainMiddleware(options: LangChainMiddlewareOptions, memory?
       ...given({ model: nameOf(request.model) }),
       edited: isOtherReader(window, provider),
       lastInputTokens: inputTokens,
+      cached: cachedBy(idOf(request.model), counts.get(window)),
       otherTokens: otherTokens(request) + ANSWERS_TOKENS,
       ...(signal ? { signal } : {}),
       ...more,

@@ -5,9 +5,11 @@ import type { Tool } from "../core/tool.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import type { HistoryWindowOptions } from "../window/history-window.ts";
 import { modelOptions, sentOf } from "./ai-sdk-requests.ts";
+import { ShownCounts, type StepUsage } from "./ai-sdk-sent-requests.ts";
 import { AI_SDK_ROLES, aiSdkView } from "./ai-sdk-view.ts";
 import { HostChats, type HostMemory, isTooLong, outputOf } from "./host-chats.ts";
 import { requireMessages } from "./host-messages.ts";
+import { cachedBy } from "./provider-summary.ts";
 
 export interface MastraProcessorOptions extends Omit<HistoryWindowOptions<AiSdkMessage>, "view"> {}
 
@@ -20,7 +22,7 @@ export interface MastraStep {
 export interface MastraRequest extends MastraStep {
   readonly prompt: readonly AiSdkMessage[];
   readonly model: unknown;
-  readonly steps: readonly { readonly usage?: { readonly inputTokens?: number | undefined } }[];
+  readonly steps: readonly { readonly usage?: StepUsage }[];
   /** The state of one run of the agent. */
   readonly state: Record<string, unknown>;
 }
@@ -41,6 +43,7 @@ export interface MastraRejection extends MastraStep {
 export function mastraProcessor(options: MastraProcessorOptions, memory?: HostMemory) {
   const { contextWindow, summarize } = options;
   const chats = new HostChats({ ...options, view: aiSdkView }, memory);
+  const shown = new ShownCounts();
   /** Runs whose last request was refused as too long. */
   const outgrown = new WeakSet<object>();
 
@@ -60,10 +63,13 @@ export function mastraProcessor(options: MastraProcessorOptions, memory?: HostMe
       const id = threadOf(request);
       const isInner = isSubAgents(request);
       const window = chats.of(id ? { id, isInner } : { begins: beginning(prompt) });
-      const lastInputTokens = steps.at(-1)?.usage?.inputTokens;
-      const own = isInner ? prompt.filter((message) => !isRecord(message)) : prompt;
-      const sent = await sentOf(window, own, {
-        ...modelOptions(model, { contextWindow, summarize }),
+      const { usage } = steps.at(-1) ?? {};
+      const lastInputTokens = usage?.inputTokens;
+      const own = modelOptions(model, { contextWindow, summarize });
+      const spoken = isInner ? prompt.filter((message) => !isRecord(message)) : prompt;
+      const sent = await sentOf(window, spoken, {
+        ...own,
+        cached: cachedBy(own.model, shown.lastOf(window, own.model, usage)),
         outgrown: outgrown.delete(state),
         ...(lastInputTokens === undefined ? {} : { lastInputTokens }),
         ...(abortSignal ? { signal: abortSignal } : {}),

@@ -4,6 +4,7 @@ import type { ProviderItem } from "../core/compactor.ts";
 import { cacheMinutes, cacheReadPart, cachesByItself } from "../core/prices.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { familyOf } from "../models/model-family.ts";
+import type { CachedModel } from "../window/history-window.ts";
 
 /** A provider's count of a request, and its time. */
 export interface Counted {
@@ -11,6 +12,17 @@ export interface Counted {
   /** Tokens of it that the provider has in its cache. */
   readonly cached: number;
   readonly atMs: number;
+}
+
+/** The model, if the last request went to it and its provider has something of that in its cache. */
+export function cachedBy(
+  model: string,
+  last: { readonly model: string; readonly counted: Counted | undefined } | undefined,
+): CachedModel | undefined {
+  const { counted } = last ?? {};
+  return last?.model === model && counted && counted.cached > 0
+    ? { model, atMs: counted.atMs }
+    : undefined;
 }
 
 /** A provider that can be asked for what stands for a history. */

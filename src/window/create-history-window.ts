@@ -1,14 +1,16 @@
-import { compactHistory } from "../compaction/compact-history.ts";
+import { type CostOutlook, compactHistory } from "../compaction/compact-history.ts";
 import type {
   CompactHistoryOptions,
   HistoryCompaction,
 } from "../compaction/compact-history-options.ts";
 import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
+import { outlookOf } from "../compaction/expected-cost.ts";
 import { roomWithin } from "../compaction/measure-history.ts";
 import { hasSecret, type SentNow } from "../compaction/write-summary.ts";
 import { errorText } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
-import { anything, group, requireOptions, someText, WINDOW } from "../core/options.ts";
+import { anything, group, PRICED_WINDOW, requireOptions, someText } from "../core/options.ts";
+import { PromptCache } from "../core/prompt-cache.ts";
 import { whenWatched } from "../core/traces.ts";
 import { warnedOutages } from "../core/warn.ts";
 import { WorkQueue } from "../core/work-queue.ts";
@@ -46,7 +48,7 @@ export function createHistoryWindow<HostMessage extends object>(
 }
 
 const OPTIONS = group({
-  ...WINDOW,
+  ...PRICED_WINDOW,
   view: anything,
   model: someText,
   record: anything,
@@ -69,6 +71,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   readonly #record: WindowRecord | undefined;
   readonly #recall: WindowRecall<HostMessage> | undefined;
   readonly #counts = new CountedTokens();
+  readonly #cache = new PromptCache();
   #model: string | undefined;
   #reader: string | undefined;
   /** Estimated tokens of the last request. */
@@ -81,8 +84,17 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   readonly #queue = new WorkQueue();
 
   constructor(options: HistoryWindowOptions<HostMessage>) {
-    const { view, summarize, contextWindow, otherTokens, model, record, memory, ...settings } =
-      options;
+    const {
+      view,
+      summarize,
+      contextWindow,
+      otherTokens,
+      model,
+      prices,
+      record,
+      memory,
+      ...settings
+    } = options;
     requireView(view);
     requireSummarize(summarize);
     requirePositive("contextWindow", contextWindow);
@@ -177,14 +189,16 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   }
 
   /** Takes the history, and learns from the provider's count and refusal of the last request. */
-  #follow(
-    history: readonly HostMessage[],
-    { lastInputTokens, otherTokens, contextWindow = 0, threshold, edited, outgrown }: WindowCall,
-  ): void {
+  #follow(history: readonly HostMessage[], call: WindowCall): void {
+    const { otherTokens, contextWindow = 0, threshold, edited, outgrown, cached } = call;
     const change = this.#history.follow(history, { whole: edited });
     // The last request may belong to another conversation.
     if (change === "another") this.#sentTokens = undefined;
-    if (change !== "the same") this.#learn(lastInputTokens, otherTokens);
+    if (change === "another" || this.#calls === 0) this.#cache.changed(this.#tokens);
+    else if (change === "longer") {
+      this.#cache.answered(cached && { model: cached.model, at_ms: cached.atMs });
+    }
+    if (change !== "the same") this.#learn(call);
     requireRoom(this.#history.sent.systemTokens, otherTokens, threshold);
     if (!outgrown) return;
     const estimated = this.#tokens + otherTokens;
@@ -192,7 +206,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
   }
 
   /** Learns from the provider's count of the last request how far the estimate is off. */
-  #learn(lastInputTokens: number, otherTokens: number): void {
+  #learn({ lastInputTokens, otherTokens }: WindowCall): void {
     this.#calls += 1;
     const { sent } = this.#history;
     const estimated =
@@ -273,7 +287,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
       ...(contextWindow === undefined
         ? {}
         : { contextWindow: room(contextWindow, Math.max(1, count.factor)) }),
-      ...(outgrown ? { outgrown } : {}),
+      ...(outgrown ? { outgrown } : given({ outlook: this.#outlook(call) })),
       ...(typeof summarize === "function"
         ? {
             summarize: (request) =>
@@ -285,6 +299,14 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const result = await compactHistory(options);
     if (!outgrown || result.outcome !== "unchanged") return result;
     return await compactHistory({ ...options, bare: true });
+  }
+
+  /** The expected cost of the rest of the chat, where the host says what is in the cache. */
+  #outlook({ cached }: WindowCall): CostOutlook | undefined {
+    if (!cached) return undefined;
+    const { prices } = this.#options;
+    const chat = { model: cached.model, tokens: this.#tokens, calls: this.#calls };
+    return outlookOf(this.#cache, { ...chat, ...given({ prices }) });
   }
 
   /** What would be sent now, if nothing in it is kept out of summaries. */
@@ -320,12 +342,14 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     }
     this.#counts.historyChanged();
     this.#recall?.clear();
-    if (isFirst !== false) this.#history.take(cut);
-    else {
+    if (isFirst !== false) {
+      this.#history.take(cut);
+    } else {
       // Another process was first. Its compaction counts, with the records that it has looked up.
       await this.#readRecord();
       this.#history.follow(history);
     }
+    this.#cache.changed(this.#tokens);
     return undefined;
   }
 

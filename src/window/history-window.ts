@@ -2,6 +2,7 @@ import type { Summarize } from "../compaction/compact-history.ts";
 import type { HistoryCompaction } from "../compaction/compact-history-options.ts";
 import type { UnchangedReason } from "../compaction/compact-history-result.ts";
 import type { HostRecord } from "../core/host-record.ts";
+import type { PriceTable } from "../core/prices.ts";
 import type { MessageView } from "./message-view.ts";
 import type { WindowMemory } from "./window-recall.ts";
 
@@ -18,6 +19,8 @@ export interface HistoryWindowOptions<HostMessage extends object> extends Histor
   readonly otherTokens?: number;
   /** The name of the model as `provider/model`. Its rules say how many tokens an image has. */
   readonly model?: string;
+  /** Prices of models, for those that rkat does not know, and instead of those it knows. They decide only together with `cached`. */
+  readonly prices?: PriceTable;
   /**
    * The record of the window's compactions and of the messages that it compacted, so that they outlive
    * the process and searches find them.
@@ -25,6 +28,14 @@ export interface HistoryWindowOptions<HostMessage extends object> extends Histor
   readonly record?: HostRecord;
   /** The memory whose records come back by themselves. */
   readonly memory?: WindowMemory;
+}
+
+/** A model whose provider has the last request in its cache. */
+export interface CachedModel {
+  /** As `provider/model`. */
+  readonly model: string;
+  /** When it answered, in milliseconds since 1970. */
+  readonly atMs: number;
 }
 
 export interface ApplyOptions {
@@ -44,6 +55,11 @@ export interface ApplyOptions {
    * when the history has only answers to older requests, because the user took turns back.
    */
   readonly lastInputTokens?: number;
+  /**
+   * The model of the last answer, if its provider read the request from its cache or wrote it there. If that model has a price, the
+   * cheaper of pruned tool output and a summary is chosen.
+   */
+  readonly cached?: CachedModel | undefined;
   /** Estimated tokens of the rest of a request besides the history: instructions and tools. They add to the window's. */
   readonly otherTokens?: number;
   /** Messages far back may be others than in the last call: compare all of them. */

@@ -9,12 +9,13 @@ import {
   anything,
   flag,
   group,
+  object,
   requireOptions,
   shown,
   signal,
   someText,
 } from "../core/options.ts";
-import type { ApplyOptions, HistoryWindowOptions } from "./history-window.ts";
+import type { ApplyOptions, CachedModel, HistoryWindowOptions } from "./history-window.ts";
 
 /** The options of one call of a window, with those of the window. */
 export interface WindowCall {
@@ -24,6 +25,7 @@ export interface WindowCall {
   readonly compactor: EngineCompactor;
   readonly threshold: number;
   readonly lastInputTokens: number;
+  readonly cached: CachedModel | undefined;
   readonly otherTokens: number;
   readonly edited: boolean;
   readonly outgrown: boolean;
@@ -38,6 +40,7 @@ const APPLY = group({
   model: someText,
   reader: someText,
   lastInputTokens: amount,
+  cached: object({ model: someText, atMs: amount }),
   otherTokens: amount,
   edited: flag,
   outgrown: flag,
@@ -62,6 +65,7 @@ export function windowCall(
     contextWindow = window.contextWindow,
     edited = false,
     force = false,
+    cached,
     signal,
     reader,
   } = options;
@@ -72,7 +76,8 @@ export function windowCall(
   const compactor = windowCompactor(settings, contextWindow, otherTokens);
   const { autoCompactThreshold: threshold } = compactor.config;
   const limits = { contextWindow, compactor, threshold, reader };
-  return { ...limits, summarize, lastInputTokens, otherTokens, edited, outgrown, force, signal };
+  const counted = { lastInputTokens, cached, otherTokens };
+  return { ...limits, ...counted, summarize, edited, outgrown, force, signal };
 }
 
 /** The compactor of a window. */
