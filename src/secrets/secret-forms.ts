@@ -33,6 +33,12 @@ function isNoName(text: string): boolean {
   return /[A-Z\d]/.test(text);
 }
 
+/** Letters of both cases and digits, behind what they begin with. */
+function isMixed(text: string): boolean {
+  const rest = text.slice(text.search(/[|-]/));
+  return /[a-z]/.test(rest) && /[A-Z]/.test(rest) && /\d/.test(rest);
+}
+
 /**
  * Prefixes and lengths that issuers publish, or that the rules of public secret scanners have. A lower
  * bound is a little below the published length, because a key that was cut is still a key.
@@ -191,8 +197,8 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "ClickHouse key", form: "4b1d[A-Za-z0-9]{38}\\b" },
   { kind: "42 key", form: "s-s4t2(?:ud|af)-[a-f0-9]{64}" },
   { kind: "Grafana token", form: "eyJrIjoi[A-Za-z0-9+/]{60,400}={0,2}" },
-  { kind: "Sumo Logic token", form: "tk-us-[\\w-]{48}" },
-  { kind: "Sonatype token", form: "sm_[aps]at_[A-Za-z0-9]{16}\\b" },
+  { kind: "Scalingo token", form: "tk-us-[\\w-]{48}" },
+  { kind: "SettleMint token", form: "sm_[aps]at_[A-Za-z0-9]{16}\\b" },
   {
     kind: "Authress key",
     form: "(?:sc|ext|scauth|authress)_[a-z0-9]{5,30}\\.[a-z0-9]{4,6}\\.acc[_-][a-z0-9-]{10,32}\\.[\\w+/=-]{30,120}",
@@ -206,6 +212,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Axiom token", form: `(?:xaat|xapt)-${UUID}` },
   { kind: "Razorpay key", form: "rzp_(?:live|test)_[A-Za-z0-9]{14,24}" },
   { kind: "Mollie key", form: "(?:live|test)_[A-Za-z0-9]{30}\\b", check: hasDigit },
+  { kind: "Lob key", form: "(?:live|test)_[a-f0-9]{35}\\b" },
   { kind: "GoCardless token", form: "live_[\\w-]{40}", check: hasDigit },
   { kind: "Contentful token", form: "CFPAT-[\\w-]{43}" },
   { kind: "Dropbox token", form: "sl\\.(?:u\\.)?[\\w-]{100,1400}" },
@@ -230,6 +237,31 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   // Of Cursor, Daytona, Rootly and DingTalk; of Coze, Honeybadger, Nylas and Xata.
   { kind: "secret key", form: "(?:key_|crsr_|dtn_|rootly_|SEC)[a-f0-9]{64}\\b" },
   { kind: "secret key", form: "(?:pat|hbp|nyk_v0|xau)_[A-Za-z0-9]{36,80}\\b", check: hasDigit },
+  // Of Adafruit, Bannerbear, DevCycle, Ionic, Lichess, n8n, Ramp, Samsara, Segment and Sourcegraph.
+  {
+    kind: "secret key",
+    form: "(?:aio|bb_pr|bb_ma|dvc_server|ion|lip|n8n_api|ramp_sec|samsara_api|sgp|slk)_[A-Za-z0-9]{20,80}\\b",
+    check: hasDigit,
+  },
+  { kind: "Close key", form: "api_[A-Za-z0-9]{22}\\.[A-Za-z0-9]{22}\\b" },
+  { kind: "CockroachDB key", form: "CCDB1_[A-Za-z0-9]{22}_[A-Za-z0-9]{40}" },
+  { kind: "Defined Networking key", form: "dnkey-[\\w=-]{26}-[\\w=-]{52}" },
+  { kind: "Facebook token", form: "\\d{15,16}\\|[\\w-]{27,40}", check: isMixed },
+  { kind: "Klaviyo key", form: "pk_[a-f0-9]{34}\\b" },
+  { kind: "MailerSend token", form: "mlsn\\.[a-f0-9]{64}" },
+  { kind: "Mandrill key", form: "md-\\w{22}\\b", check: isMixed },
+  { kind: "Midtrans key", form: "Mid-server-[\\w-]{20,40}", check: hasDigit },
+  { kind: "ngrok token", form: "2[A-Za-z0-9]{26}_\\d[A-Za-z0-9]{20}\\b" },
+  { kind: "Onfido token", form: "api_(?:live|sandbox)(?:_[a-z]{2})?\\.[\\w-]{11}\\.[\\w-]{32}" },
+  { kind: "SaladCloud key", form: "salad_cloud_[A-Za-z0-9]{1,7}_[A-Za-z0-9]{20,235}" },
+  { kind: "Sanity token", form: "sk[A-Za-z0-9]{170,190}\\b" },
+  { kind: "StackHawk key", form: "hawk\\.[\\w-]{20}\\.[\\w-]{20}", check: hasDigit },
+  { kind: "Telnyx key", form: "KEY0[A-F0-9]{32}_[A-Za-z0-9]{22}" },
+  { kind: "Vercel token", form: "vercel_blob_rw_[A-Za-z0-9]{10,20}_[A-Za-z0-9]{20,60}" },
+  { kind: "Voiceflow key", form: "VF\\.(?:DM|WS)\\.[a-f0-9]{24}\\.[A-Za-z0-9]{16}" },
+  { kind: "WakaTime key", form: `waka_${UUID}` },
+  { kind: "Zoho token", form: "1000\\.[a-f0-9]{32}\\.[a-f0-9]{32}" },
+  { kind: "Zuplo key", form: "zpka_[a-f0-9]{32}_[a-f0-9]{8}" },
   { kind: "Context7 key", form: `ctx7sk-${UUID}` },
   { kind: "Amp token", form: "sgamp_\\w{40,140}" },
   { kind: "Chutes key", form: "cpk_[a-f0-9]{32}\\.[a-f0-9]{32}\\.[A-Za-z0-9]{32}" },
@@ -270,6 +302,11 @@ export const SECRET_FORMS: readonly SecretForm[] = [
     mark: { text: ".ey" },
     dot: { min: 17, max: 2002 },
     form: "ey[A-Za-z0-9_-]{15,2000}\\.ey[A-Za-z0-9_-]{10,4000}(?:\\.[\\w-]{0,2000})?",
+  },
+  // The same in Base64, as in a secret of Kubernetes: its three usual beginnings.
+  {
+    kind: "JSON web token",
+    form: "(?:ZXlKaGJHY2lPaU|ZXlKMGVYQWlPaU|ZXlKcmFXUWlPaU)[A-Za-z0-9+/]{60,8000}={0,2}",
   },
   {
     kind: "JSON web token",

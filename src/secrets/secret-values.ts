@@ -177,7 +177,13 @@ const VARIABLE = /^(?:[A-Za-z]+(?:_[A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+)$/;
 
 /** Code that reads the value from somewhere, a path, or an address. */
 function isReference(value: string): boolean {
-  return REFERENCE.test(value) || REFERENCE_IN_ANY_CASE.test(value);
+  if (REFERENCE_IN_ANY_CASE.test(value)) return true;
+  return REFERENCE.test(value) && !value.split(".").some(isScattered);
+}
+
+/** Whether a part between dots has digits among its letters again and again, as no name in code has. */
+function isScattered(part: string): boolean {
+  return isRandom(part) && /\d[a-z]+\d+[a-z]+\d/i.test(part);
 }
 
 const REFERENCE = new RegExp(

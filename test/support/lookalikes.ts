@@ -149,6 +149,7 @@ const CODE = [
   "password: { type: String, required: true }",
   "password:\n  type: string\n  minLength: 12",
   "this.password = password;",
+  "API_KEY=settings2.getOAuth2TokenForUser3",
   "self.password = password",
   "if (password === confirmPassword) return true;",
   "if password != expected:",
