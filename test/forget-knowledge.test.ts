@@ -121,6 +121,22 @@ test("a message that is forgotten is the goal of no correction; what was taught 
   ]);
 });
 
+test("what is cut out of a goal stays out, whatever signs the goal has", async () => {
+  const opened = await open([send("a", "it"), "Then not."]);
+  const { service } = opened;
+  const { sessionId } = await service.createSession({});
+  const vault = "The vault opens with tangerine-9417.";
+  await service.startTurn({ sessionId, prompt: `In sed it is $& and $\`. ${vault}` });
+  const { id } = await service.addMemory({ content: vault });
+  await service.forgetMemory({ ids: [id] });
+  const [correction] = await service.listKnowledge({ kind: "correction" });
+  expect(correction).toMatchObject({
+    goal: "In sed it is $& and $`. [forgotten].",
+    reason: REASON,
+  });
+  expect(correction?.content).not.toContain("tangerine");
+});
+
 test("what is learned of a log that was redacted is not what was forgotten", async () => {
   const opened = await open([send("a", "the marzipan ledger"), "Then not."]);
   const { service, stores } = opened;

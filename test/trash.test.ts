@@ -3,18 +3,30 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { createSessionService, EphemeralEventStore, ephemeralStores } from "../src/index.ts";
+import { z } from "zod";
+import {
+  createSessionService,
+  defineTool,
+  EphemeralEventStore,
+  ephemeralStores,
+} from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
-import { scriptedModel } from "../src/testing.ts";
+import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
 import { filesWithTraces } from "./support/files-with-traces.ts";
 
 const SECRET = "The vault opens with tangerine-9417, says Ottilie.";
 
-function open(data: string, { keepDeletedDays }: { readonly keepDeletedDays?: number } = {}) {
+interface Setup {
+  readonly keepDeletedDays?: number;
+  readonly replies?: readonly ScriptedReply[];
+}
+
+function open(data: string, { keepDeletedDays, replies }: Setup = {}) {
   const stores = sqliteStores({ path: join(data, "rkat.db") });
   const service = createSessionService({
-    model: scriptedModel(["Noted.", "Noted.", "Noted."]),
+    model: scriptedModel(replies ?? ["Noted.", "Noted.", "Noted."]),
     stores,
+    tools: [sendTool],
     sessionFiles: join(data, "sessions"),
     ...(keepDeletedDays === undefined ? {} : { keepDeletedDays }),
   });
@@ -26,6 +38,13 @@ function open(data: string, { keepDeletedDays }: { readonly keepDeletedDays?: nu
   onTestFinished(close);
   return { service, close };
 }
+
+const sendTool = defineTool({
+  name: "send",
+  description: "Sends.",
+  input: z.object({ what: z.string() }),
+  execute: () => "sent",
+});
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "rkat-test-"));
@@ -65,6 +84,27 @@ test("forgetting a text deletes the deleted sessions that say it for good, and t
   expect(cleaned).toContainEqual({ place: "trash", count: 1 });
   const listed = await service.list({ deleted: true });
   expect(listed.map(({ sessionId }) => sessionId)).toEqual([other.sessionId]);
+  await close();
+  expect(await traces(data)).toEqual([]);
+});
+
+test("a deleted session that has only a copy of a forgotten text goes for good, too", async () => {
+  const data = newFolder();
+  const { service, close } = open(data, {
+    replies: [
+      "Noted.",
+      { toolCalls: [{ id: "a", name: "send", args: { what: SECRET } }] },
+      "Sent.",
+    ],
+  });
+  const [first, other] = [await service.createSession({}), await service.createSession({})];
+  await service.startTurn({ ...first, prompt: SECRET });
+  await service.startTurn({ ...other, prompt: "Send it." });
+  await service.delete(other);
+  const [hit] = await service.searchMemory({ query: "vault" });
+  const { cleaned } = await service.forgetMemory({ ids: [hit?.id ?? ""] });
+  expect(cleaned).toContainEqual({ place: "trash", count: 1 });
+  expect(await service.list({ deleted: true })).toEqual([]);
   await close();
   expect(await traces(data)).toEqual([]);
 });

@@ -265,7 +265,7 @@ async function cutGoals(
   for (const { id, content, goal = "" } of entries) {
     const rest = phrases.removeFrom(goal, "part");
     if (rest === goal) continue;
-    await knowledge?.store.edit(id, { content: content.replace(goal, rest), goal: rest });
+    await knowledge?.store.edit(id, { content: content.replace(goal, () => rest), goal: rest });
   }
   await knowledge?.settle();
 }

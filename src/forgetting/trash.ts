@@ -5,7 +5,7 @@ import { type EventStore, isDeleted } from "../core/event-store.ts";
 import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import type { SessionQuery } from "../core/session-store.ts";
 import type { AgeLimits, TrashStores } from "../core/stores.ts";
-import { textsOf } from "./forget-event.ts";
+import { textsOf, withoutCopies } from "./forget-event.ts";
 import type { ForgottenPhrases } from "./forgotten-phrases.ts";
 
 const DAY_MS = 86_400_000;
@@ -106,7 +106,8 @@ export class Trash {
 
   async #says(sessionId: string, phrases: ForgottenPhrases): Promise<boolean> {
     for await (const { event } of this.#stores.events.read(sessionId, 0)) {
-      if (textsOf(event).some((text) => phrases.removeFrom(text, "part") !== text)) return true;
+      const isSaid = textsOf(event).some((text) => phrases.removeFrom(text, "part") !== text);
+      if (isSaid || withoutCopies(event, phrases) !== event) return true;
     }
     return false;
   }
