@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createSessionService, type SessionService } from "../src/index.ts";
+import { type CompactionOptions, createSessionService, type SessionService } from "../src/index.ts";
 import { type SqliteStores, sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { filesWithTraces } from "./support/files-with-traces.ts";
@@ -17,6 +17,7 @@ const RULE = "Always sign the harbour log with two names.";
 async function open(
   folder: string,
   keepDays: { readonly archived?: number; readonly compacted?: number },
+  compaction: CompactionOptions = { summarizer: "fallback", recentTurnBudget: 1 },
 ) {
   const stores = sqliteStores({ path: join(folder, "rkat.db") });
   const service = createSessionService({
@@ -25,7 +26,7 @@ async function open(
       return { text: said.includes("vault") ? "Ottilie has the vault." : "Noted." };
     }),
     stores,
-    compaction: { summarizer: "fallback", autoCompactThreshold: 100_000, recentTurnBudget: 1 },
+    compaction: { autoCompactThreshold: 100_000, ...compaction },
     sessionFiles: join(folder, "sessions"),
     keepDays,
   });
@@ -233,4 +234,39 @@ test("what an undo brought back into the window is not emptied, and what is in n
   expect(await prompts(kept)).toEqual(["The ferry Halcyon-77 sails at six.", LONG, LONG]);
   expect(await prompts(old)).toEqual(["[forgotten]", "[forgotten]", LONG]);
   await third.close();
+});
+
+test("what memory and people brought back into a window since compacted goes with it", async () => {
+  const folder = await temporaryFolder();
+  /** Its summaries have nothing of what was said, so that memory brings it back. */
+  const first = await open(
+    folder,
+    { compacted: 30 },
+    {
+      summarizer: scriptedModel(() => "Cranes lifted oranges on the quay, all day long."),
+      recentTurnBudget: 1,
+      userWordsTokens: 0,
+      keepAnchors: false,
+    },
+  );
+  const { service, stores } = first;
+  const sessionId = await talk(service, [SECRET, LONG, "Tea is at four."]);
+  expect((await service.compact({ sessionId })).compacted).toBe(true);
+  await service.startTurn({ sessionId, prompt: "How does the vault open, does Ottilie say?" });
+  await service.bringBack({ sessionId, turn: 0 });
+  for (const prompt of [LONG, LONG, "Supper is at eight."])
+    await service.startTurn({ sessionId, prompt });
+  expect((await service.compact({ sessionId })).compacted).toBe(true);
+  const log = await Array.fromAsync(stores.events.read(sessionId, 0));
+  const saying = log.filter(({ event }) => JSON.stringify(event).includes("tangerine"));
+  expect(saying.map(({ event }) => event.type)).toEqual([
+    "run_started",
+    "memory_recalled",
+    "messages_brought_back",
+    "compaction_completed",
+  ]);
+  await daysLater(31, first.close);
+  const second = await open(folder, { compacted: 30 });
+  await daysLater(31, second.close);
+  expect(await traces(folder)).toEqual([]);
 });

@@ -1,7 +1,8 @@
 import { SessionError } from "../core/errors.ts";
-import type { CompactionCompleted, DurableEvent, StoredEvent } from "../core/event.ts";
+import type { CompactionCompleted, DurableEvent, StateBefore, StoredEvent } from "../core/event.ts";
 import { isUnreadable } from "../core/event-shape.ts";
 import type { EventStore, Redaction } from "../core/event-store.ts";
+import { given } from "../core/fields.ts";
 import { newId } from "../core/ids.ts";
 import { jsonText } from "../core/json-values.ts";
 import { FORGOTTEN } from "../core/message.ts";
@@ -119,8 +120,9 @@ export class Retention {
   async #empty(
     state: SessionState,
     compactedAt: number,
-    { discarded }: CompactionCompleted,
+    compaction: CompactionCompleted,
   ): Promise<void> {
+    const { discarded } = compaction;
     const { events } = this.#deps;
     let lastSeq = state.seq;
     let messages: number[] = [];
@@ -135,12 +137,15 @@ export class Retention {
           by: "retention",
           messages,
           events: redactions.map(({ seq }) => seq),
-          cleaned: cleanedPlaces(redactions, []),
+          cleaned: cleanedPlaces(redactions, [], new Set([compactedAt])),
           not_cleaned: NOT_CLEANED.map(({ place }) => place),
         },
       });
       messages = [];
       redactions = [];
+    };
+    const empty = (seq: number, before: DurableEvent, event: DurableEvent) => {
+      if (jsonText(event) !== jsonText(before)) redactions.push({ seq, event });
     };
     // An undone compaction has nothing to empty.
     const isShown = new Set(state.history.flatMap(({ id, from }) => seqs(from, id)));
@@ -156,12 +161,10 @@ export class Retention {
       if (isDiscarded || logged) goes = isDiscarded;
       if (!goes) continue;
       if (logged) messages.push(logged.id);
-      const event = emptiedEvent(stored.event);
-      if (jsonText(event) !== jsonText(stored.event)) {
-        redactions.push({ seq: stored.seq, event });
-      }
+      empty(stored.seq, stored.event, emptiedEvent(stored, state));
       if (redactions.length === STEP) await commit();
     }
+    empty(compactedAt, compaction, withoutQuotesBefore(compaction, state));
     await commit();
     await state.catchUp((after, to) => events.read(state.id, after, to));
   }
@@ -172,7 +175,7 @@ function seqs(from: number, to: number): readonly number[] {
 }
 
 /** The event without its words. What is in force beyond its message stays. */
-function emptiedEvent(event: DurableEvent): DurableEvent {
+function emptiedEvent({ seq, event }: StoredEvent, state: SessionState): DurableEvent {
   switch (event.type) {
     case "message_added":
       return { ...event, message: forgottenMessage(event.message, "everything") };
@@ -193,6 +196,19 @@ function emptiedEvent(event: DurableEvent): DurableEvent {
     }
     case "tool_approval_requested":
       return { ...event, args: emptiedJson(event.args), goal: FORGOTTEN };
+    case "memory_recalled": {
+      if (state.recalled.shown.some((each) => each.event === seq)) return event;
+      return { ...event, records: event.records.map((each) => ({ ...each, text: FORGOTTEN })) };
+    }
+    case "messages_brought_back":
+      return {
+        ...event,
+        messages: event.messages.map(({ images, ...each }) =>
+          state.broughtBack.has(each.message)
+            ? { ...each, ...given({ images }) }
+            : { ...each, text: FORGOTTEN },
+        ),
+      };
     case "tool_output_pruned": {
       const { before: _, ...rest } = event;
       return rest;
@@ -204,6 +220,17 @@ function emptiedEvent(event: DurableEvent): DurableEvent {
     default:
       return event;
   }
+}
+
+/** A compaction took away what was quoted in the window before it, but for pinned messages. Its summary stays in the window. */
+function withoutQuotesBefore(
+  event: CompactionCompleted,
+  { broughtBack }: SessionState,
+): CompactionCompleted {
+  const { recalled = [], brought_back: brought = [], ...before } = event.before ?? {};
+  const kept = brought.filter(({ message }) => broughtBack.has(message));
+  if (!event.before || recalled.length + brought.length === kept.length) return event;
+  return { ...event, before: { ...(before as StateBefore), brought_back: kept } };
 }
 
 /** Returns false when a turn runs in the session. One that is gone needs no work. */
