@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createSessionService, type SessionService } from "../../src/index.ts";
@@ -284,6 +285,27 @@ test("an MCP connection of Ada takes no request with Bob's token, and has her re
   const read = { id: 3, method: "resources/read", params: { uri: `rkat://sessions/${sessionId}` } };
   expect(await (await ask(TOKENS.bob, read, bobs)).text()).toContain("error");
   expect(await (await ask(TOKENS.ada, read, adas)).text()).not.toContain('"error"');
+});
+
+test("resources that are asked for on behalf of a user are that user's", async () => {
+  const { service } = await openService();
+  const [own, ada] = [
+    await service.createSession({}),
+    await service.forUser("ada").createSession({}),
+  ];
+  const server = await serveMcpHttp({ service, port: 0 });
+  const client = new Client({ name: "test", version: "1" });
+  onTestFinished(async () => {
+    await client.close();
+    await server.close();
+  });
+  await client.connect(new StreamableHTTPClientTransport(new URL(server.url)));
+  const _meta = { "rkat/user": "ada" };
+  const read = (id: string) => client.readResource({ uri: `rkat://sessions/${id}`, _meta });
+  const { resources } = await client.listResources({ _meta });
+  expect(resources.map(({ name }) => name)).toEqual(["sessions", ada.sessionId]);
+  expect(JSON.stringify(await read(ada.sessionId))).toContain(ada.sessionId);
+  await expect(read(own.sessionId)).rejects.toThrow();
 });
 
 test("a user's name arrives over every surface as it was given", async () => {

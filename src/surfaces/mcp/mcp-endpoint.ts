@@ -96,10 +96,9 @@ export class McpEndpoint {
         throw new ProtocolError(ProtocolErrorCode.InternalError, text);
       }
       const meta = context.mcpReq._meta ?? {};
-      const { [USER_META]: user } = meta;
-      let acting = service;
+      let acting: SessionService;
       try {
-        if (user !== undefined) acting = service.forUser(user as string);
+        acting = actingIn(context, service);
       } catch (error) {
         return failedCall(error);
       }
@@ -119,14 +118,16 @@ export class McpEndpoint {
         }).finally(release),
       );
     });
-    server.setRequestHandler("resources/list", () => listSessionResources(service));
+    server.setRequestHandler("resources/list", (_, context) =>
+      listSessionResources(() => actingIn(context, service)),
+    );
     server.setRequestHandler("resources/templates/list", async () => ({
       resourceTemplates: (await service.capabilities()).includes("session-store")
         ? RESOURCE_TEMPLATES
         : [],
     }));
-    server.setRequestHandler("resources/read", ({ params }) =>
-      readSessionResource(service, params.uri),
+    server.setRequestHandler("resources/read", ({ params }, context) =>
+      readSessionResource(() => actingIn(context, service), params.uri),
     );
     return server;
   }
@@ -154,6 +155,16 @@ export class McpEndpoint {
     call.then(done, done);
     return call;
   }
+}
+
+/**
+ * The service of the user that a request names beside its arguments.
+ *
+ * @throws SessionError `INVALID_PARAMS`, `USER_NOT_ALLOWED`
+ */
+function actingIn({ mcpReq }: ServerContext, service: SessionService): SessionService {
+  const { [USER_META]: user } = mcpReq._meta ?? {};
+  return user === undefined ? service : service.forUser(user as string);
 }
 
 function askMeanwhile(server: Server, { mcpReq }: ServerContext): Pick<ToolCall, "elicit"> {
@@ -193,9 +204,9 @@ const RESOURCE_TEMPLATES = [
 ];
 
 /** The newest sessions. None when the service does not list sessions. */
-async function listSessionResources(service: SessionService): Promise<ListResourcesResult> {
+async function listSessionResources(acting: () => SessionService): Promise<ListResourcesResult> {
   try {
-    const sessions = await service.list({ limit: SESSIONS_MAX });
+    const sessions = await acting().list({ limit: SESSIONS_MAX });
     const resources = sessions.map(({ sessionId, turns, model, updatedAt }) => ({
       uri: `${LIST}/${encodeURIComponent(sessionId.toWellFormed())}`,
       name: sessionId,
@@ -213,10 +224,11 @@ async function listSessionResources(service: SessionService): Promise<ListResour
 
 /** @throws ProtocolError, with the code and the hint in its data. */
 async function readSessionResource(
-  service: SessionService,
+  acting: () => SessionService,
   uri: string,
 ): Promise<ReadResourceResult> {
   try {
+    const service = acting();
     if (uri === LIST) {
       const list = await callOperation(service, "list", { limit: SESSIONS_MAX });
       return { contents: [json(uri, list)] };
