@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { newId } from "../src/core/ids.ts";
 import { OPERATIONS } from "../src/core/operations.ts";
+import { sqliteStores } from "../src/sqlite.ts";
 import { BUILDS } from "../src/testing.ts";
 import { RKAT } from "./support/built-package.ts";
 import { Project } from "./support/rkat-process.ts";
@@ -190,7 +192,9 @@ test("it changes nothing without --write, and with it only for the page itself",
 test("a session as one file has no credential in it, and no path says where the project is or whose home", async () => {
   const secret = `ghp_${"aB3dE5gH7j".repeat(4).slice(0, 36)}`;
   const result = JSON.stringify({ text: `line\n${project.folder}/src/app.ts`, token: secret });
-  const { service, close } = scriptedService(project.folder, { capabilities: BUILDS.F ?? [] });
+  const stores = sqliteStores({ path: join(project.folder, ".rkat", "rkat.db") });
+  const setup = { capabilities: BUILDS.F ?? [] };
+  const { service, close } = scriptedService(project.folder, setup, stores);
   const { sessionId } = await service.createSession({ labels: { place: project.folder } });
   await service.appendMessages({
     sessionId,
@@ -210,12 +214,22 @@ test("a session as one file has no credential in it, and no path says where the 
       { role: "assistant", content: "https://example.com/home/mara and src/home/mara stay." },
     ],
   });
+  // A version that did not know such credentials recalled one.
+  const record = { id: "a", turn: 0, said_by: "user", score: 1, text: `The key is ${secret}.` };
+  await stores.events.append(sessionId, await stores.events.lastSeq(sessionId), [
+    {
+      event_id: newId(),
+      timestamp_ms: Date.now(),
+      event: { type: "memory_recalled", records: [record], tokens: 20 },
+    },
+  ]);
   await close();
   const file = join(root, "session.html");
   expect(await project.rkat(["inspect", sessionId, "--export", file])).toMatchObject({ code: 0 });
   const html = readFileSync(file, "utf8");
   for (const text of [secret, root, "/home/mara/b", "Users\\\\Mara"])
     expect(html).not.toContain(text);
+  expect(html.match(/The key is \[redacted GitHub token\]/g)).toHaveLength(2);
   expect(html).toContain("See project/a.ts, ~/b, ~\\\\c and ~/d");
   expect(html).toContain("https://example.com/home/mara and src/home/mara stay.");
   for (const taken of [file, join(root, "nowhere", "session.html")]) {

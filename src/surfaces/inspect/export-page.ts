@@ -10,7 +10,7 @@ import { OPERATIONS } from "../../core/operations.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { headWithin } from "../../core/tokens.ts";
 import { toWire } from "../../core/wire.ts";
-import { redactEvent } from "../../secrets/redact-message.ts";
+import { redactEvent, redactJson } from "../../secrets/redact-message.ts";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
 import { readPageFiles } from "./page-files.ts";
 
@@ -54,9 +54,11 @@ export async function exportPage(
   };
   const path = `sessions/${encodeURIComponent(sessionId)}`;
   const said = wordsById(events);
+  const context = await service.context({ sessionId });
+  const recalled = redactJson(context.recalled);
   const answers: Record<string, unknown> = {
     [path]: toWire(OPERATIONS.read.result, shown),
-    [`${path}/context`]: toWire(OPERATIONS.context.result, await service.context({ sessionId })),
+    [`${path}/context`]: toWire(OPERATIONS.context.result, { ...context, recalled }),
     [`${path}/cost`]: toWire(
       OPERATIONS.sessionCost.result,
       await service.sessionCost({ sessionId }),
