@@ -58,6 +58,19 @@ test("a slow reader of a subscription has its events from the log when it comes 
   expect(seqs).toEqual(Array.from({ length: seq }, (_, index) => index + 1));
 });
 
+test("a subscription that is given up while it is opened ends", async () => {
+  const { input, output } = await serveTalkative();
+  const client = connectJsonRpc({ input: output, output: input });
+  onTestFinished(() => client.close());
+  const { sessionId } = await client.createSession({});
+  const stop = new AbortController();
+  const events = client.subscribe({ sessionId }, { signal: stop.signal })[Symbol.asyncIterator]();
+  const next = events.next();
+  await Promise.resolve();
+  stop.abort();
+  expect(await next).toEqual({ done: true, value: undefined });
+});
+
 test("a connection runs a bounded number of turns, and everything else beside them", async () => {
   const { service, input, output, served } = await serve([{ text: "slow", delayMs: 60_000 }], {
     turnsMax: 1,

@@ -35,14 +35,14 @@ async function overHttp(place: string) {
 }
 
 /** The same server in this process, which starts sooner. */
-async function serveHere(place: string) {
-  const { service, close } = scriptedService(place, SETUP);
+async function serveHere(place: string, setup = SETUP) {
+  const { service, close } = scriptedService(place, setup);
   const server = await serveMcpHttp({ service, tools: ["all"], port: 0 });
   const stop = async () => {
     await server.close();
     await close();
   };
-  return { url: server.url, stop };
+  return { url: server.url, service, stop };
 }
 
 async function connect(way: keyof typeof TRANSPORTS, elicitation: boolean) {
@@ -129,4 +129,30 @@ test("a host without forms lists and answers what waits", async () => {
     expect(await call(client, "approval_answer", answer)).toMatchObject({ waiting: left - 1 });
   }
   expect(await turn).toMatchObject({ text: "I see", tool_calls: 0 });
+});
+
+test("a turn that went on without its host does not stand for the next turn", async () => {
+  const asks = (id: string) => ({ toolCalls: [{ id, name: "datetime", args: {} }] });
+  const replies = [asks("a"), "the first answer", asks("b"), "the second answer"];
+  const { url, service, stop } = await serveHere(await temporaryFolder(), { ...SETUP, replies });
+  onTestFinished(stop);
+  const { client } = await connect("http, revision 2026-07-28", true);
+  onTestFinished(() => client.close());
+  let isOpen = false;
+  client.setRequestHandler("elicitation/create", async () => {
+    if (!isOpen) throw new Error("The host was closed.");
+    return { action: "accept", content: { decision: "allow" } };
+  });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  const { session_id } = await call(client, "session_create", {});
+  const sessionId = String(session_id);
+  await expect(call(client, "turn_start", { session_id, prompt: "one" })).rejects.toThrow("closed");
+  const [waits] = await service.listApprovals({});
+  const approvalId = waits?.approvalId ?? "";
+  await service.answerApproval({ sessionId, approvalId, decision: "allow" });
+  const answer = async () => (await service.read({ sessionId })).lastAssistantText;
+  await expect.poll(answer).toBe("the first answer");
+  isOpen = true;
+  const turn = await call(client, "turn_start", { session_id, prompt: "two" });
+  expect(turn).toMatchObject({ text: "the second answer" });
 });

@@ -159,6 +159,28 @@ test("a sign-in that is denied, or comes back with another state, gives nothing"
   expect(server.address?.signIn?.read()).toBeUndefined();
 });
 
+test("a sign-in that is given up while its address is shown ends", async () => {
+  const wiki = await signedMcpServer();
+  const { at } = await home();
+  const stop = new AbortController();
+  const show = async () => stop.abort(new Error("given up"));
+  await expect(signInTo(at(wiki.url), { signal: stop.signal, show })).rejects.toThrow("given up");
+});
+
+test("a browser that comes back twice is told twice how it went", async () => {
+  const wiki = await signedMcpServer();
+  const { at } = await home();
+  const told: Promise<number>[] = [];
+  const show = async (address: URL) => {
+    const { headers } = await fetch(address, { redirect: "manual" });
+    const back = headers.get("location") ?? "";
+    for (let time = 0; time < 2; time += 1) told.push(fetch(back).then(({ status }) => status));
+  };
+  const { signal } = new AbortController();
+  expect(await signInTo(at(wiki.url), { signal, show })).toBe(true);
+  expect(await Promise.all(told)).toEqual([200, 200]);
+});
+
 test("a port in use is named, and whatever is asked at the port does not end the sign-in", async () => {
   const wiki = await signedMcpServer();
   const { at } = await home();

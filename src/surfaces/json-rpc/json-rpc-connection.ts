@@ -97,6 +97,8 @@ class JsonRpcConnection implements ServiceConnection {
       const subscription = await this.#subscribe(withUser({ ...params, ...after }, user));
       const end = () => subscription.end();
       signal?.addEventListener("abort", end);
+      // It may have aborted while the server opened the subscription.
+      if (signal?.aborted) end();
       if (!opened) onOpen?.(subscription.last);
       opened = true;
       try {

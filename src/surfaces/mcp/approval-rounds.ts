@@ -55,7 +55,7 @@ export class ApprovalRounds {
     if (!responses) {
       const turn = this.#begin(operation, args);
       // When a turn already runs, the service refuses this one, and the other must stay known.
-      if (!running) this.#keep(sessionId, turn);
+      if (!running || running.hasEnded) this.#keep(sessionId, turn);
       return await this.#follow(sessionId, turn, round);
     }
     await this.#answer(sessionId, responses);
@@ -118,6 +118,7 @@ type Run = (signal: AbortSignal, onEvent: (event: EventEnvelope) => void) => Pro
 /** A turn that outlives the request that started it. */
 class RunningTurn {
   readonly done: Promise<Wire>;
+  hasEnded = false;
   readonly #controller = new AbortController();
   /** Waiting calls that the user was not asked about yet. */
   readonly #unasked = new Map<string, ToolApprovalRequested>();
@@ -126,8 +127,11 @@ class RunningTurn {
 
   constructor(run: Run) {
     this.done = run(this.#controller.signal, (event) => this.#receive(event));
+    const end = () => {
+      this.hasEnded = true;
+    };
     // A failure before anything awaits `done` must not be an unhandled rejection.
-    this.done.catch(() => {});
+    this.done.then(end, end);
   }
 
   interrupt(reason: unknown): void {

@@ -60,13 +60,10 @@ export async function signInTo(
       throw error;
     });
     if (isOpen && !(await isAskedLater(address.url, asking.provider))) return false;
-    const answer = await callback.answered(
-      AbortSignal.any([signal, AbortSignal.timeout(ASKED_MS)]),
-    );
-    await answer.settle(async (given) => {
-      await transport.finishAuth(given);
-      if (!asking.keep()) throw new Error("it gave no token");
-    });
+    const given = await callback.answered(AbortSignal.any([signal, AbortSignal.timeout(ASKED_MS)]));
+    await transport.finishAuth(given);
+    if (!asking.keep()) throw new Error("it gave no token");
+    callback.succeeded();
     return true;
   } catch (error) {
     signal.throwIfAborted();
@@ -117,45 +114,40 @@ async function isAskedLater(url: string, provider: OAuthClientProvider): Promise
 
 interface Callback {
   readonly address: string;
-  answered(signal: AbortSignal): Promise<{
-    /** Runs `work` with what the browser brought, and tells the person how it went. */
-    settle(work: (given: URLSearchParams) => Promise<void>): Promise<void>;
-  }>;
+  /** What the browser brought. */
+  answered(signal: AbortSignal): Promise<URLSearchParams>;
+  /** Tells the person that it went well. */
+  succeeded(): void;
+  /** Tells the person that it failed, unless it succeeded. */
   close(): void;
 }
 
+const FAILED = [400, "The sign-in failed. The terminal says why."] as const;
+
 /** Waits on this machine for the browser that comes back with this `state`. Others get a 404, and change nothing. */
 async function listenForCallback(state: string, port: number): Promise<Callback> {
-  let come: (arrived: { given: URLSearchParams; response: ServerResponse }) => void = () => {};
-  const arrival = new Promise<{ given: URLSearchParams; response: ServerResponse }>((done) => {
-    come = done;
-  });
+  const arrival = Promise.withResolvers<URLSearchParams>();
+  // A browser may come back twice, and shows the person what it is told the second time.
+  const outcome = Promise.withResolvers<readonly [status: number, text: string]>();
   const server: Server = createServer((request, response) => {
     const asked = URL.parse(request.url ?? "/", "http://127.0.0.1");
     const given = asked?.searchParams;
-    if (asked?.pathname === "/callback" && given?.get("state") === state) come({ given, response });
-    else say(response, 404, "There is nothing here.");
+    if (asked?.pathname !== "/callback" || given?.get("state") !== state) {
+      say(response, 404, "There is nothing here.");
+      return;
+    }
+    arrival.resolve(given);
+    void outcome.promise.then((end) => say(response, ...end));
   });
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
   const { port: used } = server.address() as AddressInfo;
   return {
     address: `http://127.0.0.1:${used}/callback`,
-    async answered(signal) {
-      const { given, response } = await Promise.race([arrival, untilAborted(signal)]);
-      return {
-        async settle(work) {
-          try {
-            await work(given);
-            say(response, 200, "rkat is signed in. You can close this window.");
-          } catch (error) {
-            say(response, 400, "The sign-in failed. The terminal says why.");
-            throw error;
-          }
-        },
-      };
-    },
+    answered: (signal) => Promise.race([arrival.promise, untilAborted(signal)]),
+    succeeded: () => outcome.resolve([200, "rkat is signed in. You can close this window."]),
     close() {
+      outcome.resolve(FAILED);
       server.close();
       server.closeIdleConnections();
     },
@@ -164,7 +156,9 @@ async function listenForCallback(state: string, port: number): Promise<Callback>
 
 function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
   });
 }
 
