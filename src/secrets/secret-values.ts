@@ -87,7 +87,10 @@ export function isEncodedLogin(value: string): boolean {
 
 /** Whether a value is a placeholder of documentation or templates. */
 export function isPlaceholder(value: string): boolean {
-  return PLACEHOLDER.test(value);
+  const match = PLACEHOLDER.exec(value);
+  if (!match) return false;
+  const { variable = "", named = "" } = match.groups ?? {};
+  return !SIGNED.test(variable) && !isRandom(named);
 }
 
 /**
@@ -152,11 +155,11 @@ const LOG2 = Float64Array.from({ length: ENTROPY_CHARACTERS + 1 }, (_, count) =>
 
 const PLACEHOLDER = new RegExp(
   `^(?:${[
-    "[<[{$%].*",
+    "(?<variable>[<[{$%].*)",
     "[*.•…#-]+",
     "![A-Za-z]{2,20}",
     "[xX0]+",
-    "(?:your|the|some|insert|enter|(?:in)?valid|expired|test|fake)[-_ ].*",
+    "(?:your|the|some|insert|enter|(?:in)?valid|expired|test|fake)[-_ ](?<named>.*)",
     "my[-_ ][a-z_-]*",
     "your[a-z]*",
     "change[-_]?(?:me|it|this)?",
@@ -168,6 +171,9 @@ const PLACEHOLDER = new RegExp(
   ].join("|")})$`,
   "i",
 );
+/** A password that begins as a variable or a template does. These have no digits with signs beside them, or something that ends them. */
+const SIGNED =
+  /^.(?=[^\s()[\]{}<>'"`$%\\]{7,}$)(?=.*[A-Za-z])(?=.*\d)(?!.*(?:a-z|A-Z|0-9)).*[!@#^*+~]/;
 const DATE = /^\d{4}-\d{2}-\d{2}/;
 const VERSION = /^v?\d+(?:\.\d+){1,3}(?:[-+][\w.]{1,20})?$/;
 /** A value that repeats its name: `password=db_password`. */
