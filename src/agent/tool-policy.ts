@@ -15,14 +15,20 @@ interface PolicyTool {
  * The policy for a tool. The first match counts:
  *
  *     its name  ─►  the pattern with the most letters  ─►  the tool's own  ─►  "*"  ─►  allow
+ *
+ * Of several patterns with as many letters, the strictest counts.
  */
 export function policyOf(tool: PolicyTool, policies: ToolPolicies): ToolPolicy {
   const { name, policy, builtin } = tool;
   if (Object.hasOwn(policies, name)) return exactPolicy(policies[name]);
-  const [pattern] = Object.keys(policies)
-    .filter((pattern) => pattern !== "*" && pattern.includes("*") && matches(pattern, name))
-    .sort((one, other) => lettersOf(other) - lettersOf(one));
-  if (pattern !== undefined) return exactPolicy(policies[pattern]);
+  const patterns = Object.keys(policies).filter(
+    (pattern) => pattern !== "*" && pattern.includes("*") && matches(pattern, name),
+  );
+  if (patterns.length > 0) {
+    const most = patterns.reduce((most, pattern) => Math.max(most, lettersOf(pattern)), 0);
+    const longest = patterns.filter((pattern) => lettersOf(pattern) === most);
+    return longest.map((pattern) => exactPolicy(policies[pattern])).reduce(stricter);
+  }
   return exactPolicy(policy ?? (builtin ? undefined : policies["*"]) ?? "allow");
 }
 

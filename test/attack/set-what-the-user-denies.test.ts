@@ -161,6 +161,13 @@ test("however policies and patterns meet, no call is less restricted than withou
   );
 });
 
+test.each([
+  { "*_file": "allow", "read_*": "deny" },
+  { "read_*": "deny", "*_file": "allow" },
+] as const)("of two patterns that fit a call as well, the stricter one counts: %o", (policies) => {
+  expect(policyOf({ name: "read_file", builtin: false }, policies)).toBe("deny");
+});
+
 test("whatever misses a setting of a file that is not trusted names the file and `rkat trust`", async () => {
   const project = await Project.open({
     config: [
