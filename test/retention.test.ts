@@ -254,6 +254,7 @@ test("what memory and people brought back into a window since compacted goes wit
   expect((await service.compact({ sessionId })).compacted).toBe(true);
   await service.startTurn({ sessionId, prompt: "How does the vault open, does Ottilie say?" });
   await service.bringBack({ sessionId, turn: 0 });
+  await service.bringBack({ sessionId, turn: 2, pin: true });
   for (const prompt of [LONG, LONG, "Supper is at eight."])
     await service.startTurn({ sessionId, prompt });
   expect((await service.compact({ sessionId })).compacted).toBe(true);
@@ -269,4 +270,13 @@ test("what memory and people brought back into a window since compacted goes wit
   const second = await open(folder, { compacted: 30 });
   await daysLater(31, second.close);
   expect(await traces(folder)).toEqual([]);
+  // What was pinned is still in the window.
+  const third = await open(folder, {});
+  const left = await Array.fromAsync(third.stores.events.read(sessionId, 0));
+  const quoting = left.filter(({ event }) => JSON.stringify(event).includes("Tea is at four."));
+  expect(quoting.map(({ event }) => event.type)).toEqual([
+    "messages_brought_back",
+    "compaction_completed",
+  ]);
+  await third.close();
 });
