@@ -334,7 +334,16 @@ function withoutSecrets(source: HandoffSource, onRedacted: (kind: string) => voi
       branch: branch && clean(branch),
     }),
     search: search.map(clean),
-    ...(task ? { task: { ...task, goal: clean(task.goal), open: task.open.map(clean) } } : {}),
+    ...(task
+      ? {
+          task: {
+            ...task,
+            goal: clean(task.goal),
+            open: task.open.map(clean),
+            ...given({ done: task.done?.map(clean) }),
+          },
+        }
+      : {}),
     messages: messages.map((each) => ({
       ...each,
       message: redactMessage(each.message, onRedacted),
