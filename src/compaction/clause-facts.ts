@@ -31,7 +31,10 @@ export interface State {
 
 export interface Value {
   readonly unit: string;
+  /** The same for `1,000`, `1.000` and `1000`. */
   readonly number: string;
+  /** As it is written. */
+  readonly shown: string;
 }
 
 /** The words of a state with those of the opposite, in the same form. */
@@ -95,15 +98,16 @@ export function clausesIn(text: string): Clause[] {
 }
 
 const CLAUSE_END =
-  /[.!?;,](?=\s|$)|[。!?;,、\n]|\b(?:but|however|although|though|while|whereas|yet|because)\b/giu;
-const WORD = /[\p{L}\p{M}\p{N}_'’%.:/-]+/gu;
+  /[.!?;,](?=\s|$)|[。、\n\uff01\uff0c\uff1b\uff1f]|\b(?:but|however|although|though|while|whereas|yet|because)\b/giu;
+/** A comma between digits belongs to the number. */
+const WORD = /(?:[\p{L}\p{M}\p{N}_'’%.:/-]|(?<=\d),(?=\d))+/gu;
 const CLAUSE_CHARACTERS_MAX = 400;
 
 function clauseOf(text: string, from: number, to: number, mark: string): Clause[] {
   const start = from + (text.slice(from, to).match(/^[\s*>•-]*/)?.[0].length ?? 0);
   const own = text.slice(start, to).trimEnd();
   if (own === "" || own.length > CLAUSE_CHARACTERS_MAX) return [];
-  const isQuestion = mark === "?" || mark === "?";
+  const isQuestion = mark === "?" || mark === "\uff1f";
   const found = anchorsIn(own).filter(({ kind }) => kind !== "numbers");
   const anchors = [...new Set(found.map((anchor) => anchor.text.toLowerCase()))];
   let rest = own;
@@ -170,11 +174,12 @@ function plainValue(all: readonly string[], numbers: readonly string[]): Value |
   const label =
     at > 0 ? `before ${all.slice(0, at).findLast((word) => !EMPTY.test(word)) ?? ""}` : "";
   const unit = own || (next !== "" && !EMPTY.test(next) ? next.replace(/(?<=\w{2})s$/, "") : label);
-  return digits === "" ? undefined : { unit, number: plainNumber(digits) };
+  return digits === "" ? undefined : { unit, number: plainNumber(digits), shown: bare(digits) };
 }
 
 function plainNumber(text: string): string {
-  return bare(/^[\d.,]+/.exec(text)?.[0] ?? "").replace(/,(?=\d{3})/g, "");
+  const digits = bare(/^[\d.,]+/.exec(text)?.[0] ?? "");
+  return digits.replace(/[.,](?=\d{3}(?!\d))/g, "").replace(",", ".");
 }
 
 /** A word without the marks around it. */

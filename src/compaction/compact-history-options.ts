@@ -38,8 +38,8 @@ export interface HistoryCompaction extends Partial<CompactionConfig> {
   /** Whether to append paths, names and numbers that a summary lost. Default true. */
   readonly keepAnchors?: boolean;
   /**
-   * Tokens that the words of people may take below a summary, where they stand as they were typed. Default: four
-   * fifths of the threshold. 0 keeps none.
+   * Tokens that the words of people may take below a summary, where they stand as they were typed. Default: three
+   * quarters of the threshold. 0 keeps none.
    */
   readonly userWordsTokens?: number;
   /** Time limit of a summary. Default 120 000. */

@@ -173,6 +173,33 @@ describe("over made conversations", () => {
   });
 });
 
+describe("a comma parts the digits of a number, and no clauses", () => {
+  test.each([
+    ["The limit of ORDER_QUEUE is 1000.", "The limit of ORDER_QUEUE is 1,000."],
+    ["The limit of ORDER_QUEUE is 1,000.", "The limit of ORDER_QUEUE is 1000."],
+    ["The limit of ORDER_QUEUE is 1,000 rows.", "Das Limit von ORDER_QUEUE ist 1.000 rows."],
+    ["ORDER_QUEUE takes 10.5 s.", "ORDER_QUEUE takes 10,5 s."],
+    ["See https://a.example/x?limit=1;b=2 for ORDER_QUEUE.", "ORDER_QUEUE takes 3 s."],
+  ])("%s is what the record says: %s", (summary, record) => {
+    expect(fix(summary, [user(record)])).toBe(summary);
+  });
+
+  test("the record's number stands as the record wrote it", () => {
+    const record = [user("The limit of ORDER_QUEUE is 1,500 rows.")];
+    expect(fix("The limit of ORDER_QUEUE is 2,000 rows.", record)).toBe(
+      "The limit of ORDER_QUEUE is 1,500 rows.",
+    );
+  });
+
+  test("wide marks end a clause", () => {
+    const record = [user("FEATURE_RETRY is enabled.")];
+    expect(fix("FEATURE_RETRY is disabled\uff0cthen docs", record)).toBe(
+      "FEATURE_RETRY is enabled\uff0cthen docs",
+    );
+    expect(fix("FEATURE_RETRY is disabled\uff1f", record)).toBe("FEATURE_RETRY is disabled\uff1f");
+  });
+});
+
 test("a correction is corrected without a quote in a quote, however often", () => {
   let summary = "The user asked NOT to send the invoice.";
   const record = [...RECORD];

@@ -61,7 +61,7 @@ export function correctFacts(
     text += summary.slice(from, clause.start) + verdict.instead;
     from = clause.end;
     if (verdict.instead === "")
-      from += /^[.,;。,;!]?[ \t]*/.exec(summary.slice(from))?.[0].length ?? 0;
+      from += /^[.,;!。\uff01\uff0c\uff1b]?[ \t]*/.exec(summary.slice(from))?.[0].length ?? 0;
   });
   if (changed === 0) return { text: summary, changed };
   return { text: (text + summary.slice(from)).replace(NESTED, "$1"), changed };
@@ -133,7 +133,7 @@ class RecordedFacts {
       ...clause.anchors.map((anchor) => this.#loose.get(`${anchor} ${each}`) ?? -1),
     ]);
     if (mentioned.some((place) => place > last)) return UNKNOWN;
-    return { is: "contradicted", instead: corrected(clause, key, latest) };
+    return { is: "contradicted", instead: corrected(clause, key, this.#clauses[last]?.clause) };
   }
 
   /** The same statement, once with a negation and once without. */
@@ -176,12 +176,16 @@ function factsAt(clause: Clause | undefined, key: string): string | undefined {
   return clause && factsOf(clause).find(([known]) => known === key)?.[1];
 }
 
-/** The clause with the value of the record; nothing where that takes more than a word. */
-function corrected({ text, subject, state, value }: Clause, key: string, latest: string): string {
+/** The clause with the value of the record, as that wrote it; nothing where that takes more than a word. */
+function corrected(
+  { text, subject, state, value }: Clause,
+  key: string,
+  latest: Clause | undefined,
+): string {
   if (state && key === `${subject} ${state.dimension}`) {
     return state.opposite === undefined ? "" : withLast(text, state.word, state.opposite);
   }
-  return value ? withLast(text, value.number, latest) : "";
+  return value && latest?.value ? withLast(text, value.shown, latest.value.shown) : "";
 }
 
 /** Replaces the only mention of a word outside of longer words; gives nothing where there are more. */
