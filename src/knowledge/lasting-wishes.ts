@@ -15,8 +15,8 @@ import { oneLine } from "./one-line.ts";
 /** Quotation marks of any script. */
 const QUOTES = /["“”„‟«»‹›「」『』《》〈〉〝〟＂❝❞]/gu;
 
-/** Code in a line, when it has more than one sentence. */
-const LONG_CODE = /`[^`\n]*[.!?]\s[^`\n]*`/g;
+/** Code between backticks that has more than one sentence, or more than one line. */
+const LONG_CODE = /[.!?]\s|\n/;
 
 /** The tag that `rkat` puts around piped input. The words of the command line come after it. */
 const PIPED = /^<stdin>[\s\S]*<\/stdin>/;
@@ -45,9 +45,8 @@ function ownSentences(message: string): readonly string[] {
  */
 function ownWords(message: string, headings?: RegExp): readonly OwnWords[] {
   const typed = message.replace(PIPED, "\n");
-  const text = withoutTags(withoutQuotes(aroundCode(typed).replace(QUOTED_LINES, "\n")))
-    .replace(LONG_CODE, '"')
-    .replace(/^(?: {4}|\t).*$/gm, "");
+  const own = withoutTags(withoutQuotes(aroundCode(typed).replace(QUOTED_LINES, "\n")));
+  const text = withoutLongCode(own).replace(/^(?: {4}|\t).*$/gm, "");
   return wordsOf(untilAnnounced(text, headings).split("\n"), headings).filter(
     ({ text }) => !NOT_OWN.test(text) && !text.includes(FORGOTTEN),
   );
@@ -81,6 +80,29 @@ function aroundCode(message: string): string {
   const parts = message.split(/```|~~~/);
   const last = parts.length % 2 === 1 && parts.length > 1 ? parts.at(-1) : "";
   return `${parts[0]}\n${last}`;
+}
+
+/** The text with a quotation mark in the place of each long code. What stands between two short ones is the user's own. */
+function withoutLongCode(text: string): string {
+  return text.split(PARAGRAPH_ENDS).map(withoutLongCodeIn).join("");
+}
+
+const PARAGRAPH_ENDS = /(?<=\n)(?=[ \t]*\n)/;
+
+function withoutLongCodeIn(paragraph: string): string {
+  // A text, the mark that opens code, the code, the mark that closes it, the next text, and so on.
+  const parts = paragraph.split(/(`+)/);
+  const isPaired = parts.length % 4 === 1;
+  if (!isPaired) {
+    const between = parts.slice(1, -1).join("");
+    return LONG_CODE.test(between) ? `${parts[0]}"${parts.at(-1)}` : paragraph;
+  }
+  let own = "";
+  for (let at = 0; at < parts.length; at += 4) {
+    const [text = "", opens = "", code = "", closes = ""] = parts.slice(at, at + 4);
+    own += text + (LONG_CODE.test(code) ? '"' : opens + code + closes);
+  }
+  return own;
 }
 
 /**
