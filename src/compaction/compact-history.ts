@@ -178,7 +178,14 @@ export async function compactHistory(
   const longest = 4 * compactor.maxSummaryTokens();
   // Words that are carried on cost no call, so only a part of them counts.
   const worth = worthOf(dry.discarded);
-  const words = wordsIn(redacted, notTyped, names);
+  const whole = [...messages];
+  for (const [index, at] of dry.discardedAt.entries()) whole[at] = redacted[index] as Message;
+  const words = wordsIn(
+    whole,
+    new Set([...injected, ...notTyped]),
+    names,
+    new Set(dry.discardedAt),
+  );
   const said = wordsSection(
     words,
     wordsMax,

@@ -329,3 +329,54 @@ test("the outcome of a request that changed a file with a long name can be read 
   const { text } = wordsSection(said, 4000);
   expect(splitWords(`So far.${text}`).words).toEqual(said.words);
 });
+
+describe("what became of a request is told, also where the answer stays", () => {
+  const long = "The crane lifts one crate after the other. ".repeat(40);
+  const outcomes = async (messages: readonly Message[], pins: readonly number[] = []) => {
+    const { summary } = await compactHistory({ messages, pins, force: true, recentTurnBudget: 1 });
+    return splitWords(summary ?? "").words.map(({ text, outcome }) => [text.slice(0, 20), outcome]);
+  };
+
+  test("of two messages in a row, only the last one stays with their answer", async () => {
+    const messages = [
+      user("Load the ship."),
+      answer(`Loaded. ${long}`),
+      user("Paint the crane."),
+      user("And the gate."),
+      call("c1", "write_file", { path: "docs/paint.md" }),
+      result("c1"),
+      answer("Both are painted."),
+    ];
+    expect(await outcomes(messages)).toEqual([
+      ["Load the ship.", "answered"],
+      ["Paint the crane.", "answered; changed docs/paint.md"],
+    ]);
+  });
+
+  test("a pinned answer", async () => {
+    const messages = [
+      user("Load the ship."),
+      answer("Loaded."),
+      user(`Count the crates. ${long}`),
+      user("Go on."),
+    ];
+    expect(await outcomes(messages, [1])).toEqual([
+      ["Load the ship.", "answered"],
+      ["Count the crates. Th", "not answered"],
+    ]);
+  });
+
+  test("a credential in a call that stays is not told", async () => {
+    const key = `ghp_${"a1B2c3D4e5".repeat(3)}F6g7h8`;
+    const messages = [
+      user("Load the ship."),
+      answer(`Loaded. ${long}`),
+      user("Paint the crane."),
+      user("And the gate."),
+      call("c1", "write_file", { path: key }),
+      result("c1"),
+      answer("Both are painted."),
+    ];
+    expect(JSON.stringify(await outcomes(messages))).not.toContain(key);
+  });
+});

@@ -2,6 +2,7 @@ import type { WordsReport } from "../core/event.ts";
 import { given } from "../core/fields.ts";
 import { isSummary, type Message } from "../core/message.ts";
 import { isNamedIn, speakerName } from "../core/speaker-name.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { cutMiddle, cutToSize, textSize } from "./cut-text.ts";
 import { GENERAL_CUE, LASTING_CUES, lastingCues, SURE_CUES, WEAK_CUES } from "./lasting-cues.ts";
 import { summaryText } from "./render-transcript.ts";
@@ -88,16 +89,27 @@ export function withoutWords(message: Message): Message {
   return at < 0 ? message : { ...message, content: message.content.slice(0, at) };
 }
 
-/** The words in messages that leave: those of earlier summaries, and the user messages but those in `injected`. */
+/**
+ * The words in messages that leave: those of earlier summaries, and the user messages but those in `injected`. Of a history
+ * in which some messages stay, `leaving` has the places of the others: what became of a request may be among those that stay.
+ */
 export function wordsIn(
   messages: readonly Message[],
   injected: ReadonlySet<Message> = new Set(),
   speakers: Speakers = new Map(),
+  leaving?: ReadonlySet<number>,
 ): Words {
-  const before = messages.filter(isSummary).map((message) => splitWords(summaryText(message)));
-  const words = requestsIn(messages, injected).map(({ text, outcome, message }): Word => {
-    return { text, outcome, ...given({ by: speakerName(speakers.get(message)) }) };
-  });
+  const leaves = (at: number) => leaving?.has(at) ?? true;
+  const before = messages
+    .filter((message, at) => isSummary(message) && leaves(at))
+    .map((message) => splitWords(summaryText(message)));
+  const words = requestsIn(messages, injected)
+    .filter(({ at }) => leaves(at))
+    .map(({ text, outcome, message }): Word => {
+      const by = speakerName(speakers.get(message));
+      // It may name a file of a call that stays, and only what leaves was redacted.
+      return { text, outcome: redactSecrets(outcome), ...given({ by }) };
+    });
   return {
     words: [...before.flatMap((earlier) => earlier.words), ...words],
     left: before.reduce((sum, { left }) => sum + left, 0),

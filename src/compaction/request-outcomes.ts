@@ -23,15 +23,21 @@ export interface Word {
 /** The outcome of most requests. A section of kept words says it once, in its heading. */
 export const ANSWERED = "answered";
 
+/** A request with its message, and the place of that. */
+interface Request extends Word {
+  readonly message: Message;
+  readonly at: number;
+}
+
 /** The words that people typed in messages, each with its outcome, oldest first. */
 export function requestsIn(
   messages: readonly Message[],
   injected: ReadonlySet<Message> = new Set(),
-): readonly (Word & { readonly message: Message })[] {
+): readonly Request[] {
   const hasAnswers = messages.some(isAnswer);
-  const words: (Word & { readonly message: Message })[] = [];
+  const words: Request[] = [];
   // People often say several things in a row, and the answer is to all of them.
-  let asked: Omit<(typeof words)[number], "outcome">[] = [];
+  let asked: Omit<Request, "outcome">[] = [];
   let work: Message[] = [];
   const close = () => {
     const outcome = outcomeOf(work, hasAnswers);
@@ -39,7 +45,7 @@ export function requestsIn(
     asked = [];
     work = [];
   };
-  for (const message of messages) {
+  for (const [at, message] of messages.entries()) {
     if (isSummary(message) || injected.has(message)) continue;
     if (message.role !== "user") {
       if (asked.length > 0) work.push(message);
@@ -47,7 +53,7 @@ export function requestsIn(
     }
     if (work.length > 0) close();
     const text = userText(message.content).trim();
-    if (text !== "" && !isForgotten(text)) asked.push({ text, message });
+    if (text !== "" && !isForgotten(text)) asked.push({ text, message, at });
   }
   close();
   return words;
