@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
@@ -6,7 +7,9 @@ import {
   createSessionService,
   defineTool,
   type EventEnvelope,
+  type LanguageModel,
   type Message,
+  type ModelRequest,
   type ServiceOptions,
   SessionError,
 } from "../src/index.ts";
@@ -223,6 +226,26 @@ test("time beyond the budget ends a turn in the middle of a call, in good order"
   expect(result.stopReason).toBe("budget_exhausted");
   expect(types().slice(-2)).toEqual(["budget_warning", "run_completed"]);
   expect((await say("again")).text).toBe("next");
+});
+
+test("what was said until the time was up is the result, and the next request has it", async () => {
+  const asked: ModelRequest[] = [];
+  const model: LanguageModel = {
+    id: "test/slow",
+    async *stream(request) {
+      asked.push(request);
+      yield { type: "text_delta", delta: "Half an answer" };
+      const { signal } = request;
+      if (!signal.aborted) await once(signal, "abort");
+      signal.throwIfAborted();
+    },
+  };
+  const { say, types } = await session([], { model });
+  const result = await say("go", { budget: { maxDurationMs: 30 } });
+  expect(result).toMatchObject({ stopReason: "budget_exhausted", text: "Half an answer" });
+  expect(types()).toContain("text_complete");
+  await say("again", { budget: { maxDurationMs: 30 } });
+  expect(JSON.stringify(asked.at(-1)?.messages)).toContain("Half an answer");
 });
 
 test("a turn that is refused for its prompt leaves no timer that keeps the process alive", async () => {

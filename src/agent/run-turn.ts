@@ -115,6 +115,7 @@ class Run {
       return this.#result(end);
     } catch (error) {
       if (this.#stop.timedOut && !this.#options.signal.aborted) {
+        await this.#keepPartial();
         await this.#closeOpenCalls("The time of the turn is used up.");
         await log.commit(this.#budget.warnings());
         if (log.state.openCalls.length > 0) return this.#result(await this.#pause());
@@ -339,15 +340,21 @@ class Run {
     // A log that fails cannot be written to; the next turn closes this one's open calls.
     if (failure.code === "SESSION_STORE_ERROR" || failure.code === "SESSION_CONFLICT")
       return failure;
-    if (signal.aborted && this.#partial.trim() !== "") {
-      await log.commit([
-        { type: "text_complete", content: this.#partial },
-        { type: "turn_completed", stop_reason: "cancelled", usage: NO_USAGE },
-      ]);
-    }
+    if (signal.aborted) await this.#keepPartial();
     await this.#closeOpenCalls(ERRORS[failure.code].message);
     await log.commit([runFailed(log.state.id, failure)]);
     return failure;
+  }
+
+  /** Logs what the model had said of an answer that was cut off: whoever listened has seen it. */
+  async #keepPartial(): Promise<void> {
+    const content = this.#partial;
+    if (content.trim() === "") return;
+    this.#text = content;
+    await this.#options.log.commit([
+      { type: "text_complete", content },
+      { type: "turn_completed", stop_reason: "cancelled", usage: NO_USAGE },
+    ]);
   }
 
   async #closeOpenCalls(why: string): Promise<void> {
