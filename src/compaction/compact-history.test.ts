@@ -423,6 +423,22 @@ describe("the specification's compactor: four methods", () => {
     }
   });
 
+  test("may discard one of two messages that say the same", async () => {
+    const keepsFirst = specified((messages, summary) => ({
+      messages: [...messages.slice(0, 2), summaryMessage(summary), ...messages.slice(-1)],
+      discarded: messages.slice(2, -1),
+    }));
+    const messages: readonly Message[] = [
+      { role: "user", content: "Go on." },
+      { role: "assistant", content: "Begun." },
+      { role: "user", content: "Go on." },
+      { role: "assistant", content: "A long way to go. ".repeat(200) },
+      { role: "user", content: "Thanks." },
+    ];
+    const { result } = await compact("Short.", { messages, compactor: keepsFirst, due: true });
+    expect(result.discarded.map(({ index }) => index)).toEqual([2, 3]);
+  });
+
   test("keeps pins and the last user message, although it would discard them", async () => {
     const greedy = specified((messages, summary) => ({
       messages: [summaryMessage(summary)],

@@ -93,15 +93,21 @@ function planOf(
   return { plan, text: inserted && textOf(inserted) };
 }
 
-/** The positions of the discarded messages, ascending. A copy of a message counts as the message. */
+/**
+ * The positions of the discarded messages, ascending. A copy of a message counts as the message; of several that say the
+ * same, the one that was discarded itself is meant.
+ */
 function positionsOf(
   discarded: readonly Message[],
   source: readonly Message[],
 ): ReadonlySet<number> {
   const positions = new Set<number>();
+  const known = new Set(source);
   let from = 0;
   for (const message of discarded) {
-    const at = source.findIndex((each, index) => index >= from && isSame(each, message));
+    const own = known.has(message) ? source.indexOf(message, from) : -1;
+    const at =
+      own >= 0 ? own : source.findIndex((each, index) => index >= from && isSame(each, message));
     if (at < 0) {
       throw new Error("`discarded` has a message that is not in the history, or not in its order.");
     }
