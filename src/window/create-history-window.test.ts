@@ -477,3 +477,21 @@ test("records leave a chat that no summary makes smaller", async () => {
   expect(found).toBeGreaterThan(1);
   expect(most).toBeGreaterThan(0.9 * contextWindow);
 });
+
+test("system messages and pins do not count among the messages of a window", async () => {
+  const { window, asked } = counting({
+    windowSize: 3,
+    contextWindow: 20_000,
+    autoCompactThreshold: 2_000,
+  });
+  const rules = Array.from(
+    { length: 8 },
+    (_, at): Note => ({ from: "system", text: `Rule ${at}.` }),
+  );
+  const history: Note[] = [...rules, { from: "user", text: "Hello." }];
+  await window.apply(history);
+  // An attempt that could take nothing out would put off the next one.
+  history.push({ from: "model", text: words(1_000, 1) }, { from: "user", text: "And now?" });
+  expect(await window.apply(history)).toMatchObject({ outcome: "compacted" });
+  expect(asked).toHaveLength(1);
+});

@@ -5,7 +5,7 @@ import type {
 } from "../compaction/compact-history-options.ts";
 import type { CompactHistoryResult } from "../compaction/compact-history-result.ts";
 import { outlookOf } from "../compaction/expected-cost.ts";
-import { roomWithin } from "../compaction/measure-history.ts";
+import { countLooseMessages, roomWithin } from "../compaction/measure-history.ts";
 import { hasSecret, type SentNow } from "../compaction/write-summary.ts";
 import { errorText } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
@@ -24,7 +24,7 @@ import type {
   HistoryWindowOptions,
 } from "./history-window.ts";
 import type { NewCut } from "./new-cut.ts";
-import { joinedUnits, pinnedUnits } from "./units.ts";
+import { joinedUnits, messageOf, pinnedUnits } from "./units.ts";
 import {
   requireApplyOptions,
   requireMessages,
@@ -228,13 +228,31 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
       compactor.shouldCompact({
         lastInputTokens: 0,
         messageCount: units.length,
-        looseMessages: units.length,
+        ...given({ looseMessages: this.#looseMessages(call) }),
         estimatedHistoryTokens: this.#expected(call) + this.#reservedNow(call),
         lastCompactionTurn: lastAttempt,
         currentTurn: this.#calls,
         ...(contextWindow === undefined ? {} : { contextWindow }),
       })
     );
+  }
+
+  /** How many messages a compaction could take out, where their number counts. Most histories have too few for a closer look. */
+  #looseMessages(call: WindowCall): number | undefined {
+    const { config } = call.compactor;
+    const { units } = this.#history.sent;
+    if (config.windowSize === undefined) return undefined;
+    if (units.length < 2 * config.windowSize) return units.length;
+    const pins = pinnedUnits(units, this.#room(call, config.autoCompactThreshold));
+    return countLooseMessages(units.map(messageOf), pins);
+  }
+
+  /** Estimated tokens that the history may have, for a limit in the provider's tokens. */
+  #room(call: WindowCall, most: number, factorMin = 0): number {
+    const count = this.#counts.count(this.#tokens + call.otherTokens);
+    const within = roomWithin(most, { ...count, factor: Math.max(factorMin, count.factor) });
+    const beside = call.otherTokens + this.#reserved(call) + this.#itemTokens;
+    return Math.max(1, Math.floor(within) - beside);
   }
 
   /** A compaction as traces show it: beside what the host shows of its own loop. */
@@ -258,13 +276,9 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const { compactor, summarize, otherTokens, outgrown, contextWindow, force, signal } = call;
     this.#lastAttempt = this.#calls;
     this.#otherThen = otherTokens;
-    const reserved = this.#reserved(call) + this.#itemTokens;
     this.#history.follow(history, { whole: true });
     const { sent, visible } = this.#history;
-    const count = this.#counts.count(this.#tokens + otherTokens);
-    const room = (most: number, factor = count.factor) =>
-      Math.max(1, Math.floor(roomWithin(most, { ...count, factor })) - otherTokens - reserved);
-    const target = room(compactor.config.autoCompactThreshold);
+    const target = this.#room(call, compactor.config.autoCompactThreshold);
     const opaque = visible.flatMap(({ opaqueTokens }, index) =>
       opaqueTokens > 0 ? [[index, opaqueTokens] as const] : [],
     );
@@ -284,9 +298,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
       due: true,
       force,
       ...(this.#model === undefined ? {} : { model: this.#model }),
-      ...(contextWindow === undefined
-        ? {}
-        : { contextWindow: room(contextWindow, Math.max(1, count.factor)) }),
+      ...(contextWindow === undefined ? {} : { contextWindow: this.#room(call, contextWindow, 1) }),
       ...(outgrown ? { outgrown } : given({ outlook: this.#outlook(call) })),
       ...(typeof summarize === "function"
         ? {
