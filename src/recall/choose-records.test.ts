@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { given } from "../core/fields.ts";
 import type { MemoryHit } from "../core/memory-store.ts";
 import { recalledText, tokensOfRecords } from "../core/recalled.ts";
-import { chooseRecords, roomPart } from "./choose-records.ts";
+import { chooseRecords, inOrder, roomPart } from "./choose-records.ts";
 
 test("records have less room, the less sure the best of them is", () => {
   expect(
@@ -96,4 +97,29 @@ test("of two records that differ the later one stands last, in whichever session
     };
     expect(Math.max(tokens, tokensOfRecords(records))).toBeLessThanOrEqual(tokensMax);
   }
+});
+
+test("records of different zones stand in the order in which they were said, those without a time first", () => {
+  const times = [
+    "2026-05-08T22:00:00Z",
+    "2026-05-08T23:00:00+02:00",
+    "2026-05-08T15:30:00-06:00",
+    undefined,
+    "2026-05-08",
+  ];
+  const records = times.map((time, turn) => ({
+    id: `${turn}`,
+    turn,
+    said_by: "user",
+    score: 1,
+    text: "The port is another one.",
+    ...given({ time }),
+  }));
+  expect(inOrder(records).map(({ time }) => time)).toEqual([
+    undefined,
+    "2026-05-08",
+    "2026-05-08T23:00:00+02:00",
+    "2026-05-08T15:30:00-06:00",
+    "2026-05-08T22:00:00Z",
+  ]);
 });

@@ -9,6 +9,7 @@ import {
   saidBy,
 } from "../core/memory-store.ts";
 import { recordsWithin, tokensOfRecords } from "../core/recalled.ts";
+import { instant } from "../text/time/calendar.ts";
 import { addedForLacking } from "./lacking-words.ts";
 import { newestFirst } from "./newer-statements.ts";
 import { oneLine, quotedPassage } from "./quoted-passage.ts";
@@ -170,11 +171,17 @@ function rounded(score: number): number {
 export function inOrder(records: readonly RecalledRecord[]): readonly RecalledRecord[] {
   return records.toSorted(
     (one, other) =>
-      compare(one.time, other.time) ||
+      compareTimes(one.time, other.time) ||
       Number(one.session === undefined) - Number(other.session === undefined) ||
       compare(one.session, other.session) ||
       (one.turn ?? 0) - (other.turn ?? 0),
   );
+}
+
+/** Times may be of different zones, so their texts have no order. */
+function compareTimes(one: string | undefined, other: string | undefined): number {
+  const [first, second] = [one, other].map((time) => instant(time) || Number.NEGATIVE_INFINITY);
+  return first === second ? 0 : Number(first) - Number(second);
 }
 
 function compare(one = "", other = ""): number {
