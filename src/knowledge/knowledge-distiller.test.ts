@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { trials } from "../../test/support/trials.ts";
 import type { KnowledgeEntry } from "../core/knowledge.ts";
 import { knowledgeAddendum } from "./knowledge-addendum.ts";
-import { type Evidence, KnowledgeDistiller } from "./knowledge-distiller.ts";
+import { distillWithModel, type Evidence, KnowledgeDistiller } from "./knowledge-distiller.ts";
 import { correctionOf } from "./learned-entries.ts";
 
 const distill = (evidence: Evidence, options = {}) =>
@@ -225,4 +225,23 @@ test("whatever the evidence, rules and addendum keep their bounds and do not dep
     ),
     { numRuns: trials(20, 50) },
   );
+});
+
+test("a model may make several rules of one statement, and names each statement once", async () => {
+  const evidence = [preference("Use pnpm, and answer in German."), preference("Be brief.")];
+  const rules = [
+    { rule: "Use pnpm.", sources: ["e1", "e1"] },
+    { rule: "Answer in German.", sources: ["e1"] },
+    { rule: "Be brief.", sources: ["e2"] },
+  ];
+  const ask = async () => JSON.stringify(rules);
+  const made = await distillWithModel(evidence, 20, ask);
+  expect(new Set(made.map(({ id }) => id)).size).toBe(3);
+  expect(new Set(made.flatMap(({ keys }) => keys)).size).toBe(3);
+  expect(made.map(({ content, count }) => [content, count])).toEqual([
+    ["Use pnpm.", 1],
+    ["Answer in German.", 1],
+    ["Be brief.", 1],
+  ]);
+  expect(await distillWithModel(evidence, 20, ask)).toEqual(made);
 });

@@ -247,11 +247,22 @@ export async function distillWithModel(
   const byId = new Map(shown.map((entry, index) => [`e${index + 1}`, entry]));
   const reply = await ask(promptFor(byId, maxRules));
   const found = answer.parse(JSON.parse(jsonIn(reply)));
-  return found.slice(0, maxRules).flatMap(({ rule, sources }) => {
-    const entries = sources.flatMap((name) => byId.get(name) ?? []);
+  const made = found.slice(0, maxRules).flatMap(({ rule, sources }) => {
+    const entries = [...new Set(sources)].flatMap((name) => byId.get(name) ?? []);
     const content = oneLine(rule, RULE_MAX);
-    return entries.length === 0 || content === "" ? [] : [ruleOf(content, entries)];
+    return entries.length === 0 || content === "" ? [] : [{ content, entries }];
   });
+  const known = new Map<string, number>();
+  return made.map(({ content, entries }) => {
+    const sources = sourcesOf(entries);
+    const nth = known.get(sources.join()) ?? 0;
+    known.set(sources.join(), nth + 1);
+    return ruleOf(content, entries, nth);
+  });
+}
+
+function sourcesOf(entries: readonly KnowledgeEntry[]): readonly string[] {
+  return entries.map(({ id }) => id).sort();
 }
 
 function promptFor(byId: ReadonlyMap<string, KnowledgeEntry>, maxRules: number): string {
@@ -277,14 +288,15 @@ function jsonIn(reply: string): string {
   return reply.slice(reply.indexOf("["), reply.lastIndexOf("]") + 1);
 }
 
-function ruleOf(content: string, entries: readonly KnowledgeEntry[]): NewKnowledge {
+/** `nth` counts the rules that a model made of the same entries, from 0. */
+function ruleOf(content: string, entries: readonly KnowledgeEntry[], nth: number): NewKnowledge {
   const sources = entries.map(({ id }) => id);
   const time =
     entries
       .map(({ lastTime }) => lastTime)
       .sort()
       .at(-1) ?? "";
-  const id = `rule:${hashOf("model", ...[...sources].sort())}`;
+  const id = `rule:${hashOf("model", ...sourcesOf(entries), ...(nth > 0 ? [nth] : []))}`;
   return {
     id,
     kind: "rule",
