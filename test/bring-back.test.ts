@@ -144,6 +144,58 @@ test("the note of pruned output names the turn in which a search finds its lines
   );
 });
 
+test("a message that is brought back again needs no more room", async () => {
+  const compaction = { recentTurnBudget: 1, userWordsTokens: 0, pinBudget: 100 };
+  const project = await openProject({ compaction: { ...compaction, summarizer: "fallback" } });
+  const { service, say } = project;
+  const { sessionId } = await service.createSession({});
+  for (const line of ["The first line.", FILLER, FILLER]) await say(sessionId, line);
+  await service.compact({ sessionId });
+  const [first] = (await messagesOf(project, sessionId)).filter(
+    ({ message }) => message.role === "user",
+  );
+  const message = first?.id ?? 0;
+  await service.bringBack({ sessionId, message });
+  const { tokens } = await service.bringBack({ sessionId, message, pin: true });
+  expect(2 * tokens).toBeGreaterThan(compaction.pinBudget);
+  await service.bringBack({ sessionId, message, pin: true });
+  expect(await service.pins({ sessionId })).toMatchObject({
+    tokens,
+    broughtBack: [{ message, pinned: true }],
+  });
+});
+
+test("in a fork, and in a fork of that, each pinned message that was brought back is unpinned alone", async () => {
+  const project = await openProject();
+  const { service, say, nextRequest } = project;
+  const { sessionId } = await service.createSession({});
+  for (const line of ["The first line.", "The second line."]) await say(sessionId, line);
+  for (let turn = 0; turn < 4; turn += 1) await say(sessionId, `${turn} ${FILLER}`);
+  await service.compact({ sessionId });
+  const asked = (await messagesOf(project, sessionId)).filter(
+    ({ message }) => message.role === "user",
+  );
+  for (const { id } of asked.slice(0, 2)) {
+    await service.bringBack({ sessionId, message: id, pin: true });
+  }
+  let fork = sessionId;
+  for (let times = 0; times < 2; times += 1) {
+    const seen = await nextRequest(fork);
+    fork = (await service.forkSession({ sessionId: fork })).sessionId;
+    expect(await nextRequest(fork)).toBe(seen);
+  }
+  const { broughtBack = [] } = await service.pins({ sessionId: fork });
+  expect(broughtBack.map(({ pinned }) => pinned)).toEqual([true, true]);
+  await service.unpin({ sessionId: fork, message: broughtBack[0]?.message ?? 0 });
+  const left = (await service.pins({ sessionId: fork })).broughtBack;
+  expect(left?.map(({ pinned }) => pinned)).toEqual([false, true]);
+  for (let turn = 0; turn < 3; turn += 1) await say(fork, `${turn} ${FILLER}`);
+  await service.compact({ sessionId: fork });
+  const quotes = broughtIn(JSON.parse(await nextRequest(fork)));
+  expect(quotes.join()).toContain("The second line.");
+  expect(quotes).toHaveLength(1);
+});
+
 test("a message is found by its id with a few reads, wherever it is in the log", async () => {
   const replies = (n: number) =>
     n % 3 === 0

@@ -52,7 +52,7 @@ export class BroughtBack {
         this.#set(this.shown.filter(({ message }) => !has(message)));
         return;
       case "history_inherited":
-        this.#set(event.brought_back ?? []);
+        this.#set(withIds(event.brought_back ?? []));
         return;
     }
   }
@@ -82,13 +82,28 @@ export class BroughtBack {
   }
 
   restore({ brought_back = [] }: { readonly brought_back?: readonly ShownMessage[] }): void {
-    this.#set(brought_back);
+    this.#set(withIds(brought_back));
   }
+}
+
+/** No log has so many events, so from here on ids are those of messages in other logs. */
+const OTHER_LOGS = 1_000_000_000;
+
+/** A fork does not have the messages that its history lacks. Each gets an id of its own there, by which it is unpinned. */
+function withIds(shown: readonly ShownMessage[]): readonly ShownMessage[] {
+  return shown.map((each, index) =>
+    each.message > 0 ? each : { ...each, message: OTHER_LOGS + index },
+  );
 }
 
 /** Estimated tokens of messages that are brought back. */
 export function broughtTokens(messages: readonly BroughtMessage[]): number {
-  return Math.ceil(weightOf(messages.flatMap((each) => shownAs(each, { after: 0 }))) / 4);
+  return shownTokens(messages.flatMap((each) => shownAs(each, { after: 0 })));
+}
+
+/** Estimated tokens of messages that are shown again. */
+export function shownTokens(shown: readonly ShownMessage[]): number {
+  return Math.ceil(weightOf(shown) / 4);
 }
 
 /** Nothing is shown of a message that was forgotten. */

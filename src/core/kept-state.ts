@@ -48,7 +48,7 @@ export interface PlacedRecords {
 
 /** A message that was brought back, as the model sees it, and its place in the history. */
 export interface ShownMessage {
-  /** Its id. */
+  /** Its id; 0 in an event of a fork, for one that is only in the other session's log. */
   readonly message: number;
   /** Id of the message before it; 0 when it comes first. */
   readonly after: number;

@@ -230,7 +230,6 @@ function inherited(
       : {
           brought_back: brought.map((one) => ({
             ...one,
-            // The message is in the other log only.
             message: copies.get(one.message) ?? 0,
             after: copyBefore(one.after, state, copies),
           })),

@@ -1,7 +1,7 @@
 import { compactionContext, requestTokens } from "../agent/request-size.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
 import { countLooseMessages, joinedWith } from "../compaction/measure-history.ts";
-import { broughtTokens } from "../core/brought-back.ts";
+import { broughtTokens, shownTokens } from "../core/brought-back.ts";
 import { SessionError } from "../core/errors.ts";
 import {
   type BroughtMessage,
@@ -58,10 +58,14 @@ export async function bringBack(
     const messages = missing.map(({ id }) => id);
     const tokens = broughtTokens(event.messages);
     const window = await settings.window(state.settings);
-    if (pin) requirePinRoom(pinTokens(state) + tokens, messages, window.pinTokensMax);
+    // What is shown already takes the place of itself.
+    const now = state.broughtBack.shown.filter((each) => messages.includes(each.message));
+    const more = tokens - shownTokens(now);
+    const morePinned = tokens - shownTokens(now.filter((each) => each.pinned));
+    if (pin) requirePinRoom(pinTokens(state) + morePinned, messages, window.pinTokensMax);
     const shown = { messages, tokens };
     const tools = toolsOf(state.settings);
-    const room = roomFor(state, tools, window, tokens);
+    const room = roomFor(state, tools, window, more);
     if (room.tokensOver > 0) return noRoom(room, shown);
     await session.commit([event]);
     const { tokensMax = null } = room;
