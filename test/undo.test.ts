@@ -43,6 +43,27 @@ test("an undone compaction gives the next request that it had before, and the un
   expect(JSON.stringify(sent).startsWith(asked.slice(0, -1))).toBe(true);
 });
 
+test("what compactions saved is the same, whether another process undid the last one or not", async () => {
+  const folder = await temporaryFolder();
+  const project = await openProject({}, folder);
+  const { sessionId } = await project.service.createSession({ memory: false });
+  for (let times = 0; times < 2; times += 1) {
+    for (let turn = 0; turn < 3; turn += 1) await project.say(sessionId, `${turn} ${FILLER}`);
+    expect((await project.service.compact({ sessionId })).compacted).toBe(true);
+    await project.say(sessionId, "And then?");
+  }
+  await project.service.close();
+  const later = await openProject({}, folder);
+  await undo(later, sessionId);
+  await later.say(sessionId, "Thanks.");
+  const { compacting } = await later.service.sessionCost({ sessionId });
+  const folded = await SessionState.fold(sessionId, (after, to) =>
+    later.stores.events.read(sessionId, after, to),
+  );
+  const { saved_tokens } = folded.snapshot().cost?.counts ?? {};
+  expect(compacting.savedTokens).toBe(saved_tokens);
+});
+
 test("compactions are undone one after the other, or back to one, in any order with turns, prunings and pins", async () => {
   const step = fc.constantFrom("say", "compact", "undo", "redo", "back", "pin", "tool");
   const property = fc.asyncProperty(

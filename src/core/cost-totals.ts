@@ -75,7 +75,7 @@ export class CostTotals {
   readonly #models = new Map<string, OfModel>();
   #counts = NO_COUNTS;
   #now: InEffect = NOTHING;
-  /** The effect before each change of the history, and before each undo of one. An undo folds the log again. */
+  /** The effect before each change of the history, and before each undo of one. No snapshot has it. */
   readonly #before = new Map<number, InEffect>();
   #isCached = false;
 
@@ -91,6 +91,11 @@ export class CostTotals {
   /** The event that opened the first of them. */
   get first(): number {
     return this.#counts.first;
+  }
+
+  /** Whether it knows the effect before a change of the history, for an undo. One that a snapshot gave knows only later ones. */
+  knowsBefore(change: number): boolean {
+    return this.#before.has(change);
   }
 
   note({ seq, event }: StoredEvent): void {

@@ -32,7 +32,10 @@ export class SessionState extends SessionFacts {
   readonly broughtBack = new BroughtBack();
   /** Whether its last request is in the provider's cache. */
   readonly cache = new PromptCache();
-  /** The sums of what it cost. Undefined after a snapshot that has none: an earlier version took it. */
+  /**
+   * The sums of what it cost. Undefined where only the whole log tells them: after the snapshot of an earlier version, and
+   * after an undo of a change that is older than the snapshot.
+   */
   cost: CostTotals | undefined = new CostTotals();
   /** How its models count. */
   readonly counts = new TokenCounts();
@@ -112,6 +115,9 @@ export class SessionState extends SessionFacts {
       this.recalled.note(stored, () => this.lastPrompt?.id);
       const has = (message: number) => this.holds(message);
       this.broughtBack.note(stored, { last: this.#lastMessage, has });
+    }
+    if (event.type === "compaction_undone" && !this.cost?.knowsBefore(event.undone)) {
+      this.cost = undefined;
     }
     this.cost?.note(stored);
     this.cache.note(stored);
