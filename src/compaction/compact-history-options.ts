@@ -109,15 +109,21 @@ export const PAIRS = listOf(
   ),
 );
 
-/** Lists and limits have checks of their own, which know the history. */
+const list = listOf(anything);
+const names = is(
+  "a Map from positions to names",
+  (value) => value instanceof Map && [...value.values()].every((name) => typeof name === "string"),
+);
+
+/** What is in lists, and limits, have checks of their own, which know the history. */
 export const COMPACT_HISTORY_OPTIONS = group({
   ...COMPACTION,
   messages: anything,
   summarize: anything,
   contextWindow: anything,
-  injected: anything,
-  speakers: anything,
-  pins: anything,
+  injected: list,
+  speakers: names,
+  pins: list,
   due: flag,
   force: flag,
   instructions: someText,
@@ -125,7 +131,7 @@ export const COMPACT_HISTORY_OPTIONS = group({
   outgrown: flag,
   lastInputTokens: amount,
   model: someText,
-  superseded: anything,
+  superseded: list,
   opaqueTokens: is("a Map", (value) => value instanceof Map),
   joined: PAIRS,
   turns: listOf(amount),

@@ -52,6 +52,7 @@ test("what is not there cannot be done, and what is too much is refused with the
   refuse({ done: [7] }).toThrow("no sub-task 7; it has 1, 2");
   const many = Array.from({ length: 49 }, (_, index) => `Step ${index}`);
   refuse({ add: many }).toThrow("at most 50 sub-tasks");
+  refuse({ add: [...many, "One more"], drop: [1, 1] }).toThrow("at most 50 sub-tasks");
   const notes = Object.fromEntries(many.map((name) => [name, "x".repeat(300)]));
   refuse({ notes }).toThrow(/would take \d+ bytes; the limit is 8192/);
   const notesTooMany = Object.fromEntries([...many, ..."ab"].map((name) => [name, "x"]));

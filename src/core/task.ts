@@ -154,15 +154,14 @@ function changedSubTasks(
     const known = all.map((subTask) => subTask.id).join(", ") || "none";
     refuse(`The task has no sub-task ${id}; it has ${known}.`);
   }
-  if (all.length - drop.length > TASK_LIMITS.subTasks) {
+  const left = all.filter(({ id }) => !drop.includes(id));
+  if (left.length > TASK_LIMITS.subTasks) {
     refuse(`A task has at most ${TASK_LIMITS.subTasks} sub-tasks. Drop some that are done.`);
   }
-  return all
-    .filter(({ id }) => !drop.includes(id))
-    .map((subTask) => ({
-      ...subTask,
-      done: (subTask.done || done.includes(subTask.id)) && !reopen.includes(subTask.id),
-    }));
+  return left.map((subTask) => ({
+    ...subTask,
+    done: (subTask.done || done.includes(subTask.id)) && !reopen.includes(subTask.id),
+  }));
 }
 
 function changedNotes(
