@@ -267,6 +267,26 @@ test("what needs an answer is asked one after the other, and not once it is answ
   expect(results.map((text) => text.includes("ran"))).toEqual([true, false, true]);
 });
 
+test("a callback that never answers, whatever its signal says, keeps no later call from being asked about", async () => {
+  const asked: unknown[] = [];
+  const stop = new AbortController();
+  const { service } = await openService({
+    replies: [push("c1", "git push"), push("c2", "git pull"), "done"],
+    approve: ({ args }) => {
+      asked.push(args);
+      if (asked.length > 1) return { decision: "allow" };
+      stop.abort();
+      return new Promise(() => {});
+    },
+  });
+  const first = await service.createSession({});
+  const turn = service.startTurn({ ...first, prompt: "Push." }, { signal: stop.signal });
+  await expect(turn).rejects.toMatchObject({ code: "TURN_INTERRUPTED" });
+  const second = await service.createSession({});
+  expect(await service.startTurn({ ...second, prompt: "Pull." })).toMatchObject({ text: "done" });
+  expect(asked).toEqual([{ command: "git push" }, { command: "git pull" }]);
+});
+
 test("a callback that fails answers nothing", async () => {
   const errors: unknown[] = [];
   const place = await temporaryFolder();

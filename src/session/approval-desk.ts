@@ -184,7 +184,7 @@ export class ApprovalDesk {
         if (!signal.aborted) this.#outages.failed(this, error);
         return "left to others" as const;
       });
-    this.#lastAsked = asked;
+    this.#lastAsked = endOrLeave(asked, signal);
     const answer = await asked;
     if (answer === "later") return undefined;
     return answer === "left to others" ? await forever : answer;
@@ -221,6 +221,25 @@ export class ApprovalDesk {
     });
     return kept ?? "session";
   }
+}
+
+/** How long the next question waits for a callback whose signal has aborted. */
+const LEAVE_MS = 250;
+
+/** Resolves when a callback has ended, or some time after its signal has aborted: it may never end. */
+function endOrLeave(asked: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    let timer: NodeJS.Timeout | undefined;
+    const leave = () => {
+      timer = setTimeout(resolve, LEAVE_MS);
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    void asked.finally(() => {
+      signal.removeEventListener("abort", leave);
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
 
 /** Those who may answer: a user, and whoever the options name. */
