@@ -218,3 +218,11 @@ test("`compactHistory` takes the names beside the messages", async () => {
   });
   expect(textOf(after)).toContain("• [by Ana; said] I want berth 47.");
 });
+
+test("a blank name is none: memory has the words as the user's own", async () => {
+  const { service, say } = await groupChat();
+  for (const name of ["", " \n"])
+    await say(name, `The ferry of pier${name.length} leaves at noon.`);
+  const said = await service.listMemory({ role: "user" });
+  expect(said.map(({ speaker }) => speaker)).toEqual([undefined, undefined]);
+});

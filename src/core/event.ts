@@ -704,7 +704,8 @@ export function isRequest(origin: { readonly author?: Author | undefined } | und
 
 /** Who said a message, as searches show it: a name, or what wrote it when that was no user. */
 export function speakerOf(origin: Origin | undefined): string | undefined {
-  const { speaker, author = "user" } = origin ?? {};
+  const { speaker: given = "", author = "user" } = origin ?? {};
+  const speaker = given.trim() === "" ? undefined : given;
   if (author === "user") return speaker;
   return speaker === undefined ? author : `${speaker} (${author})`;
 }
