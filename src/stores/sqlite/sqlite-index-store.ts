@@ -68,7 +68,11 @@ export class SqliteIndexStore implements SyncIndexStore {
     if (this.#kept.version !== version) this.#kept = newKept(version);
     if (this.#kept.head) return this.#kept.head;
     const row = this.#db.array(sql.HEAD, this.#name);
-    if (!row) return undefined;
+    if (!row) {
+      // A first save that was undone gave it a number, which another namespace may have now.
+      this.#known = -1;
+      return undefined;
+    }
     const { number, ...head } = sql.headOf(row);
     this.#known = number;
     this.#kept.head = head;

@@ -72,6 +72,24 @@ test("an add that was undone leaves nothing behind, in the file or in memory", a
   expect(await store.verify()).toEqual({ entries: 2, problems: [] });
 });
 
+test("what is added after the first add of a namespace was undone is its own", async () => {
+  const [one, other] = [open({ namespace: "one" }), open({ namespace: "other" })];
+  expect(await found(one, "otter")).toEqual([]);
+  renameSync(path(), `${path()}.away`);
+  await expect(one.add([entry("a", "The otter sleeps.")])).rejects.toThrow(/removed or replaced/);
+  renameSync(`${path()}.away`, path());
+  await other.add([entry("b", "The badger digs.")]);
+  await one.add([entry("c", "The heron waits.")]);
+  for (const [store, content, not] of [
+    [open({ namespace: "one" }), "The heron waits.", "badger"],
+    [open({ namespace: "other" }), "The badger digs.", "heron"],
+  ] as const) {
+    expect((await store.list({ limit: 10 })).map((one) => one.content)).toEqual([content]);
+    expect(await found(store, not)).toEqual([]);
+    expect(await store.verify()).toEqual({ entries: 1, problems: [] });
+  }
+});
+
 describe("namespaces", () => {
   test("never see each other's entries, ids or sessions", async () => {
     const [one, other] = [open({ namespace: "one" }), open({ namespace: "other" })];
