@@ -358,6 +358,27 @@ describe.each(STORES)("the index on $name", ({ name, runs, open }) => {
     await expectExact(reader());
   });
 
+  test("a word that is known keeps its places when one of the same question needs all of the cache", async () => {
+    const { run } = open("small cache")();
+    const words = Array.from({ length: 58 }, (_, at) => `weir${at}`).join(" ");
+    await run(
+      addEntries(
+        Array.from({ length: 1200 }, (_, at) => ({
+          id: `${at}`,
+          content: `${at === 700 ? "otter" : "kiln"} heron ${words}`,
+          sessionId: "s",
+          turn: null,
+          kind: "message",
+        })),
+      ),
+    );
+    const index = new OpenIndex(6000);
+    for (const asked of [["otter"], ["heron", "otter"], ["otter"]]) {
+      await run(index.catchUp({ words: asked }));
+      expect(index.postings("otter").slots).toHaveLength(1);
+    }
+  });
+
   // What merges is the same code on both, and answers that come later are in the random steps above.
   test.skipIf(!LONG && name !== "SQLite")(
     "what is deleted while a segment grows is in neither the old ones nor the new one",

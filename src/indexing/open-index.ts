@@ -94,10 +94,10 @@ export class OpenIndex implements PassageIndex {
    * memory yet. Reads the entries of `slots` in the same round trip.
    */
   *catchUp(wanted: Wanted, slots: readonly number[] = []): Asking<CaughtUp | undefined> {
-    const words = [...new Set(wanted.words)].map((word) => {
-      const { range, at = -1 } = this.#cache.get(word) ?? {};
-      const { from, to } = range ?? rangeOf(word);
-      return { word, from, to, after: at };
+    const words = [...new Set(wanted.words)].map((word): AskedWord => {
+      const known = this.#cache.get(word);
+      const { from, to } = known?.range ?? rangeOf(word);
+      return { word, from, to, after: known?.at ?? -1, known };
     });
     const known: Known = {
       ...this.#known,
@@ -114,11 +114,15 @@ export class OpenIndex implements PassageIndex {
       question("entries", { slots }),
     );
     if (!news || !checked(news.head)) return undefined;
+    const isKnown = stillKnown(this.#known, news.head).words >= 0;
     this.#take(news);
     const { sessionId } = wanted;
     this.#sessionNumbers = new Map(sessionId === undefined ? [] : [[sessionId, news.session]]);
     this.#postings = new Map(
-      words.map((asked, at) => [asked.word, this.#unite(asked, news.words[at] ?? [])]),
+      words.map((asked, at) => {
+        const known = isKnown ? asked.known : undefined;
+        return [asked.word, this.#unite(asked, known, news.words[at] ?? [])];
+      }),
     );
     if (wanted.embedder !== undefined) this.vectors.take(news);
     this.#isQuiet = news.segments === undefined;
@@ -257,10 +261,16 @@ export class OpenIndex implements PassageIndex {
     this.#sessions = { count: 0, last: 0 };
   }
 
-  /** The postings of a word: those known, those in segments in memory, and those in `blocks`. */
-  #unite({ word, from, to }: AskedWord, blocks: News["words"][number]): Postings {
+  /**
+   * The postings of a word: those known when it was asked for, those in segments in memory, and those in `blocks`. They
+   * may have left the cache since, to make room for another word.
+   */
+  #unite(
+    { word, from, to }: AskedWord,
+    known: CachedWord | undefined,
+    blocks: News["words"][number],
+  ): Postings {
     const changes = this.#head?.changes ?? 0;
-    const known = this.#cache.get(word);
     if (known?.at === changes) return known.postings;
     const read = (some: WordBlocks) =>
       isRange(word) ? [...some.postingsOfBeginning(word.slice(0, -1))] : some.postings(from);
@@ -279,7 +289,12 @@ export class OpenIndex implements PassageIndex {
   }
 }
 
-type AskedWord = WordRange & { readonly word: string };
+type AskedWord = WordRange & {
+  readonly word: string;
+  /** The change up to which its postings are known; -1 when they are not. */
+  readonly after: number;
+  readonly known: CachedWord | undefined;
+};
 
 /** The same object when nothing is new, so that the summary of its postings stays valid. */
 function grown(known: Postings, found: readonly Postings[]): Postings {
