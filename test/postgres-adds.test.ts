@@ -293,6 +293,18 @@ describe.skipIf(!hasPostgres)("single adds to a memory in PostgreSQL", NEEDS_POS
     expect(found).toEqual([{ id: "entry-2" }]);
   });
 
+  test("an entry that the index cannot take is refused before it waits, and hinders no other", async () => {
+    const memory = await openMemory(await freshSchema());
+    const long = Array.from({ length: 9000 }, (_, at) => at.toString(36)).join("");
+    for (const name of [{ sessionId: long }, { role: long }, { speaker: long }]) {
+      await expect(memory.add([{ ...entry(1), ...name }])).rejects.toThrow(/54000/);
+    }
+    const source = { from: 1.5, to: 2 };
+    await expect(memory.add([{ ...entry(1), source }])).rejects.toThrow(/source/);
+    await memory.add([entry(2)]);
+    expect(await memory.list({ limit: 10 })).toHaveLength(1);
+  });
+
   test("what was changed while it waited is refused with a sentence", async () => {
     const schema = await freshSchema();
     const memory = await openMemory(schema);

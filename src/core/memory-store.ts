@@ -1,4 +1,5 @@
 import { instant, timeSpan } from "../text/time/calendar.ts";
+import { wellFormed } from "../text/well-formed.ts";
 import type { EventStore, SessionChoice } from "./event-store.ts";
 import type { SourceView } from "./session-source.ts";
 
@@ -323,17 +324,22 @@ export function ifSureEnough<Hit extends Pick<MemoryHit, "match" | "score">>(
   return bestMatchOf(hits) < bestMatch ? [] : hits;
 }
 
-/** Tells whether an entry passes the filters of a query. */
+/**
+ * Tells whether an entry passes the filters of a query. Some stores keep a sign in the place of half a character, others
+ * what was said: both pass.
+ */
 export function memoryFilter(
-  query: MemoryFilter,
+  asked: MemoryFilter,
 ): (entry: Pick<MemoryEntry, "sessionId" | "role" | "kind" | "time">) => boolean {
+  const query = wellFormed(asked);
   const { since, until } = timeSpan(query);
   const isOfSession = sessionTest(query.sessions);
   const anyTime = query.since === undefined && query.until === undefined;
-  return ({ sessionId, role, kind, time }) => {
+  return ({ sessionId: id, role, kind, time }) => {
+    const sessionId = id.toWellFormed();
     if (query.sessionId !== undefined && sessionId !== query.sessionId) return false;
     if (!isOfSession(sessionId)) return false;
-    if (query.role !== undefined && role !== query.role) return false;
+    if (query.role !== undefined && role?.toWellFormed() !== query.role) return false;
     if (query.kind !== undefined && kind !== query.kind) return false;
     if (anyTime) return true;
     const at = instant(time);

@@ -148,7 +148,7 @@ const MEMORY: StoreMethods = {
         "time?": someText,
         "role?": someText,
         "speaker?": someText,
-        "source?": span,
+        "source?": object({ from: whole(0), to: whole(0) }),
         "pinned?": pinned,
         "earlier?": earlier,
         "keeps?": keeps,

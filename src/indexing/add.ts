@@ -1,5 +1,6 @@
 import { MEMORY_KINDS, type MemoryEntry } from "../core/memory-store.ts";
 import { instant } from "../text/time/calendar.ts";
+import { wellFormed } from "../text/well-formed.ts";
 import { type IndexedPassage, passagesOf } from "./passages/indexed-passages.ts";
 import {
   type Asking,
@@ -30,7 +31,7 @@ export function* addEntries(
   entries: readonly MemoryEntry[],
   mode: Extract<TransactionMode, `write${string}`> = "write",
 ): Asking<Added> {
-  const said = entries.filter(({ content }) => content.trim() !== "");
+  const said = entries.filter(({ content }) => content.trim() !== "").map(wellFormed);
   if (said.length === 0) return NOTHING_ADDED;
   const [head, stored] = yield* together(question("head"), question("storedIds", idsOf(said)));
   const known = new Set(stored);
@@ -51,10 +52,7 @@ interface Prepared {
   readonly bytes: number;
 }
 
-/** Half a character is stored as a sign for it, so it is looked up as that sign too. */
-function prepare(said: MemoryEntry): Prepared {
-  const { content } = said;
-  const entry = content.isWellFormed() ? said : { ...said, content: content.toWellFormed() };
+function prepare(entry: MemoryEntry): Prepared {
   return { entry, passages: passagesOf(entry), bytes: Buffer.byteLength(entry.content) };
 }
 

@@ -5,6 +5,7 @@ import {
   type MemoryStats,
   memoryFilter,
 } from "../core/memory-store.ts";
+import { wellFormed } from "../text/well-formed.ts";
 import {
   type Asking,
   ask,
@@ -28,7 +29,8 @@ export function* readEntries(ids: readonly string[]): Asking<readonly MemoryEntr
 const PAGE = 500;
 
 /** Entries in the order in which they were stored. */
-export function listEntries(page: MemoryPage): Asking<readonly MemoryEntry[]> {
+export function listEntries(asked: MemoryPage): Asking<readonly MemoryEntry[]> {
+  const page = wellFormed(asked);
   return transaction("read", function* () {
     if (!(yield* openHead())) return [];
     const after = page.after === undefined ? -1 : yield* keyOf(page.after);

@@ -4,6 +4,7 @@ import {
   type MemoryQuery,
   memoryFilter,
 } from "../core/memory-store.ts";
+import { wellFormed } from "../text/well-formed.ts";
 import { likelyAnswers } from "./likely-answers.ts";
 import type { OpenIndex } from "./open-index.ts";
 import type { Postings } from "./passages/passage-index.ts";
@@ -41,12 +42,11 @@ import { hasTextKey, stem, textKey } from "./words/words.ts";
  */
 export function* searchEntries(
   index: OpenIndex,
-  query: MemoryQuery,
+  asked: MemoryQuery,
   embedded?: EmbeddedSearch,
 ): Asking<readonly MemoryHit[]> {
-  // Texts are stored so.
-  const asked = [query.query].flat().map((text) => text.toWellFormed());
-  const texts = asked.filter((text) => text.trim() !== "");
+  const query = wellFormed(asked);
+  const texts = [query.query].flat().filter((text) => text.trim() !== "");
   if (query.limit <= 0 || texts.length === 0) return [];
   // A question with a least score has no guesses.
   const limit = query.bestMatch === undefined ? Math.max(query.limit, TEACHERS_MIN) : query.limit;

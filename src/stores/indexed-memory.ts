@@ -75,7 +75,7 @@ export interface MemoryDatabase {
   /** The memory of another namespace in the same database. */
   inNamespace(namespace: string): MemoryDatabase;
   run: RunTask;
-  /** Stores a few entries for every search from then on, and returns how many were new; `undefined` when they are not few. */
+  /** Stores a few entries for every search from then on, and returns how many were new; `undefined` when they are not few, or not for this. */
   addFew?(entries: readonly MemoryEntry[]): Promise<number | undefined>;
   search(query: MemoryQuery, embedded?: EmbeddedSearch): Promise<readonly MemoryHit[]>;
   /** Checks one state of the memory, whatever is written meanwhile. */

@@ -233,6 +233,27 @@ const storingLaws: readonly Law<MemoryStore>[] = inWords([
     },
   },
   {
+    name: "ids and names may have half a character, and filters find them",
+    async holds(open) {
+      const store = await open();
+      const half = { sessionId: "pier \ud83d", role: "guest \ud83d", speaker: "Ana \ud83d" };
+      for (const number of [1, 2]) {
+        await store.add([entry(`${number} \ud83d`, `The heron nests at weir ${number}.`, half)]);
+      }
+      await store.add([entry("3", "The heron nests at weir 3.")]);
+      const both = ["1 \ud83d", "2 \ud83d"].map((id) => id.toWellFormed());
+      const wellFormed = (all: readonly string[]) => all.map((id) => id.toWellFormed()).sort();
+      const { sessionId, role } = half;
+      for (const filter of [{ sessionId }, { role }, { sessions: { only: [sessionId] } }]) {
+        const query = "where does the heron nest";
+        assert.deepEqual(wellFormed(await ids(store, { ...filter, query })), both);
+        assert.deepEqual(wellFormed((await listed(store, filter)).map(({ id }) => id)), both);
+      }
+      assert.equal(await store.delete({ ids: ["1 \ud83d"] }), 1);
+      assert.equal(await store.delete({ sessionId }), 1);
+    },
+  },
+  {
     name: "entries are read by their ids, in the order of the ids",
     async holds(open) {
       const store = await open();

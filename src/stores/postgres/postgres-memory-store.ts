@@ -30,7 +30,7 @@ import { MemoryPartition } from "./partitions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { EntriesWait, PostgresIndexStore } from "./postgres-index-store.ts";
 import type { Statements } from "./statements.ts";
-import { FEW_ENTRIES, GroupedAdds } from "./waiting-entries.ts";
+import { GroupedAdds, mayWait } from "./waiting-entries.ts";
 
 const DELETED_FROM = [
   "rkat.memory_waiting",
@@ -122,7 +122,7 @@ class PostgresMemory implements MemoryDatabase {
   readonly run: RunTask = (name, ...values) => this.#run(() => askTask(name, values));
 
   async addFew(entries: readonly MemoryEntry[]): Promise<number | undefined> {
-    if (entries.length > FEW_ENTRIES) return undefined;
+    if (!mayWait(entries)) return undefined;
     const said = entries.filter(({ content }) => content.trim() !== "");
     if (said.length === 0) return 0;
     if (this.#unfolded >= WAITING_MAX) await this.#aside;

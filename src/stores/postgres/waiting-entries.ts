@@ -15,7 +15,19 @@ import type { Statements } from "./statements.ts";
  */
 
 /** Adds of more entries go into the index at once. */
-export const FEW_ENTRIES = 16;
+const FEW_ENTRIES = 16;
+/** Indexes of PostgreSQL take a third of a page. A longer name may be refused, and what waits must not be. */
+const NAME_BYTES_MAX = 1000;
+
+/** Whether an add can wait: it has few entries, and the index will take each of them. */
+export function mayWait(entries: readonly MemoryEntry[]): boolean {
+  return (
+    entries.length <= FEW_ENTRIES &&
+    entries.every(({ sessionId, role = "", speaker = "" }) =>
+      [sessionId, role, speaker].every((name) => Buffer.byteLength(name) <= NAME_BYTES_MAX),
+    )
+  );
+}
 /** Entries that one fold takes. */
 const FOLD_MAX = 128;
 
