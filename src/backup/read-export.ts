@@ -287,6 +287,10 @@ const oneOf =
     values.some((each) => each === value);
 
 const place = maybe(fields({ from: isCount, to: isCount }));
+const edits = {
+  earlier: maybe(listOf(fields({ id: isId, content: isText, time: maybe(isText), until: isText }))),
+  keeps: maybe(listOf(fields({ id: isId, since: isText, until: maybe(isText) }))),
+};
 const hasEvent = fields({ session: isId, seq: isCount, event_id: isId, timestamp_ms: isCount });
 const isEvent: Shape = (line) => hasEvent(line) && isObject(line) && isStoredEvent(line.event);
 const MEMORY_FIELDS = {
@@ -299,6 +303,8 @@ const MEMORY_FIELDS = {
   role: maybe(isText),
   speaker: maybe(isText),
   source: place,
+  pinned: maybe((value) => value === true),
+  ...edits,
 };
 const KNOWLEDGE_FIELDS = {
   id: isId,
@@ -319,6 +325,7 @@ const KNOWLEDGE_FIELDS = {
   reason: maybe(isText),
   goal: maybe(isText),
   sources: maybe(listOf(isText)),
+  ...edits,
 };
 const isMemory = fields(MEMORY_FIELDS);
 const isKnowledge = fields({

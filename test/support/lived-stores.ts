@@ -64,6 +64,20 @@ const STEPS = {
     const { id } = await service.addKnowledge({ kind: "fact", content: `Port ${number} is free.` });
     if (number % 3 === 0) await service.forgetKnowledge({ knowledgeId: id });
   },
+  async edit(service: SessionService, _: string, number: number) {
+    // No text is added twice.
+    const pier = `${number} of ${crypto.randomUUID()}`;
+    const note = await service.addMemory({ content: `Pier ${pier} is blue.` });
+    const { id } = await service.editMemory({
+      id: note.id,
+      content: `Pier ${pier} is red.`,
+      pinned: true,
+    });
+    const fact = await service.addKnowledge({ kind: "fact", content: `Pier ${pier} is long.` });
+    const knowledgeId = fact.id;
+    await service.editKnowledge({ knowledgeId, content: `Pier ${pier} is short.` });
+    await service.keepBoth({ ids: [id, knowledgeId] });
+  },
   async archive(service: SessionService, sessionId: string) {
     await service.archive({ sessionId });
   },
