@@ -24,6 +24,7 @@ import {
   serviceOn,
 } from "./support/lived-stores.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { execFileSync } from "./support/start-process.ts";
 import { LONG, sampled, trials } from "./support/trials.ts";
 
 const WATCH: BackupWork = {
@@ -299,3 +300,14 @@ describe("a file", () => {
     expect(readdirSync(dirname(file))).toEqual([]);
   });
 });
+
+test.runIf(process.platform === "linux")(
+  "a disk that is full at the last bytes of a backup, of an export or of a restore is told",
+  async () => {
+    const program = join(import.meta.dirname, "support/write-until-full.ts");
+    const told = execFileSync(process.execPath, [program, await temporaryFolder()], {
+      encoding: "utf8",
+    });
+    expect(told).toBe("export refused\nbackup refused\npart refused\n");
+  },
+);

@@ -64,7 +64,7 @@ export async function writeBackup(
   const line = `${JSON.stringify({ rkat_backup: VERSION, ...manifest, ...(seal ? { seal } : {}) })}\n`;
   const to = await open(path, "wx", 0o600);
   try {
-    await to.write(line);
+    await to.writeFile(line);
     for (const [index, { file }] of files.entries()) {
       await copyBytes(file, { from: 0, bytes: parts[index]?.bytes ?? 0 }, { ...watch, to });
     }
@@ -149,7 +149,8 @@ async function copyBytes(
   for await (const chunk of createReadStream(path, { start: from, end, highWaterMark: 1 << 20 })) {
     signal.throwIfAborted();
     digest?.update(chunk);
-    await to?.write(chunk);
+    // Unlike `write`, it writes all or fails.
+    await to?.writeFile(chunk);
     onProgress(chunk.length);
   }
 }

@@ -201,7 +201,8 @@ class Lines {
   async #flush(): Promise<void> {
     this.#options.signal.throwIfAborted();
     this.#digest.update(this.#text);
-    await this.#file.write(this.#text);
+    // Unlike `write`, it writes all or fails.
+    await this.#file.writeFile(this.#text);
     this.#text = "";
     this.#options.onProgress(this.#count);
   }
