@@ -214,6 +214,23 @@ test("a server deletes what is old while it runs, also of users whom nobody serv
   await server.close();
 });
 
+test("a user's deleted session ends with its days, also when the user has nothing else", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const folder = await temporaryFolder();
+  const first = await open(folder, {});
+  const ada = first.service.forUser("ada");
+  const sessionId = await talk(ada, [SECRET]);
+  await ada.delete({ sessionId });
+  await first.close();
+  vi.advanceTimersByTime(8 * DAY_MS);
+  const server = await open(folder, {});
+  vi.advanceTimersByTime(2 * 3_600_000);
+  const left = () => server.stores.forUser("ada").trash?.events.lastSeq(sessionId);
+  await vi.waitFor(async () => expect(await left()).toBe(0), 30_000);
+  await server.close();
+});
+
 test("what an undo brought back into the window is not emptied, and what is in no window is", async () => {
   const folder = await temporaryFolder();
   const first = await open(folder, { compacted: 30 });

@@ -50,7 +50,7 @@ export interface Stores {
    * end with these, so there is no need to close them.
    */
   forUser(user: string): Stores;
-  /** The users who have a session or knowledge here, in no order. A user has no users. */
+  /** The users who have something here, be it a deleted session, in no order. A user has no users. */
   users(): Promise<readonly string[]>;
   /** The users who have something older than that. Without it, the caller looks at each user. */
   usersWithOld?(limits: AgeLimits): Promise<readonly string[]>;

@@ -74,7 +74,7 @@ export const usersLaws: readonly Law<Stores>[] = inWords([
     },
   },
   {
-    name: "the listed users are those with a session",
+    name: "the listed users are those who have something: a session, also a deleted one, memory, knowledge or marks",
     async holds(open) {
       const stores = await open();
       assert.deepEqual(await stores.users(), []);
@@ -83,6 +83,30 @@ export const usersLaws: readonly Law<Stores>[] = inWords([
       await fill(stores.forUser("user ada"));
       await stores.forUser("eve").events.lastSeq("s");
       assert.deepEqual([...(await stores.users())].sort(), ["bob", "user ada"]);
+      const note = {
+        id: "n",
+        content: TEXT,
+        sessionId: "added",
+        turn: null,
+        kind: "message",
+      } as const;
+      await stores.forUser("only notes").memory.add([note]);
+      await stores.forUser("only deleted").trash?.sessions.save(new SessionState("s").snapshot());
+      await stores.forUser("only deleted").trash?.events.append("s", 0, [SAID]);
+      await stores.forUser("only forgotten").forgotten?.restore(["mark"]);
+      await stores.forUser("only imported").imports.restore(["00ff"]);
+      const { trash, forgotten } = stores;
+      const all = [
+        "bob",
+        ...(trash ? ["only deleted"] : []),
+        ...(forgotten ? ["only forgotten"] : []),
+        "only imported",
+        "only notes",
+        "user ada",
+      ];
+      assert.deepEqual([...(await stores.users())].sort(), all);
+      await stores.forUser("only notes").memory.delete({ ids: ["n"] });
+      assert.ok(!(await stores.users()).includes("only notes"));
       assert.deepEqual(await stores.forUser("bob").users(), []);
     },
   },

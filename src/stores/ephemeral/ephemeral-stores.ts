@@ -48,14 +48,30 @@ export function ephemeralStores(): Stores {
     },
     async users() {
       const found = await Promise.all(
-        [...ofUsers].map(async ([name, { sessions, knowledge }]) => {
-          const listed = await sessions.list({ includeArchived: true, limit: 1 });
-          return [...listed, ...(await knowledge.list({ limit: 1 }))].length > 0 ? [name] : [];
-        }),
+        [...ofUsers].map(async ([name, stores]) => ((await hasSomething(stores)) ? [name] : [])),
       );
       return found.flat();
     },
   };
+}
+
+async function hasSomething({
+  sessions,
+  trash,
+  memory,
+  knowledge,
+  forgotten,
+  imports,
+}: Stores): Promise<boolean> {
+  const found = [
+    await sessions.list({ includeArchived: true, limit: 1 }),
+    await trash?.sessions.list({ includeArchived: true, limit: 1 }),
+    await memory.list({ limit: 1 }),
+    await knowledge.list({ limit: 1 }),
+    await forgotten?.copy(),
+    await imports.keys("", 1),
+  ];
+  return found.some((some) => some !== undefined && some.length > 0);
 }
 
 function newStores(): Omit<Stores, "forUser" | "users"> {

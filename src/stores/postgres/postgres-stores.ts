@@ -86,7 +86,7 @@ export function postgresStores(options: PostgresStoresOptions): PostgresStores {
     namespace,
     (own) => storesIn(database, own, own === namespace ? memory : memory.inNamespace(own), shared),
     {
-      all: (start) => runAsync(namespacesBelow(start), tables),
+      all: (start) => runAsync(namespacesBelow(start, ["rkat.memory_waiting"]), tables),
       withOld: (start, limits) => runAsync(namespacesWithOld(start, limits), tables),
     },
   );

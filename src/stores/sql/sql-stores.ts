@@ -153,11 +153,26 @@ export function sqlStores(namespace: string, database: TaskRunner) {
   };
 }
 
-/** The namespaces that begin with `start` and have a session or knowledge. */
-export function* namespacesBelow(start: string): Sql<readonly string[]> {
-  const tables = ["rkat.log", "rkat.snapshot", "rkat.knowledge_entry"];
-  const all = tables.map((table) => sql`select name from (${namespacesIn(table, start)}) as found`);
-  const found = yield* rows<{ name: string }>(joined(all, " union "));
+/** Tables that have a row of each namespace with something in it, besides the index of memory. */
+const FILLED = [
+  "rkat.log",
+  "rkat.snapshot",
+  "rkat.knowledge_entry",
+  "rkat.forgotten_text",
+  "rkat.imported_message",
+];
+
+/** The namespaces that begin with `start` and have something in them. `others` are tables of one database. */
+export function* namespacesBelow(
+  start: string,
+  others: readonly string[] = [],
+): Sql<readonly string[]> {
+  const all = [...FILLED, ...others].map(
+    (table) => sql`select name from (${namespacesIn(table, start)}) as found`,
+  );
+  const inMemory = sql`select name from rkat.memory_namespace
+    where passages > 0 and substr(name, 1, length(${start})) = ${start}`;
+  const found = yield* rows<{ name: string }>(joined([...all, inMemory], " union "));
   return found.map(({ name }) => name);
 }
 
@@ -218,6 +233,10 @@ export function withUsers<Own>(
 ): WithUsers<Own> {
   const before = `${namespace}\n${USER}`;
   const withOld = below.withOld;
+  // A user's trash is below the user.
+  const usersIn = (names: readonly string[]) => [
+    ...new Set(names.map((name) => name.slice(before.length).split("\n", 1).join())),
+  ];
   return {
     ...storesIn(namespace),
     forUser: (user) => ({
@@ -228,15 +247,12 @@ export function withUsers<Own>(
       users: async () => [],
     }),
     async users() {
-      const found = await below.all(before);
-      return found.map((name) => name.slice(before.length)).filter((name) => !name.includes("\n"));
+      return usersIn(await below.all(before));
     },
     ...(withOld
       ? {
           async usersWithOld(limits: AgeLimits) {
-            const found = await withOld(before, limits);
-            const users = found.map((name) => name.slice(before.length).split("\n", 1).join());
-            return [...new Set(users)];
+            return usersIn(await withOld(before, limits));
           },
         }
       : {}),
