@@ -15,6 +15,7 @@ import { compareBackup, restoreBackup } from "../src/app/restore.ts";
 import { newId } from "../src/core/ids.ts";
 import type { Stores } from "../src/sqlite.ts";
 import { newPlace, newProject, PLACE_KINDS, type Place } from "./support/backup-places.ts";
+import { builtProgram } from "./support/built-package.ts";
 import {
   account,
   EVERYTHING,
@@ -304,10 +305,8 @@ describe("a file", () => {
 test.runIf(process.platform === "linux")(
   "a disk that is full at the last bytes of a backup, of an export or of a restore is told",
   async () => {
-    const program = join(import.meta.dirname, "support/write-until-full.ts");
-    const told = execFileSync(process.execPath, [program, await temporaryFolder()], {
-      encoding: "utf8",
-    });
+    const args = [builtProgram("write-until-full"), await temporaryFolder()];
+    const told = execFileSync(process.execPath, args, { encoding: "utf8" });
     expect(told).toBe("export refused\nbackup refused\npart refused\n");
   },
 );

@@ -15,7 +15,7 @@ declare module "vitest" {
 
 /** Programs that tests start: beside the doors of the package, they share its chunks. */
 const PROGRAMS = globSync(
-  "test/support/{serve-*,*-until-killed,soak,idle-subscriber,project-files,on-a-full-disk}.ts",
+  "test/support/{serve-*,*-until-killed,soak,idle-subscriber,project-files,on-a-full-disk,write-until-full}.ts",
 );
 
 /**
