@@ -310,6 +310,22 @@ describe("an embedder that fails", () => {
     expect(status).toMatchObject({ embedded: 32, pending: 1, failure: "Not that word." });
   });
 
+  test("on one passage of a long text, embeds it when it recovers", async () => {
+    let broken = true;
+    const embedder = new ConceptEmbedder({
+      spoil: (vectors, texts) => {
+        if (broken && texts.some((text) => text.includes("Wages"))) throw new Error("Not now.");
+        return vectors;
+      },
+    });
+    const said = (about: string) => `${about} ${"and so on ".repeat(19)}.`;
+    await open().add([entry("long", ["Pets", "Wages", "Cars", "Trips"].map(said).join("\n"))]);
+    const queue = openQueue(embedder, { batchSize: 2 });
+    expect(await queue.done()).toMatchObject({ embedded: 3, pending: 1, failure: "Not now." });
+    broken = false;
+    expect(await queue.done()).toEqual({ state: "idle", embedded: 4, pending: 0 });
+  });
+
   test("on one vector of a batch loses only that", async () => {
     const embedder = new ConceptEmbedder({
       spoil: (vectors, texts) =>

@@ -325,15 +325,14 @@ export class EphemeralIndexStore implements AsyncIndexStore {
     const { vectors } = this.#state.tables;
     const has = (slot: number) => vectors.has(`${space} ${slot}`);
     return this.#rows("entries")
-      .filter(({ key, slot, passages }) => {
-        return oldest <= key && key < before && !has(slot + passages - 1);
-      })
-      .sort((one, other) => other.key - one.key)
-      .slice(0, limit)
+      .filter(({ key }) => oldest <= key && key < before)
       .map((row) => ({
         ...row,
         have: Array.from({ length: row.passages }, (_, at) => row.slot + at).filter(has),
-      }));
+      }))
+      .filter(({ have, passages }) => have.length < passages)
+      .sort((one, other) => other.key - one.key)
+      .slice(0, limit);
   }
 
   async save(changes: Changes): Promise<void> {

@@ -56,7 +56,7 @@ export interface IndexStore {
     space: number,
     which: { readonly blocks: readonly number[] } | { readonly changedAfter: number },
   ): readonly CodeBlockRow[];
-  /** Entries with keys from `oldest` up to `before`, exclusive, that lack a vector for their last passage, newest first. */
+  /** Entries with keys from `oldest` up to `before`, exclusive, that lack a vector of a passage, newest first. */
   entriesLacking(
     space: number,
     which: { readonly oldest: number; readonly before: number; readonly limit: number },

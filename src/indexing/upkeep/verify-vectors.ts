@@ -93,14 +93,7 @@ function* findWrong(): Asking<
   const found = [];
   for (const space of spaces) {
     const { problems, wrong } = yield* check(space, taken);
-    if (problems.length === 0) continue;
-    // An entry is pending as long as its last passage has no vector, so its vectors go together.
-    const entries = new Set([...wrong].flatMap((slot) => (taken[slot] ? taken[slot] - 1 : [])));
-    const all = new Set(wrong);
-    for (const { slot, passages } of yield* ask("entries", { slots: [...entries] })) {
-      for (let at = slot; at < slot + passages; at += 1) all.add(at);
-    }
-    found.push({ space, wrong: all });
+    if (problems.length > 0) found.push({ space, wrong });
   }
   return found;
 }

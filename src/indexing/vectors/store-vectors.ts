@@ -122,11 +122,12 @@ function lackingOf({
   have,
 }: LackingEntry): PendingPassage[] {
   const texts = passages(content);
+  const known = new Set(have);
   // An entry keeps its slots however a later rkat cuts it: the last one has the rest.
   const textAt = (index: number) =>
     index === count - 1 ? texts.slice(index).join(" ") : (texts[index] ?? "");
   return Array.from({ length: count }, (_, index) => ({ slot: first + index, text: textAt(index) }))
-    .filter(({ slot }) => !have.includes(slot))
+    .filter(({ slot }) => !known.has(slot))
     .map(({ slot, text }) => ({ entry: key, slot, text: hasWords(text) ? text : null }));
 }
 

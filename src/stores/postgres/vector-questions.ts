@@ -129,7 +129,8 @@ export function entriesLacking(
           where ${own} and x.slot >= e.slot and x.slot < e.slot + e.passages)`,
       from: `from rkat.memory_entry e where e.namespace = ${NAMESPACE}
         and e.key >= ${batch.bind(oldest, "bigint")} and e.key < ${batch.bind(before, "bigint")}
-        and not exists (select 1 from rkat.memory_vector x where ${own} and x.slot = e.slot + e.passages - 1)
+        and e.passages > (select count(*) from rkat.memory_vector x
+          where ${own} and x.slot >= e.slot and x.slot < e.slot + e.passages)
         order by e.key desc limit ${batch.bind(limit, "bigint")}`,
     },
     (fields) => {

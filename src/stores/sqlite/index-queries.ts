@@ -207,8 +207,9 @@ export const VECTOR_ROWS = `SELECT key, row FROM memory_vector
 export const CODE_BLOCK = "SELECT key, changed, codes FROM memory_code_block WHERE key = ?";
 export const CODE_BLOCKS = `SELECT key, changed, codes FROM memory_code_block
   WHERE key BETWEEN ? AND ? AND changed > ?`;
-/** The passages of an entry are embedded in their order: an entry that has the vector of the last has all. */
+/** Any passage may lack its vector: one that could not be embedded is left for later, and the others are not. */
 export const LACKING = `SELECT key, slot, passages, content FROM memory_entry AS entry
-  WHERE key BETWEEN ?1 AND ?2 AND NOT EXISTS (
-    SELECT 1 FROM memory_vector WHERE key = ?3 + entry.slot + entry.passages - 1)
+  WHERE key BETWEEN ?1 AND ?2 AND passages > (
+    SELECT count(*) FROM memory_vector
+    WHERE key BETWEEN ?3 + entry.slot AND ?3 + entry.slot + entry.passages - 1)
   ORDER BY key DESC LIMIT ?4`;
