@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { MemoryStore } from "../src/core/memory-store.ts";
 import { moveStores } from "../src/moving/move-stores.ts";
 import { postgresStores } from "../src/postgres.ts";
 import { type Stores, sqliteStores } from "../src/sqlite.ts";
@@ -179,3 +180,36 @@ function stoppingAfter(changes: number, stores: Stores): Stores {
 const CHANGING = new Set(
   "append redact saveCheckpoint save add delete remove replace answer restore commit".split(" "),
 );
+
+test("memory arrives whole, also when entries are deleted between two pages", async () => {
+  const [from, to] = [sqliteStores({ path: ":memory:" }), sqliteStores({ path: ":memory:" })];
+  onTestFinished(async () => {
+    await from.close();
+    await to.close();
+  });
+  const ids = Array.from({ length: 450 }, (_, at) => `${at}`);
+  const entry = (id: string) =>
+    ({
+      id,
+      content: `Berth ${id} is free.`,
+      sessionId: "added",
+      turn: null,
+      kind: "message",
+    }) as const;
+  await from.memory.add(ids.map(entry));
+  // As if an earlier move had come so far, this one finds nothing new on its first page.
+  await to.memory.add(ids.slice(0, 200).map(entry));
+  let isDeleted = false;
+  const list: MemoryStore["list"] = async (page) => {
+    const found = await from.memory.list(page);
+    if (!isDeleted) await from.memory.delete({ ids: found.slice(-1).map(({ id }) => id) });
+    isDeleted = true;
+    return found;
+  };
+  const memory = new Proxy(from.memory, {
+    get: (store, name) => (name === "list" ? list : Reflect.get(store, name).bind(store)),
+  });
+  await moveStores({ ...from, memory }, to);
+  const there = new Set((await to.memory.list({ limit: 1000 })).map(({ id }) => id));
+  for (const { id } of await from.memory.list({ limit: 1000 })) expect(there).toContain(id);
+});

@@ -331,7 +331,14 @@ async function copyMemory(
   for (let after: string | undefined; ; ) {
     signal?.throwIfAborted();
     const page = await from.memory.list({ limit: MEMORY_PAGE, ...given({ after }) });
-    if (page.length === 0) return { entries, changed };
+    if (page.length === 0) {
+      const isEnd = after === undefined || (await from.memory.read([after])).length > 0;
+      if (isEnd) return { entries, changed };
+      // A list does not know the place of an entry that was deleted meanwhile.
+      entries = 0;
+      after = undefined;
+      continue;
+    }
     after = page.at(-1)?.id;
     const own = redactEntries(await withoutKnowledge(page, from.knowledge));
     const there = new Map((await to.read(own.map(({ id }) => id))).map((one) => [one.id, one]));
