@@ -2,7 +2,7 @@ import { type ContinuedRequest, compactHistory } from "../compaction/compact-his
 import type { CompactHistoryOptions } from "../compaction/compact-history-options.ts";
 import { DefaultCompactor } from "../compaction/default-compactor.ts";
 import { outlookOf } from "../compaction/expected-cost.ts";
-import type { EngineCompactor } from "../core/compactor.ts";
+import { type CompactionContext, type EngineCompactor, isCrowded } from "../core/compactor.ts";
 import { errorText, SessionError } from "../core/errors.ts";
 import { type DurableEvent, isRequest } from "../core/event.ts";
 import { given } from "../core/fields.ts";
@@ -70,11 +70,27 @@ export async function compactIfDue(
   parts: CompactionDeps,
   signal: AbortSignal,
 ): Promise<Usage> {
-  const { compactor } = parts.compaction;
-  const { model, tools } = parts;
-  const due = compactor.shouldCompact(compactionContext(log.state, parts.compaction, model, tools));
-  if (!due) return NO_USAGE;
+  const { compaction, model, tools } = parts;
+  const context = compactionContext(log.state, compaction, model, tools);
+  if (!compaction.compactor.shouldCompact(context) || isShortEnough(log.state, parts, context))
+    return NO_USAGE;
   return (await runCompaction(log, parts, { why: "threshold" }, signal)).usage;
+}
+
+/**
+ * Whether a compaction would find nothing to do: records of memory beside the history reach the threshold with it, and the
+ * history alone has room. A caller's own compactor decides that itself.
+ */
+function isShortEnough(
+  state: SessionState,
+  { compaction, model, tools }: CompactionDeps,
+  { looseMessages = 0 }: Pick<CompactionContext, "looseMessages">,
+  added = 0,
+): boolean {
+  const { compactor } = compaction;
+  if (!(compactor instanceof DefaultCompactor) || isCrowded(looseMessages, compactor.config))
+    return false;
+  return state.historyTokens + added < historyRoom(state, compaction, model, tools).targetTokens;
 }
 
 /** The prompt counts twice, because its estimate may be too low. */
@@ -87,8 +103,9 @@ const PROMPT_FACTOR = 2;
 export function mayBeDue(
   state: SessionState,
   { content, context }: Prompt,
-  { compaction, model, tools }: CompactionDeps,
+  parts: CompactionDeps,
 ): boolean {
+  const { compaction, model, tools } = parts;
   const { compactor } = compaction;
   if (!(compactor instanceof DefaultCompactor)) return true;
   const now = compactionContext(state, compaction, model, tools);
@@ -99,12 +116,13 @@ export function mayBeDue(
   );
   const tokens = (estimateTokens(added) * PROMPT_FACTOR + state.working.taskTokens) * counted;
   const { looseMessages } = now;
-  return compactor.shouldCompact({
+  const then = {
     ...now,
     messageCount: now.messageCount + added.length,
     estimatedHistoryTokens: now.estimatedHistoryTokens + tokens,
     ...(looseMessages === undefined ? {} : { looseMessages: looseMessages + added.length }),
-  });
+  };
+  return compactor.shouldCompact(then) && !isShortEnough(state, parts, then, tokens);
 }
 
 /**
