@@ -76,11 +76,13 @@ export function chooseRecords(
   hits: readonly MemoryHit[],
   { query, bar, tokensMax, sessionId, isNew }: RecordChoice,
 ): MemoryRecalled | undefined {
+  // A bar that was measured is higher than the least one, so it has a part of what is added already.
+  const needed = Math.max(bar, Math.min(SURE, BAR_LEAST + addedForLacking(query, hits)));
+  // Most prompts end here, and what the window shows is not read for them.
+  if (!hits.some((hit) => matchOfHit(hit) >= needed)) return undefined;
   const isUnseen = (hit: MemoryHit) => RECALLED_KINDS.has(hit.kind) && isNew(hit);
   const best = hits.find((hit) => matchOfHit(hit) < bar || isUnseen(hit));
-  if (!best || matchOfHit(best) < bar) return undefined;
-  // A bar that was measured is higher than the least one, so it has a part of this already.
-  if (matchOfHit(best) < Math.min(SURE, BAR_LEAST + addedForLacking(query, hits))) return undefined;
+  if (!best || matchOfHit(best) < needed) return undefined;
   const words = new Set(contentWords(query));
   // Most have no room, so each is looked at when it is its turn.
   const least = BESIDE_BEST * matchOfHit(best);

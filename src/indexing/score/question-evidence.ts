@@ -58,7 +58,7 @@ export interface QuestionEvidence {
   readonly namesSpeaker: boolean;
 }
 
-/** With `within`, the summaries may lack other blocks. */
+/** With `within`, the blocks of the session that a search is in, the evidence lacks other blocks and the shares of other sessions. */
 export function questionEvidence(
   index: PassageIndex,
   question: Question,
@@ -66,10 +66,12 @@ export function questionEvidence(
   arrays: ScratchArrays,
   {
     within,
+    sessionId,
     standIns,
     sameText = [],
   }: {
     readonly within?: Uint32Array | undefined;
+    readonly sessionId?: string;
     readonly standIns?: StandIns;
     readonly sameText?: readonly number[];
   },
@@ -97,7 +99,9 @@ export function questionEvidence(
     share: ((rest.standIn?.counts ?? 1) * rarity) / rarities,
   }));
   const namesSpeaker = words.some(({ summary }) => summary.isName);
-  return { words, namesSpeaker, ...sessionShares(index, words, rarities, arrays, sameText) };
+  const only = sessionId === undefined ? undefined : (index.sessionNumber(sessionId) ?? 0);
+  const shares = sessionShares(index, { words, rarities, sameText, only }, arrays);
+  return { words, namesSpeaker, ...shares };
 }
 
 /** The postings of a word in all of its forms. */
@@ -131,38 +135,81 @@ function rarityOf(having: number, all: number): number {
   return Math.log(1 + (Math.max(all, having) - having + 0.5) / (having + 0.5));
 }
 
-/** How much of the question each session has. Here a word counts by how few sessions have it. */
+/** How much of the question each session has, or `only` one. Here a word counts by how few sessions have it. */
 function sessionShares(
   index: PassageIndex,
-  words: readonly AskedWord[],
-  rarities: number,
+  {
+    words,
+    rarities,
+    sameText,
+    only,
+  }: {
+    readonly words: readonly AskedWord[];
+    readonly rarities: number;
+    readonly sameText: readonly number[];
+    readonly only: number | undefined;
+  },
   { sessionShares: shares, covered }: ScratchArrays,
-  sameText: readonly number[],
 ): Pick<QuestionEvidence, "sessionShares" | "bestSessionShare" | "bestCovered"> {
-  let [bestSessionShare, bestCovered] = [0, 0];
   for (const { postings, summary, share, standIn } of words) {
-    const { sessions, said } = summary;
     const counts = standIn?.counts ?? 1;
-    const most =
-      (counts * (1 + SESSION_SATURATION) * rarityOf(sessions.length, index.sessions)) / rarities;
-    const asked = timesBySession(index, postings, sameText);
-    let others: Uint8Array | undefined;
-    for (let at = 0; at < sessions.length; at += 1) {
-      const session = sessions[at] as number;
-      const byAsking = asked.get(session) ?? 0;
-      const times = Math.max(0, (said[at] as number) - byAsking);
-      if (byAsking > 0 && times === 0) {
-        others ??= sessionsBeside(index, postings, sameText);
-        if (others[session] === 0) continue;
-      }
-      (shares[session] as number) += (most * times) / (times + SESSION_SATURATION);
-      (covered[session] as number) += share;
-      if ((shares[session] as number) > bestSessionShare)
-        bestSessionShare = shares[session] as number;
-      if ((covered[session] as number) > bestCovered) bestCovered = covered[session] as number;
+    const rarity = rarityOf(summary.sessions.length, index.sessions);
+    const most = (counts * (1 + SESSION_SATURATION) * rarity) / rarities;
+    const asking = [...timesBySession(index, postings, sameText)];
+    const before = asking.map(([session]) => [shares[session], covered[session]] as const);
+    addToAll(covered, summary.sessions, share);
+    if (only === undefined) addShares(shares, summary, most);
+    else (shares[only] as number) += shareOf(timesIn(summary, only), most);
+    if (asking.length === 0) continue;
+    // That the asking texts have the word tells nothing of their sessions.
+    const beside = sessionsBeside(index, postings, sameText);
+    for (const [nth, [session, byAsking]] of asking.entries()) {
+      const [shareBefore = 0, coveredBefore = 0] = before[nth] ?? [];
+      const times = Math.max(0, timesIn(summary, session) - byAsking);
+      const isThere = times > 0 || beside[session] === 1;
+      if (only === undefined || session === only)
+        shares[session] = shareBefore + shareOf(times, most);
+      covered[session] = coveredBefore + (isThere ? share : 0);
     }
   }
-  return { sessionShares: shares, bestSessionShare, bestCovered };
+  const bestSessionShare =
+    only === undefined ? largest(shares, index.lastSession) : (shares[only] as number);
+  return {
+    sessionShares: shares,
+    bestSessionShare,
+    bestCovered: largest(covered, index.lastSession),
+  };
+}
+
+/** How often a session says a word; 0 where it does not have it. */
+function timesIn({ sessions, said }: WordSummary, session: number): number {
+  return said[sessions.indexOf(session)] ?? 0;
+}
+
+function shareOf(times: number, most: number): number {
+  return (most * times) / (times + SESSION_SATURATION);
+}
+
+// Each loop is a function of its own. Where they were in one, V8 compiled it again and again.
+
+function addToAll(covered: Float32Array, sessions: Uint32Array, share: number): void {
+  for (let at = 0; at < sessions.length; at += 1)
+    (covered[sessions[at] as number] as number) += share;
+}
+
+function addShares(shares: Float32Array, { sessions, said }: WordSummary, most: number): void {
+  for (let at = 0; at < sessions.length; at += 1)
+    (shares[sessions[at] as number] as number) += shareOf(said[at] as number, most);
+}
+
+/** The largest of the numbers up to the place `last`, or 0. */
+function largest(numbers: Float32Array, last: number): number {
+  let most = 0;
+  for (let at = 0; at <= last; at += 1) {
+    const number = numbers[at] as number;
+    if (number > most) most = number;
+  }
+  return most;
 }
 
 /** Arrays for one question. They begin with zeros, except `reached`, and may be longer than needed. */

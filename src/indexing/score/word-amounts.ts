@@ -75,10 +75,17 @@ export class WordAmounts {
     const { speaker, date } = this.#weights;
     const amounts = this.#amounts;
     const end = this.#start + MARGIN + BLOCK + REACH;
+    const start = placeFrom(slots, this.#start + REACH);
     amounts.fill(0);
     this.isNamed = false;
+    // Most blocks have none of the word.
+    if (this.#padCount === 0 && !((slots[start] as number) < end)) {
+      this.from = 0;
+      this.until = 0;
+      return;
+    }
     let [first, last] = [amounts.length, -1];
-    for (let index = placeFrom(slots, this.#start + REACH); index < slots.length; index += 1) {
+    for (let index = start; index < slots.length; index += 1) {
       const slot = slots[index] as number;
       if (slot >= end) break;
       const hit = hits[index] as number;
@@ -167,14 +174,15 @@ export function timesBySession(
 
 /** The sessions in which an entry that begins in none of these slots has a word: 1 by the number of a session, else 0. */
 export function sessionsBeside(
-  { slots: count, columns: { entry, session }, lastSession }: PassageIndex,
+  { columns: { entry, session }, lastSession }: PassageIndex,
   { slots }: Postings,
   entries: readonly number[],
 ): Uint8Array {
-  const isOne = new Uint8Array(count);
-  for (const first of entries) isOne[first] = 1;
+  const without = new Set(entries);
   const beside = new Uint8Array(lastSession + 1);
-  for (const slot of slots)
-    if (isOne[entry[slot] as number] === 0) beside[session[slot] as number] = 1;
+  for (let at = 0; at < slots.length; at += 1) {
+    const slot = slots[at] as number;
+    if (!without.has(entry[slot] as number)) beside[session[slot] as number] = 1;
+  }
   return beside;
 }

@@ -88,6 +88,23 @@ test("a word adds no more to a passage than the upper bound of its block, also w
   );
 });
 
+test("how often sessions say a word is counted for each index by itself, however many sessions another has", () => {
+  const ofSessions = (count: number) =>
+    indexOf(
+      Array.from({ length: 3 * count }, (_, at) => ({
+        content: at % 2 === 0 ? "An oak, an oak." : "An oak.",
+        sessionId: `session ${at % count}`,
+      })),
+    );
+  const counts = (index: PassageIndex) =>
+    [...wordSummary(index, copyOf(index.postings("oak")), RANKING).said].sort();
+  const [few, many] = [ofSessions(2), ofSessions(40)];
+  const alone = counts(few);
+  expect(alone).toEqual([3, 6]);
+  expect(counts(many)).toHaveLength(40);
+  expect(counts(few)).toEqual(alone);
+});
+
 function linkOf({ columns: { session, entry } }: PassageIndex, slot: number) {
   return session[slot] ? 0 : (entry[slot] ?? 0);
 }

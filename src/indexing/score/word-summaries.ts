@@ -220,45 +220,53 @@ function countsOf(index: PassageIndex, postings: Postings): SessionCounts {
   return part;
 }
 
+/** Arrays for counting one word. `places` has zeros between two words. */
+const COUNTING = {
+  /** By session, its place plus 1; 0 where it has none yet. */
+  places: new Uint32Array(),
+  sessions: new Uint32Array(),
+  said: new Uint16Array(),
+};
+
+function makeRoom(sessions: number): void {
+  if (COUNTING.places.length >= sessions) return;
+  const room = Math.ceil(1.25 * sessions);
+  COUNTING.places = new Uint32Array(room);
+  COUNTING.sessions = new Uint32Array(room);
+  COUNTING.said = new Uint16Array(room);
+}
+
 /** The counts with those of more postings added. */
 function withCounts(
   { columns: { session }, lastSession }: PassageIndex,
-  { sessions, said, isName }: SessionCounts,
+  known: SessionCounts,
   { slots, hits }: Postings,
 ): SessionCounts {
-  const isFew = slots.length <= LOOKED_UP_MAX;
-  // By session, its place plus 1; 0 where it has none yet.
-  const places = new Uint32Array(isFew ? 0 : lastSession + 1);
-  if (!isFew)
-    for (let at = 0; at < sessions.length; at += 1) places[sessions[at] as number] = at + 1;
-  const most = sessions.length + Math.min(slots.length, lastSession + 1);
-  const allSessions = new Uint32Array(most);
-  const allSaid = new Uint16Array(most);
-  allSessions.set(sessions);
-  allSaid.set(said);
-  let count = sessions.length;
-  let allHits = isName ? BY_SPEAKER : 0;
+  makeRoom(lastSession + 1);
+  const { places, sessions, said } = COUNTING;
+  let count = known.sessions.length;
+  sessions.set(known.sessions);
+  said.set(known.said);
+  for (let at = 0; at < count; at += 1) places[sessions[at] as number] = at + 1;
+  let allHits = known.isName ? BY_SPEAKER : 0;
   for (let at = 0; at < slots.length; at += 1) {
     const number = session[slots[at] as number] as number;
     const hit = hits[at] as number;
-    let place = isFew
-      ? allSessions.subarray(0, count).indexOf(number) + 1
-      : (places[number] as number);
+    let place = places[number] as number;
     if (place === 0) {
-      allSessions[count] = number;
+      sessions[count] = number;
+      said[count] = 0;
       place = count += 1;
-      if (!isFew) places[number] = place;
+      places[number] = place;
     }
     allHits |= hit;
-    const times = (allSaid[place - 1] as number) + (hit & SAID_MASK);
-    allSaid[place - 1] = Math.min(times, SAID_MAX);
+    const times = (said[place - 1] as number) + (hit & SAID_MASK);
+    said[place - 1] = times < SAID_MAX ? times : SAID_MAX;
   }
+  for (let at = 0; at < count; at += 1) places[sessions[at] as number] = 0;
   return {
-    sessions: allSessions.slice(0, count),
-    said: allSaid.slice(0, count),
+    sessions: sessions.slice(0, count),
+    said: said.slice(0, count),
     isName: (allHits & BY_SPEAKER) !== 0,
   };
 }
-
-/** Postings of so few passages are looked up among the sessions. For more, a table of all sessions takes less time. */
-const LOOKED_UP_MAX = 16;

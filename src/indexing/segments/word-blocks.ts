@@ -80,13 +80,15 @@ export class WordBlocks {
     return found;
   }
 
-  /** The last block that begins with a word or one before it; -1 when there is none. */
+  /** The last block that may have a word: it begins with it or with one before it. -1 when there is none. */
   #lastFrom(word: Uint8Array): number {
+    // Comparing takes longer than looking into the one block of a small segment.
+    if (this.#rows.length === 1) return 0;
     let [from, until] = [0, this.#rows.length];
     while (from < until) {
       const middle = (from + until) >> 1;
       const { first } = this.#rows[middle] as PackedBlock;
-      if (Buffer.compare(first, word) <= 0) from = middle + 1;
+      if (compareBytes(first, word) <= 0) from = middle + 1;
       else until = middle;
     }
     return from - 1;
@@ -106,6 +108,16 @@ export class WordBlocks {
 }
 
 const NOTHING = new Uint8Array();
+
+/** Like `Buffer.compare`, which takes longer for a few bytes. */
+function compareBytes(one: Uint8Array, other: Uint8Array): number {
+  const shorter = Math.min(one.length, other.length);
+  for (let at = 0; at < shorter; at += 1) {
+    const difference = (one[at] as number) - (other[at] as number);
+    if (difference !== 0) return difference;
+  }
+  return one.length - other.length;
+}
 
 /** The words of one block, beginning with `from` or the first word behind it. */
 export function* blockWords(block: WordBlock, from: Uint8Array = NOTHING): Words {
