@@ -75,11 +75,13 @@ test("where records beside the history reach the threshold, no turn looks for wh
     recalling += Number(isRecalling);
   }
   expect(recalling).toBeGreaterThan(2);
-  let turns = 0;
-  for (; turns < 200; turns += 1) {
+  const written: number[] = [];
+  for (let nth = 0; nth < 200; nth += 1) {
     const { isCompacting, batches } = await turn("And then?");
     if (isCompacting) break;
-    expect(batches, `turn ${turns}`).toBe(2);
+    written.push(batches);
   }
-  expect(turns).toBeLessThan(200);
+  expect(written.length).toBeLessThan(200);
+  // Of the prompt before the compaction it is in doubt, because a prompt counts twice.
+  expect(new Set(written.slice(0, -1))).toEqual(new Set([2]));
 });
