@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { NewEvent } from "../src/core/event.ts";
 import { newId } from "../src/core/ids.ts";
 import { Outages } from "../src/core/warn.ts";
@@ -154,7 +154,8 @@ test("a process that closes does not fill memory for minutes, and says what is l
   };
   const told: unknown[] = [];
   const outages = new Outages((error) => told.push(error));
-  await new ProjectionRunner(events, [slow], outages, { batch: 1, closeMs: 10 }).close();
+  const limits = { batch: 1, closeMs: 10, readerCloseMs: 10 };
+  await new ProjectionRunner(events, [slow], outages, limits).close();
   expect(position).toBeLessThan(4);
   expect(told).toEqual([
     expect.stringMatching(/^Memory, and what else .* lacks what was said since/),
@@ -162,4 +163,29 @@ test("a process that closes does not fill memory for minutes, and says what is l
   await new ProjectionRunner(events, [slow], outages).close();
   expect(position).toBe(4);
   expect(told).toHaveLength(1);
+});
+
+test("a projection that never yields to a timer ends in time too, and sooner where nothing was appended", async () => {
+  const { events } = ephemeralStores();
+  await events.append("s", 0, Array(20).fill(SAID[0]));
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const run = async (ending: (runner: ProjectionRunner) => void) => {
+    let position = 0;
+    const busy = {
+      name: "busy",
+      position: async () => position,
+      apply: async (batch: readonly { readonly position: number }[]) => {
+        vi.advanceTimersByTime(1000);
+        position = batch.at(-1)?.position ?? position;
+      },
+    };
+    const limits = { batch: 1, closeMs: 10_000, readerCloseMs: 1000 };
+    const runner = new ProjectionRunner(events, [busy], new Outages(() => {}), limits);
+    ending(runner);
+    await runner.close();
+    return position;
+  };
+  expect(await run((runner) => runner.catchUp())).toBe(1);
+  expect(await run((runner) => runner.wake())).toBe(10);
 });

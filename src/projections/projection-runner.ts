@@ -14,6 +14,12 @@ const REST_MS = 500;
 /** The longest work at the end of a process. What is left is done by the next one. */
 const CLOSE_MS = 10_000;
 
+/** The same for a process that appended nothing: a command that lists sessions is not the one to make up for others. */
+const READER_CLOSE_MS = 1_000;
+
+/** A store in this process answers without yielding. Timers and Ctrl-C get their turn at least so often, between batches. */
+const YIELD_MS = 100;
+
 /** When all processes close at once, one projects and the others look so often whether it moves on. */
 const LOOK_MS = 50;
 /** After this many checks without a change, this process does the work without the lease. */
@@ -32,6 +38,7 @@ interface RunnerOptions {
   readonly lease?: ProjectionLease;
   readonly batch?: number;
   readonly closeMs?: number;
+  readonly readerCloseMs?: number;
 }
 
 /**
@@ -50,10 +57,13 @@ export class ProjectionRunner {
   readonly #lease: ProjectionLease | undefined;
   readonly #batch: number;
   readonly #closeMs: number;
+  readonly #readerCloseMs: number;
   #isWoken = false;
+  /** Whether this process appended to the log. */
+  #hasAppended = false;
   #isClosed = false;
-  /** No batch begins any more. */
-  #isStopped = false;
+  /** The time of `performance.now()` from which on no batch begins. A timer would wait for stores that never yield. */
+  #endsAt = Number.POSITIVE_INFINITY;
   #following: Promise<void> | undefined;
   #endRest: () => void = () => {};
   readonly #runs = new WorkQueue();
@@ -64,7 +74,12 @@ export class ProjectionRunner {
     events: Pick<EventStore, "readAll">,
     projections: readonly Projection[],
     outages: Outages,
-    { lease, batch = BATCH, closeMs = CLOSE_MS }: RunnerOptions = {},
+    {
+      lease,
+      batch = BATCH,
+      closeMs = CLOSE_MS,
+      readerCloseMs = READER_CLOSE_MS,
+    }: RunnerOptions = {},
   ) {
     this.#events = events;
     this.#projections = projections;
@@ -72,17 +87,24 @@ export class ProjectionRunner {
     this.#lease = lease;
     this.#batch = batch;
     this.#closeMs = closeMs;
+    this.#readerCloseMs = readerCloseMs;
   }
 
-  /** Starts a run soon, because something was appended. */
+  /** Starts a run soon, because this process appended something. */
   wake(): void {
+    this.#hasAppended = true;
+    this.catchUp();
+  }
+
+  /** Starts a run soon, because others may have left the projections behind the log. */
+  catchUp(): void {
     if (this.#projections.length === 0 || this.#isClosed) return;
     this.#isWoken = true;
     this.#following ??= this.#follow()
       .catch((error) => this.#outages.failed(this, error))
       .finally(() => {
         this.#following = undefined;
-        if (this.#isWoken) this.wake();
+        if (this.#isWoken) this.catchUp();
       });
   }
 
@@ -103,13 +125,14 @@ export class ProjectionRunner {
     return Math.max(0, ...sizes.values());
   }
 
-  /** Brings the projections up to date, for ten seconds at most. Then it says what is left. */
+  /**
+   * Brings the projections up to date, for ten seconds at most, and for one where this process appended nothing. Then it
+   * says what is left.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#endRest();
-    const timer = setTimeout(() => {
-      this.#isStopped = true;
-    }, this.#closeMs);
+    this.#endsAt = performance.now() + (this.#hasAppended ? this.#closeMs : this.#readerCloseMs);
     try {
       await this.#following;
       await this.#leaveToOthers();
@@ -118,18 +141,20 @@ export class ProjectionRunner {
       if (this.#lease?.isHeld) await this.#lease.release();
     } catch (error) {
       this.#outages.failed(this, error);
-    } finally {
-      clearTimeout(timer);
     }
   }
 
   /** Ends after the batch that it works on. The next process goes on there. */
   async stop(): Promise<void> {
     this.#isClosed = true;
-    this.#isStopped = true;
+    this.#endsAt = 0;
     this.#endRest();
     await this.#following;
     await this.#runs.idle();
+  }
+
+  get #isStopped(): boolean {
+    return performance.now() >= this.#endsAt;
   }
 
   async #sayWhatIsLeft(): Promise<void> {
@@ -214,9 +239,14 @@ export class ProjectionRunner {
   /** Moves projections on to the end of the log, or until another process has the lease. */
   async #run(projections: readonly Projection[], until?: "while held"): Promise<void> {
     const failed: unknown[] = [];
+    let yieldedAt = performance.now();
     for (let behind = projections; behind.length > 0 && !this.#isStopped; ) {
       const { sizes, failures } = await this.#round(behind);
       failed.push(...failures);
+      if (performance.now() - yieldedAt > YIELD_MS) {
+        await new Promise((resolve) => setImmediate(resolve));
+        yieldedAt = performance.now();
+      }
       // A long run renews the lease.
       const isLost = this.#lease?.isHeld && !(await this.#lease.take()) && until !== undefined;
       behind = behind.filter(

@@ -95,7 +95,7 @@ function compose(options: SessionOptions, user?: ServedUser) {
   };
   core.service = service;
   // An earlier process may have left the projections behind the log.
-  core.projections.wake();
+  core.projections.catchUp();
   const recordOf: OpenedService["recordOf"] = (id, request, read) =>
     new SessionHostRecord(id, read, {
       events: core.options.stores.events,
@@ -251,7 +251,7 @@ class ServiceLife {
   async #cleanUp(): Promise<void> {
     await this.#core.trash?.deleteOld();
     await this.#retention.deleteOld();
-    this.#core.projections.wake();
+    this.#core.projections.catchUp();
   }
 
   /** The same for all users who have something old, also for those that no service is open for. */
