@@ -44,6 +44,16 @@ test("a store that is not there is not moved, and none is made", async () => {
   expect(stderr).toContain("There is no store at ");
 });
 
+test("a move says where the second store is, whatever --dir names", async () => {
+  const project = await Project.open({ provider: await providerForTest() });
+  await project.rkat(["run", "hello"]);
+  const args = ["--dir", project.folder, "move", "--to", "copies/second.db"];
+  const { code, stdout, stderr } = await project.rkat(args);
+  const second = join(project.folder, "copies", "second.db");
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toContain(`\nThe second store is ${second}. The first one is unchanged.\n`);
+});
+
 test("a store is not moved into itself", async () => {
   const project = await Project.open({ provider: await providerForTest() });
   await project.rkat(["run", "hello"]);

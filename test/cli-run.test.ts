@@ -306,6 +306,23 @@ test("Ctrl-C interrupts the turn, keeps the session and says how to continue", a
   expect(provider.problems).toEqual([]);
 });
 
+test("a pipe that closes during an answer interrupts the turn, and what was said is kept", async () => {
+  const provider = await providerForTest([
+    { text: "A long story begins", interruption: "hang" },
+    "Here I am again.",
+  ]);
+  const project = await Project.open({ provider });
+  const { child, ended } = project.start(["run", "--stream", "tell me a story"]);
+  child.stdout?.destroy();
+  const { code, stderr } = await ended;
+  expect({ code, stderr }).toEqual({
+    code: 130,
+    stderr: expect.stringContaining("hint: The session is kept. Continue with `rkat continue`"),
+  });
+  expect(await project.rkat(["continue", "go on"])).toMatchObject({ code: 0 });
+  expect(lastRequest(provider)).toContain('"role":"assistant","content":"A long');
+});
+
 test("a session outlives a killed process", async () => {
   const provider = await providerForTest([{ text: "A long", interruption: "hang" }, "Back."]);
   const project = await Project.open({ provider });
@@ -382,6 +399,24 @@ test("a typo of a command is not sent to a model", async () => {
     }
   `);
   expect(provider.requests).toHaveLength(0);
+});
+
+test.each([
+  [["search", "port"], "`rkat history search` or `rkat memory search`"],
+  [["forget", "port"], "`rkat memory forget` or `rkat knowledge forget`"],
+  [["version"], "`rkat --version`"],
+])("the command %j without its group is not sent to a model", async (args, meant) => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  const { code, stderr } = await project.rkat(args);
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringContaining(
+      `hint: Did you mean ${meant}? To send it as a prompt: \`rkat run "${args.join(" ")}"\`.`,
+    ),
+  });
+  expect(provider.requests).toHaveLength(0);
+  expect(await project.rkat(["search", "the", "files"])).toMatchObject({ code: 0 });
 });
 
 test("the name of a session behind `continue` is not sent to a model", async () => {

@@ -17,6 +17,7 @@ import {
   serviceOn,
 } from "./support/lived-stores.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { Project } from "./support/rkat-process.ts";
 import { LONG, trials } from "./support/trials.ts";
 
 const WATCH = { signal: new AbortController().signal, onProgress() {} };
@@ -266,4 +267,26 @@ describe("a file", () => {
     });
     expect(existsSync(there.workspace.dataFolder)).toBe(false);
   });
+});
+
+test("`rkat export -` prints what it would write, and `rkat backup -` says that it cannot", async () => {
+  const project = await Project.open();
+  await project.rkat(["memory", "add", "A key with \u0085 and \u009b in it."]);
+  const { code, stdout, stderr } = await project.rkat(["export", "-"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Wrote - \(/) });
+  await project.rkat(["export", "whole.jsonl"]);
+  expect(stdout).toBe(readFileSync(join(project.folder, "whole.jsonl"), "utf8"));
+  expect(await project.rkat(["backup", "-"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("hint: Name a file. `rkat export -` prints a project"),
+  });
+  expect(readdirSync(project.folder)).not.toContain("-");
+});
+
+test("a reader of `rkat export -` that closes its pipe is no failure", async () => {
+  const project = await Project.open();
+  await project.rkat(["memory", "add", "The harbour is closed on Mondays."]);
+  const { child, ended } = project.start(["export", "-"]);
+  child.stdout?.destroy();
+  expect(await ended).toMatchObject({ code: 0 });
 });

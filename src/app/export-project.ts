@@ -1,5 +1,8 @@
+import { createReadStream } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import type { Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { inWorkFolder, writeNewFile } from "../backup/new-file.ts";
 import { readExport } from "../backup/read-export.ts";
 import { type ExportCounts, writeExport } from "../backup/write-export.ts";
@@ -68,6 +71,25 @@ export async function exportProject(
     }
   });
   return { file: path, redacted: redact, ...counts };
+}
+
+/** The same, printed once it is whole. The report names no file. */
+export async function printProject(
+  workspace: Workspace,
+  {
+    output,
+    ...how
+  }: Omit<Parameters<typeof exportProject>[1], "file"> & { readonly output: Writable },
+): Promise<ExportReport> {
+  return await inWorkFolder(join(tmpdir(), "rkat-export"), async (folder) => {
+    const file = join(folder, "export.jsonl");
+    const report = await exportProject(workspace, { ...how, file });
+    await pipeline(createReadStream(file, "utf8"), output, { end: false }).catch((error) => {
+      // `rkat export - | head` closes the pipe early. That is not a failure.
+      if (error.code !== "EPIPE") throw error;
+    });
+    return { ...report, file: "-" };
+  });
 }
 
 /**

@@ -1,17 +1,25 @@
 import { resolve } from "node:path";
+import { Writable } from "node:stream";
 import { type Command, Option } from "commander";
 import { type BackupProgress, backUp } from "../../app/back-up.ts";
-import { type ExportCounts, exportProject, importExport } from "../../app/export-project.ts";
+import {
+  type ExportCounts,
+  exportProject,
+  importExport,
+  printProject,
+} from "../../app/export-project.ts";
 import { moveStore } from "../../app/open-stores.ts";
 import { type CompareReport, compareBackup, restoreBackup } from "../../app/restore.ts";
 import type { SearchScope } from "../../config/settings.ts";
 import type { Workspace } from "../../config/workspace.ts";
+import { SessionError, withoutPassword } from "../../core/errors.ts";
 import type { CliContext } from "../cli-context.ts";
 import { plural, thousands } from "../render/amounts.ts";
 import { printable } from "../render/printable.ts";
 import { fileSize } from "../render/render-import.ts";
 import { printJson, printText } from "../terminal/print.ts";
 import { longWork } from "../terminal/progress-line.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import { scopeFlag } from "./flags.ts";
 import { workspaceOf } from "./with-service.ts";
 
@@ -47,6 +55,7 @@ export function backupCommand(program: Command, context: CliContext): void {
     .option("--json", "for scripts")
     .action((file: string, { scope, force, json }: BackupFlags) =>
       watched(context, "No backup was written.", async (watch) => {
+        if (file === "-") throw notPrinted();
         const workspace = await workspaceOf(context, command);
         const path = resolve(terminal.cwd, file);
         const report = await backUp(workspace, {
@@ -64,6 +73,13 @@ export function backupCommand(program: Command, context: CliContext): void {
         );
       }),
     );
+}
+
+function notPrinted(): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    message: "A backup is a file that is read again and checked, so it cannot be printed.",
+    hint: "Name a file. `rkat export -` prints a project as JSON Lines.",
+  });
 }
 
 /** `rkat restore`: a backup where nothing is, or how it differs from what is there. */
@@ -101,7 +117,7 @@ export function exportCommand(program: Command, context: CliContext): void {
   const command = program
     .command("export")
     .description("write all of this project as JSON Lines, which `rkat import` reads")
-    .argument("<file>", "the file to write")
+    .argument("<file>", "the file to write, or - for standard output")
     .option("--redact", "replace credentials")
     .addOption(
       new Option("--scope <scope>", "this project, or the user-wide store")
@@ -113,20 +129,29 @@ export function exportCommand(program: Command, context: CliContext): void {
     .action((file: string, { redact, scope, force, json }: ExportFlags) =>
       watched(context, "Nothing was written.", async ({ done, ...watch }) => {
         const workspace = await workspaceOf(context, command, scope);
-        const report = await exportProject(workspace, {
-          file: resolve(terminal.cwd, file),
-          force: force ?? false,
-          redact: redact ?? false,
-          ...watch,
-        });
+        const how = { force: force ?? false, redact: redact ?? false, ...watch };
+        const isPrinted = file === "-";
+        const report = isPrinted
+          ? await printProject(workspace, { ...how, output: printedTo(terminal) })
+          : await exportProject(workspace, { ...how, file: resolve(terminal.cwd, file) });
         done();
-        if (json) return await printJson(terminal.stdout, report);
+        const output = isPrinted ? terminal.stderr : terminal.stdout;
+        if (json) return await printJson(output, report);
         await printText(
-          terminal.stdout,
+          output,
           `Wrote ${report.file} (${fileSize(report.bytes)}): ${countsText(report)}.\n`,
         );
       }),
     );
+}
+
+/** A pipe gets the bytes as they are: a signature stands over them. A terminal would obey some of them. */
+function printedTo(terminal: Terminal): Writable {
+  if (!terminal.stdout.isTerminal) return terminal.takeStreams().output;
+  return new Writable({
+    decodeStrings: false,
+    write: (text: string, _, done) => void terminal.stdout.write(text).then(() => done(), done),
+  });
 }
 
 interface ImportFlags {
@@ -300,8 +325,13 @@ export function moveCommand(program: Command, context: CliContext): void {
           plural(report.users, "user"),
         ];
         await terminal.stdout.write(
-          `Both stores have the same: ${parts.join(", ")}.\nThe first store is unchanged.\n`,
+          `Both stores have the same: ${parts.join(", ")}.\nThe second store is ${placeText(to, terminal.cwd)}. The first one is unchanged.\n`,
         );
       }),
     );
+}
+
+/** A path names a file of the folder that the command runs in, whatever --dir says. */
+function placeText(store: string, cwd: string): string {
+  return printable(store.includes("://") ? withoutPassword(store) : resolve(cwd, store));
 }

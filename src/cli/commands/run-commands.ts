@@ -49,6 +49,7 @@ export function runCommand(program: Command, context: CliContext): void {
   addSessionFlags(addTurnFlags(command)).action(
     async (words: string[], flags: TurnFlags & SessionFlags) => {
       refuseTypo(program, words);
+      refuseSubcommand(program, words);
       const workspace = await workspaceOf(context, command);
       const { config } = workspace;
       const session = sessionOf(flags, workspace);
@@ -148,6 +149,27 @@ function refuseTypo(program: Command, words: readonly string[]): void {
   throw new SessionError("INVALID_PARAMS", {
     message: `"${first}" is not a command.`,
     hint: `Did you mean \`rkat ${near}\`? To send it as a prompt: \`rkat run "${words.join(" ")}"\`.`,
+  });
+}
+
+/**
+ * `rkat search port` lacks a group, and `rkat forget this` sent to a model would store what was to go. More words than
+ * two are a sentence.
+ */
+function refuseSubcommand(program: Command, words: readonly string[]): void {
+  const [first = ""] = words;
+  if (program.args[0] === "run" || words.length > 2) return;
+  const meant =
+    words.length === 1 && first === "version"
+      ? ["rkat --version"]
+      : program.commands
+          .filter((group) => group.commands.some((command) => command.name() === first))
+          .map((group) => `rkat ${group.name()} ${first}`);
+  if (meant.length === 0) return;
+  const named = meant.map((command) => `\`${command}\``).join(" or ");
+  throw new SessionError("INVALID_PARAMS", {
+    message: `"${first}" is not a command.`,
+    hint: `Did you mean ${named}? To send it as a prompt: \`rkat run "${words.join(" ")}"\`.`,
   });
 }
 

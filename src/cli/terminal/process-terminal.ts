@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import { ERRORS } from "../../core/errors.ts";
 import { type RkatWarning, WARNING_NAME, warnedOutages } from "../../core/warn.ts";
 import { printable, withOwnControls, wrapText } from "../render/printable.ts";
 import type {
@@ -102,17 +103,32 @@ function outputOf(stream: NodeJS.WriteStream): Output {
     },
     async write(text) {
       if (stream.write(withOwnControls(text))) return;
-      drained ??= once(stream, "drain").finally(() => {
+      const done = () => {
         drained = undefined;
-      });
+      };
+      // A stream that fails is told by its event.
+      drained ??= once(stream, "drain").then(done, done);
       await drained;
     },
   };
 }
 
-/** `rkat … | head` closes the pipe early. That is not a failure; a full disk is. */
+/** Ends the work that Ctrl-C interrupts, if there is one. */
+let stopWork: (() => void) | undefined;
+let isStopped = false;
+
+/**
+ * `rkat … | head` closes the pipe early. That is not a failure; a full disk is. A turn is interrupted, as by Ctrl-C, so
+ * that it keeps what was said and runs no tools unseen.
+ */
 function exitOnError({ code }: NodeJS.ErrnoException): void {
-  if (code === "EPIPE") process.exit(0);
+  if (code === "EPIPE") {
+    if (isStopped) return;
+    if (!stopWork) process.exit(0);
+    isStopped = true;
+    stopWork();
+    return;
+  }
   process.stderr.write(`error: The output cannot be written (${code}).\n`);
   process.exit(1);
 }
@@ -140,9 +156,15 @@ async function interruptible<Result>(
     return { signal, listener };
   });
   for (const { signal, listener } of endings) process.on(signal, listener);
+  const outer = stopWork;
+  stopWork = () => {
+    controller.abort();
+    setTimeout(() => process.exit(ERRORS.TURN_INTERRUPTED.exitCode), graceMs + END_MS).unref();
+  };
   try {
     return await work(controller.signal);
   } finally {
+    stopWork = outer;
     for (const { signal, listener } of endings) process.off(signal, listener);
   }
 }
