@@ -73,6 +73,15 @@ test("`sessions list` filters by label and limits", async () => {
   expect(await listed("--limit", "1")).toHaveLength(1);
 });
 
+test("a list that may go on says how to see older sessions", async () => {
+  const { project, id } = await projectWithSession();
+  await project.rkat(["sessions", "create"]);
+  const { stderr } = await project.rkat(["sessions", "list", "--limit", "1"]);
+  expect(stderr).toBe("For older ones: --offset 1\n");
+  const older = ["sessions", "list", "--limit", "1", "--offset", "1", "--json"];
+  expect(await project.json(older)).toMatchObject([{ session_id: id }]);
+});
+
 test("`sessions create` creates a session for later turns", async () => {
   const provider = await providerForTest();
   const project = await Project.open({ provider });

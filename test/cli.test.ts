@@ -307,6 +307,15 @@ test("`completion` writes a script for each shell, and `complete --` says what c
     encoding: "utf8",
   });
   expect({ status: twice.status, stderr: twice.stderr }).toEqual({ status: 0, stderr: "" });
+  // A shell without the package bash-completion.
+  const line = `rkat() { "${project.program.join('" "')}" "$@"; }; source ./completion.bash
+    compopt() { :; }; COMP_WORDS=(rkat sessions sho) COMP_CWORD=2; __rkat_complete; echo "\${COMPREPLY[@]}"`;
+  const bare = spawnSync("bash", ["--norc", "-c", line], {
+    cwd: project.folder,
+    env: project.env,
+    encoding: "utf8",
+  });
+  expect([bare.stdout.trim(), bare.stderr]).toEqual(["show", ""]);
   const after = async (...words: string[]) =>
     (await project.rkat(["complete", "--", ...words])).stdout
       .split("\n")
@@ -315,6 +324,13 @@ test("`completion` writes a script for each shell, and `complete --` says what c
   expect(await after("memory", "")).toEqual(expect.arrayContaining(["search", "forget"]));
   expect(await after("memory", "search", "--")).toContain("--neighbours");
   expect((await project.rkat(["completion", "tcsh"])).stderr).toContain("Allowed choices are");
+});
+
+test("a file is refused as the project's folder", async () => {
+  const project = await Project.open();
+  const file = project.write("notes.md", "");
+  const { code, stderr } = await project.rkat(["--dir", file, "sessions", "list"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("notes.md is not a folder.")]);
 });
 
 test("a file where the folder of the project's settings should be is refused with the way out", async () => {

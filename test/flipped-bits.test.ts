@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { createSessionService, SessionError, type SessionService } from "../src/index.ts";
@@ -149,6 +150,30 @@ async function answers(path: string): Promise<Answers> {
   });
   return found;
 }
+
+test("a damaged snapshot is named, and the next change of its session stores it again", async () => {
+  const path = copy(
+    await filled(join(await temporaryFolder(), "s.db")),
+    join(await temporaryFolder(), "d.db"),
+  );
+  const database = new DatabaseSync(path);
+  const { id } = database.prepare("SELECT min(session_id) AS id FROM snapshot").get() as {
+    readonly id: string;
+  };
+  const change = "UPDATE snapshot SET snapshot = replace(snapshot, 'number', 'cumber')";
+  database.prepare(`${change} WHERE session_id = ?`).run(id);
+  database.close();
+  expect(examineStore(path)).toEqual([
+    expect.stringMatching(`^The snapshot of session ${id} has changed since it was stored\\.`),
+  ]);
+  const stores = sqliteStores({ path });
+  const service = serviceOver(stores);
+  await service.archive({ sessionId: id });
+  await service.unarchive({ sessionId: id });
+  await service.close();
+  await stores.close();
+  expect(examineStore(path)).toEqual([]);
+});
 
 /** What `rkat doctor` and `rkat memory verify` name. */
 async function problems(path: string): Promise<readonly string[]> {

@@ -37,6 +37,19 @@ test("the document names every operation, and the server has every route of it",
   );
 });
 
+test("a label without a value is refused with the way to write it", async () => {
+  const { service } = await open([]);
+  const app = createRestApp({ service });
+  const response = await app.fetch(new Request("http://localhost/sessions?label=x"));
+  expect([response.status, await response.json()]).toMatchObject([
+    400,
+    {
+      code: "INVALID_PARAMS",
+      issues: [{ path: ["label"], message: 'write it as label=name=value; "x" has no value' }],
+    },
+  ]);
+});
+
 test("the generated client is of this document", () => {
   const generated = readFileSync(new URL("./fixtures/rest-api.d.ts", import.meta.url), "utf8");
   const hash = createHash("sha256").update(documentText).digest("hex");

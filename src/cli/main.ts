@@ -1,11 +1,12 @@
 import { parseArgs } from "node:util";
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help } from "commander";
 import { causeTexts, ERRORS, SessionError, withoutPassword } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
 import { shellWord } from "../text/quoting.ts";
 import type { CliContext } from "./cli-context.ts";
 import { addExamples } from "./command-examples.ts";
 import { loadMemoryCommand } from "./commands/memory/memory-command.ts";
+import { wrapText } from "./render/printable.ts";
 import { exitCodeOf, failureJson, jsonText, printEnd, printFailure } from "./terminal/print.ts";
 
 /** Runs one command line and returns the exit code of the process. */
@@ -181,7 +182,12 @@ export async function createProgram(
     .option("--store <address>", "a PostgreSQL database instead of the file (default: RKAT_STORE)")
     .helpOption("-h, --help", "print this help")
     .helpCommand(false)
-    .configureHelp({ showGlobalOptions: true, sortSubcommands: false, minWidthToWrap: 30 })
+    .configureHelp({
+      showGlobalOptions: true,
+      sortSubcommands: false,
+      minWidthToWrap: 30,
+      formatItem: helpItem,
+    })
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
@@ -210,6 +216,14 @@ export async function createProgram(
   return program.addHelpText("after", EXAMPLES);
 }
 
+/** An item of the help. On a narrow terminal the description has a line of its own. */
+function helpItem(term: string, termWidth: number, description: string, help: Help): string {
+  const room = help.helpWidth ?? 80;
+  const isNarrow = room - termWidth - 4 < help.minWidthToWrap;
+  if (!isNarrow) return new Help().formatItem.call(help, term, termWidth, description, help);
+  return wrapText(description === "" ? `  ${term}` : `  ${term}\n      ${description}`, room);
+}
+
 /**
  * `rkat completion bash` prints a script for the shell, which calls `rkat complete -- …`. The help lists it.
  * `rkat complete the function` is a prompt.
@@ -219,14 +233,27 @@ function needsCompletion([first = "help", next]: readonly string[]): boolean {
   return ["completion", "help", "-h", "--help"].includes(first);
 }
 
+const WORDS_OF_PACKAGE = '    _get_comp_words_by_ref -n "=:" cur prev words cword\n';
+
+/** Without the package bash-completion, the words are those that bash itself has. */
+const WORDS_OF_BASH = `    if declare -F _get_comp_words_by_ref > /dev/null; then
+    ${WORDS_OF_PACKAGE}    else
+        words=("\${COMP_WORDS[@]}") cword=$COMP_CWORD
+        cur=\${words[cword]} prev=\${words[cword - 1]}
+    fi
+`;
+
 /** The library's script has `readonly` variables, with which a shell that reads it twice reports errors. */
 function makeSourceable(program: Command, { terminal }: CliContext): void {
   const { log } = console;
   const completion = program.commands.find((command) => command.name() === "completion");
   completion
-    ?.hook("preAction", () => {
+    ?.description("print a script that completes commands and flags")
+    .hook("preAction", () => {
       console.log = (script: string) =>
-        void terminal.stdout.write(`${script.replaceAll(/^readonly /gm, "")}\n`);
+        void terminal.stdout.write(
+          `${script.replaceAll(/^readonly /gm, "").replace(WORDS_OF_PACKAGE, WORDS_OF_BASH)}\n`,
+        );
     })
     .hook("postAction", () => {
       console.log = log;

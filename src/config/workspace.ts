@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
-import type { SessionError } from "../core/errors.ts";
+import { SessionError } from "../core/errors.ts";
 import { given } from "../core/fields.ts";
 import type { Capability } from "../core/operations/operation.ts";
 import { lookAtFile } from "../files/plain-files.ts";
@@ -70,6 +70,14 @@ export async function openWorkspace(
   return workspace;
 }
 
+function refuseFile(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== false) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `${folder} is not a folder.`,
+    hint: "Name the project's folder with --dir.",
+  });
+}
+
 /** Like `openWorkspace`, but returns wrong settings as a problem instead of throwing. */
 export async function examineWorkspace(
   { cwd, env }: Surroundings,
@@ -79,6 +87,7 @@ export async function examineWorkspace(
   store?: string,
 ): Promise<{ readonly workspace: Workspace; readonly problem: SessionError | undefined }> {
   const folder = dir === undefined ? findProject(cwd, env) : resolve(cwd, dir);
+  if (dir !== undefined) refuseFile(folder);
   const { dataFolder } = placesIn(folder);
   const files = {
     ...given({ user: reachableConfigFile(env) }),

@@ -34,7 +34,11 @@ export async function forkSession(
   return await work.run(sessionId, { archivedToo: true }, async (session) => {
     const { seq } = session.state;
     const event = asked ?? seq;
-    if (event > seq) throw notPossible(`The log of the session ends at event ${seq}.`);
+    if (event > seq)
+      throw notPossible(
+        `The log of the session ends at event ${seq}.`,
+        "Name a message by its id: `rkat sessions show` lists each with it (@17).",
+      );
     const saved = await sessions.load(sessionId);
     // As the store has it: the session in this process may have what its log must not.
     const now = saved

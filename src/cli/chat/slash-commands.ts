@@ -27,7 +27,9 @@ const sessionCommands: readonly SlashCommand[] = [
       const found = await chat.service.list({ limit: SESSIONS_SHOWN });
       if (found.length === 0) return await chat.screen.note("There are no sessions yet.");
       await chat.screen.say(
-        renderSessionList(found, Date.now(), chat.style, chat.terminal.stdout.columns),
+        renderSessionList(found, Date.now(), chat.style, chat.terminal.stdout.columns, {
+          wraps: true,
+        }),
       );
     },
   },
@@ -191,7 +193,7 @@ const contextCommands: readonly SlashCommand[] = [
     does: "show what this session cost, in tokens and money",
     async run(chat) {
       const cost = await chat.service.sessionCost({ sessionId: chat.requireSession() });
-      await chat.screen.say(renderCost(cost, chat.style));
+      await chat.screen.say(renderCost(cost, chat.style, chat.terminal.stdout.columns));
     },
   },
   {

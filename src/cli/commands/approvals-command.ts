@@ -12,7 +12,7 @@ import { oneLine } from "../render/printable.ts";
 import { renderAllowed, renderCall } from "../render/render-call.ts";
 import { shortId } from "../render/render-sessions.ts";
 import { type Style, styleFor } from "../render/style.ts";
-import { printJson } from "../terminal/print.ts";
+import { printJson, printPlaces } from "../terminal/print.ts";
 import { learnedNote, RULES_SEARCHED } from "../terminal/turn-view.ts";
 import { findExisting, findSession } from "./find-session.ts";
 import { SESSION_ARGUMENT } from "./flags.ts";
@@ -48,7 +48,7 @@ export function approvalsCommand(program: Command, context: CliContext): void {
         }
         if (found.length === 0) return await terminal.stderr.write("No call waits for approval.\n");
         const style = styleFor(terminal.stdout, terminal.env);
-        await terminal.stdout.write(found.map((one) => render(one, style)).join("\n"));
+        await printPlaces(terminal.stdout, found.map((one) => render(one, style)).join("\n"));
       }),
     );
 
@@ -133,7 +133,7 @@ function render(call: PendingApproval, style: Style): string {
   const { approvalId, sessionId, goal, requestedAt } = call;
   const age = timeAgo(requestedAt, Date.now());
   const lines = [
-    `${style.bold(approvalId)}  ${style.dim(`session ${sessionId} · ${age}`)}`,
+    `${style.bold(approvalId)}  ${style.dim(`session ${shortId(sessionId)} · ${age}`)}`,
     `  ${renderCall(call, style)}`,
     ...(goal === "" ? [] : [`  ${style.dim(`for: ${oneLine(goal, 200)}`)}`]),
     ...(call.mayAnswer?.includes("model") ? [`  ${style.dim("a model may answer it, too")}`] : []),

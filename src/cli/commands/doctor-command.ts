@@ -26,7 +26,7 @@ import type { CliContext } from "../cli-context.ts";
 import { plural } from "../render/amounts.ts";
 import { printable } from "../render/printable.ts";
 import { type Style, styleFor } from "../render/style.ts";
-import { printJson } from "../terminal/print.ts";
+import { printJson, printText } from "../terminal/print.ts";
 import { longWork, ProgressLine } from "../terminal/progress-line.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { withMemory, workspaceOf } from "./with-service.ts";
@@ -48,7 +48,7 @@ export function doctorCommand(program: Command, context: CliContext): void {
       if (!ok) context.exitCode = 1;
       if (json) return await printJson(terminal.stdout, { ok, findings });
       const style = styleFor(terminal.stdout, terminal.env);
-      await terminal.stdout.write(findings.map((one) => renderFinding(one, style)).join(""));
+      await printText(terminal.stdout, findings.map((one) => renderFinding(one, style)).join(""));
     });
 }
 

@@ -108,7 +108,7 @@ function listCommand(knowledge: Command, context: CliContext): void {
         const style = styleFor(terminal.stdout, terminal.env);
         await printText(terminal.stdout, renderEntries(found, style));
         if (found.length === flags.limit) {
-          await terminal.stderr.write(`These are the last ${flags.limit}. For more: --limit\n`);
+          await terminal.stderr.write(`For more: --after ${JSON.stringify(found.at(-1)?.id)}\n`);
         }
       }),
     );

@@ -104,7 +104,8 @@ async function printSettings(
   { stdout, stderr, env }: Terminal,
   { config, files, notes }: Workspace,
 ): Promise<void> {
-  await stdout.write(renderSettings(config.effective(), styleFor(stdout, env)));
+  const room = stdout.isTerminal ? stdout.columns : undefined;
+  await stdout.write(renderSettings(config.effective(), styleFor(stdout, env), room));
   const places = Object.values(files).map(
     (path) => `  ${path}${existsSync(path) ? "" : " (missing)"}\n`,
   );
@@ -115,13 +116,18 @@ async function printSettings(
 
 const VALUE_COLUMNS_MAX = 50;
 
-function renderSettings(settings: readonly EffectiveSetting[], style: Style): string {
+function renderSettings(
+  settings: readonly EffectiveSetting[],
+  style: Style,
+  room: number | undefined,
+): string {
   const rows = settings.map(({ key, written, origin }) => [
     key,
     written === "" ? "-" : oneLine(written, VALUE_COLUMNS_MAX),
     origin,
   ]);
-  return renderTable([{ title: "SETTING" }, { title: "VALUE" }, { title: "FROM" }], rows, style);
+  const columns = [{ title: "SETTING" }, { title: "VALUE" }, { title: "FROM" }];
+  return renderTable(columns, rows, style, room);
 }
 
 /** `rkat trust`: believe the settings and the store of a project that you did not make here. */

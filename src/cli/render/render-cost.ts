@@ -5,7 +5,7 @@ import { printable } from "./printable.ts";
 import { renderTable, type Style } from "./style.ts";
 
 /** The cost of a session: a row for each turn, the sum, and what its compactions cost and saved. */
-export function renderCost(cost: SessionCost, style: Style): string {
+export function renderCost(cost: SessionCost, style: Style, room?: number): string {
   const { turns, earlier, calls } = cost;
   const rows = [
     ...(earlier.turns === 0
@@ -15,7 +15,7 @@ export function renderCost(cost: SessionCost, style: Style): string {
     row("all", calls, cost),
   ];
   const compactions = turns.flatMap((turn) => turn.compactions.map((each) => lineOf(turn, each)));
-  return [renderTable(COLUMNS, rows, style), ...compactions, ...notesOf(cost)].join("");
+  return [renderTable(COLUMNS, rows, style, room), ...compactions, ...notesOf(cost)].join("");
 }
 
 const COLUMNS = [

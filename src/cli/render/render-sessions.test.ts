@@ -30,6 +30,14 @@ test("ids are as short as they can be told apart, and never shorter than 13 char
   ]);
 });
 
+test("a table that a terminal would wrap leaves out the model, and then the tokens", () => {
+  const heads = (columns: number) =>
+    renderSessionList([SESSION], NOW, PLAIN, columns, { wraps: true }).split("\n")[0];
+  expect(heads(80)).toMatch(/MODEL/);
+  expect(heads(50)).toMatch(/^SESSION +LAST USED +TURNS +TOKENS +LABELS$/);
+  expect(heads(40)).toMatch(/^SESSION +LAST USED +TURNS +LABELS$/);
+});
+
 test("sessions are listed in a table", () => {
   const other = {
     ...SESSION,

@@ -15,13 +15,14 @@ const RESULT_LINES_MAX = 20;
 
 /**
  * A table of sessions, newest first, in lines of `columns`. Where they are too short for the titles of other agents'
- * sessions, the columns that matter less go first.
+ * sessions, or for the table on a terminal that `wraps`, the columns that matter less go first.
  */
 export function renderSessionList(
   sessions: readonly SessionSummary[],
   now: number,
   style: Style,
   columns: number,
+  { wraps = false }: { readonly wraps?: boolean } = {},
 ): string {
   const short = shortIds(sessions.map(({ sessionId }) => sessionId));
   const idOf = ({ sessionId }: SessionSummary) => printable(short.get(sessionId) ?? sessionId);
@@ -55,8 +56,9 @@ export function renderSessionList(
     Math.max(...[name, ...cells.map((row) => row[name])].map(textWidth));
   const roomForTitle = () =>
     names.reduce((room, name) => room - (name === "TITLE" ? 0 : widthOf(name)) - 2, columns + 2);
+  const least = isMixed ? TITLE_COLUMNS.least : wraps ? 0 : Number.NEGATIVE_INFINITY;
   for (const name of LESS_IMPORTANT) {
-    if (isMixed && roomForTitle() < TITLE_COLUMNS.least) names.splice(names.indexOf(name), 1);
+    if (roomForTitle() < least) names.splice(names.indexOf(name), 1);
   }
   // Ids of subagents begin with the whole id of their session. They get a line of their own.
   const above = cells.map(({ SESSION }) =>

@@ -47,15 +47,28 @@ export interface Column {
   readonly align?: "left" | "right";
 }
 
-/** Rows under a header. Each column is as wide as its widest cell. */
+/**
+ * Rows under a header. Each column is as wide as its widest cell. Where that is more than there is `room` for, each row
+ * is a paragraph: its first cell, and a line for each other one.
+ */
 export function renderTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   style: Style,
+  room = Number.POSITIVE_INFINITY,
 ): string {
   const widths = columns.map(({ title }, index) =>
     Math.max(textWidth(title), ...rows.map((row) => textWidth(row[index] ?? ""))),
   );
+  if (widths.reduce((sum, width) => sum + width + 2, -2) > room) {
+    const [, ...others] = columns;
+    const paragraph = ([first = "", ...cells]: readonly string[]) =>
+      `${first}\n${renderFacts(
+        others.map(({ title }, index) => [title, cells[index]] as const),
+        style,
+      ).replace(/^(?=.)/gm, "  ")}`;
+    return rows.map(paragraph).join("");
+  }
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, index) => {

@@ -299,6 +299,11 @@ export function snapshotIn(text: string): SessionSnapshot | undefined {
   return isListed(found) ? found : undefined;
 }
 
+/** Whether a text is no snapshot, or another one than was stored. One without a checksum is as good as its JSON. */
+export function isChangedSnapshot(text: string): boolean {
+  return snapshotIn(text) === undefined || (text.includes("\n") && !readSnapshot(text));
+}
+
 /** @throws SessionError `SESSION_STORE_ERROR` when the text has changed so much that it is no snapshot. */
 export function listedSnapshot(text: string, id: string): SessionSnapshot {
   const found = snapshotIn(text);

@@ -1,9 +1,28 @@
 import { DatabaseSync } from "node:sqlite";
 import { errorText, SessionError } from "../../core/errors.ts";
+import { isChangedSnapshot } from "../sql/sql-session-store.ts";
 import { CHECKED_COLUMNS, type CheckedEntry, changedEntries, lostEntries } from "../stored-json.ts";
 import { changedEvents } from "./event-commands.ts";
 import { requireSqlite, sqliteVersion, versionOf } from "./open-connection.ts";
 import { knownFailure } from "./store-failure.ts";
+
+interface SnapshotRow {
+  readonly session_id: string;
+  readonly snapshot: string;
+}
+
+/** The log has all that a snapshot has, so a session with a damaged one goes on. Lists show what the snapshot says. */
+function changedSnapshots(rows: Iterable<SnapshotRow>): readonly string[] {
+  const problems: string[] = [];
+  for (const { session_id: id, snapshot } of rows) {
+    if (!isChangedSnapshot(snapshot)) continue;
+    problems.push(
+      `The snapshot of session ${id} has changed since it was stored. Its log is not affected. The next change stores it again, such as \`rkat sessions archive ${id}\` and \`rkat sessions unarchive ${id}\`.`,
+    );
+    if (problems.length === PROBLEMS_MAX) break;
+  }
+  return problems;
+}
 
 /** The version of Node's SQLite, and the problem when rkat cannot use it. */
 export function examineSqlite(): { readonly version: string; readonly problem?: string } {
@@ -42,7 +61,10 @@ function problemsOf(db: DatabaseSync, path: string): readonly string[] {
   const damage = rows.map((row) => String(row.integrity_check)).filter((line) => line !== "ok");
   if (damage.length > 0) return damage;
   const iterate = <Row>(sql: string) => db.prepare(sql).iterate() as Iterable<Row>;
-  const changed = changedEvents({ iterate }, PROBLEMS_MAX);
+  const changed = [
+    ...changedEvents({ iterate }, PROBLEMS_MAX),
+    ...changedSnapshots(iterate("SELECT session_id, snapshot FROM snapshot ORDER BY session_id")),
+  ];
   // An older store has no checksums yet.
   const has = get("SELECT 1 FROM pragma_table_info('knowledge_entry') WHERE name = 'checksum'");
   if (!has) return changed;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { SessionError } from "../../core/errors.ts";
 import { snakeCase } from "../../core/fields.ts";
 
 /**
@@ -7,6 +8,8 @@ import { snakeCase } from "../../core/fields.ts";
  * The schema gives each field its type. A text that does not fit stays a text, and
  * the service refuses it. A record can also be one field of JSON:
  * `labels={"env":"test"}`. A list repeats its field: `query=port&query=host`.
+ *
+ * @throws SessionError `INVALID_PARAMS` for a label without a value
  */
 export function readQuery(schema: z.ZodObject, query: URLSearchParams): Record<string, unknown> {
   const kinds = new Map(
@@ -16,7 +19,7 @@ export function readQuery(schema: z.ZodObject, query: URLSearchParams): Record<s
     [...new Set(query.keys())].map((name) => {
       const texts = query.getAll(name);
       const plural = `${name}s`;
-      if (kinds.get(plural) === "record") return [plural, readPairs(texts)];
+      if (kinds.get(plural) === "record") return [plural, readPairs(name, texts)];
       const [text = ""] = texts;
       return [name, texts.length > 1 ? texts : readText(kinds.get(name), text)];
     }),
@@ -61,8 +64,12 @@ function readObject(text: string): unknown {
   }
 }
 
-function readPairs(texts: readonly string[]): unknown {
-  const pairs = texts.map((text) => /^([^=]+)=(.*)$/s.exec(text));
-  if (pairs.includes(null)) return texts;
-  return Object.fromEntries(pairs.map((pair) => [pair?.[1], pair?.[2]]));
+function readPairs(name: string, texts: readonly string[]): unknown {
+  const pairs = texts.map((text) => {
+    const pair = /^([^=]+)=(.*)$/s.exec(text);
+    if (pair) return [pair[1], pair[2]];
+    const message = `write it as ${name}=name=value; ${JSON.stringify(text.slice(0, 100))} has no value`;
+    throw new SessionError("INVALID_PARAMS", { issues: [{ path: [name], message }] });
+  });
+  return Object.fromEntries(pairs);
 }

@@ -22,6 +22,7 @@ import { toolsOf } from "../run-flags.ts";
 import { withService, workspaceOf } from "../with-service.ts";
 
 const LIMIT_DEFAULT = 20;
+const OFFSET_MAX = 1_000_000_000;
 
 const IN_USER_STORE =
   "Those with (user) are in the user-wide store. To change one, add --scope user.\n";
@@ -29,6 +30,7 @@ const IN_USER_STORE =
 interface ListFlags extends SourceConditions {
   readonly scope: SearchScope;
   readonly limit: number;
+  readonly offset: number;
   readonly label?: Readonly<Record<string, string>>;
   readonly all?: true;
   readonly deleted?: true;
@@ -41,28 +43,30 @@ export function listCommand(sessions: Command, context: CliContext): void {
   const list = addSourceFlags(sessions.command("list"))
     .description("the sessions of this project, last used first")
     .option("-n, --limit <n>", "limit of sessions", countFlag(1000, 1), LIMIT_DEFAULT)
+    .option("--offset <n>", "leave out this many, to see older ones", countFlag(OFFSET_MAX), 0)
     .option("-l, --label <name=value>", "only with this label (repeatable)", labelFlag)
     .addOption(scopeFlag("list this project, the user-wide store ~/.rkat, or both").default("all"))
     .option("-a, --all", "include archived sessions")
     .option("--deleted", "only deleted sessions that you can restore")
     .option("--json", "for scripts")
-    .action(({ limit, label, all, deleted, scope, json, ...flags }: ListFlags) => {
+    .action(({ limit, offset, label, all, deleted, scope, json, ...flags }: ListFlags) => {
       const show = async (service: SessionService) => {
         const filters = {
           ...given({ labels: label, includeArchived: all, deleted }),
           ...sourceOf(flags, terminal),
         };
-        const found = await service.list({ limit, ...filters });
+        const found = await service.list({ limit, offset, ...filters });
         if (json) {
           const wire = found.map((session) => toWire(sessionSummary, session));
           return await printJson(terminal.stdout, wire);
         }
         if (found.length === 0) return await terminal.stderr.write("No matching sessions.\n");
         const style = styleFor(terminal.stdout, terminal.env);
-        const { columns } = terminal.stdout;
-        await terminal.stdout.write(renderSessionList(found, Date.now(), style, columns));
+        const { columns, isTerminal: wraps } = terminal.stdout;
+        const table = renderSessionList(found, Date.now(), style, columns, { wraps });
+        await terminal.stdout.write(table);
         if (found.length === limit) {
-          await terminal.stderr.write(`These are the last ${limit}. For more: --limit\n`);
+          await terminal.stderr.write(`For older ones: --offset ${offset + limit}\n`);
         }
         if (found.some(({ store }) => store === "user")) {
           await printText(terminal.stderr, IN_USER_STORE);
@@ -107,7 +111,7 @@ export function contextCommand(sessions: Command, context: CliContext): void {
         const view = await service.context({ sessionId });
         if (json) return await printJson(terminal.stdout, toWire(contextView, view));
         const style = styleFor(terminal.stdout, terminal.env);
-        await terminal.stdout.write(renderContext(view, style, terminal.stdout.columns));
+        await printText(terminal.stdout, renderContext(view, style, terminal.stdout.columns));
       });
     });
 }
@@ -133,7 +137,9 @@ export function costCommand(sessions: Command, context: CliContext): void {
         const cost = await service.sessionCost({ sessionId, limit });
         if (json) return await printJson(terminal.stdout, toWire(sessionCost, cost));
         const style = styleFor(terminal.stdout, terminal.env);
-        await terminal.stdout.write(renderCost(cost, style));
+        const { columns, isTerminal } = terminal.stdout;
+        const text = renderCost(cost, style, isTerminal ? columns : undefined);
+        await printText(terminal.stdout, text);
       };
       return withSession(context, command, name, print, { reads: true });
     });

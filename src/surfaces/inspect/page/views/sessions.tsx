@@ -51,15 +51,20 @@ export function SessionsView({ source }: ViewProps) {
           }),
     [asked, agent],
   );
+  // Names are looked for in all sessions, of which the list has read the newest.
+  const isNaming = text.trim() !== "";
+  useEffect(() => {
+    if (isNaming) more();
+  }, [isNaming, more]);
   const agents = useAgents(sessions);
   const found = useMemo(
     () =>
-      text.trim() === ""
-        ? inFamilies(sessions)
-        : sessions
+      isNaming
+        ? sessions
             .filter((session) => isNamed(session, text))
-            .map((session) => ({ session, depth: 0 })),
-    [sessions, text],
+            .map((session) => ({ session, depth: 0 }))
+        : inFamilies(sessions),
+    [sessions, text, isNaming],
   );
   return (
     <div class="view">
@@ -84,8 +89,9 @@ export function SessionsView({ source }: ViewProps) {
           onChange={(event) => setArchived(event.currentTarget.checked)}
         />
         <span class="status" role="status">
-          {isWhole || text ? amount(found.length) : `${amount(found.length)} and more`}{" "}
+          {isWhole || isNaming ? amount(found.length) : `${amount(found.length)} and more`}{" "}
           {found.length === 1 ? "session" : "sessions"}
+          {isNaming && !isWhole && " so far"}
         </span>
       </form>
       <Failure error={error ?? hits.error} />
@@ -94,7 +100,7 @@ export function SessionsView({ source }: ViewProps) {
           There are no sessions here yet. `rkat run`, `rkat chat` and `rkat import` make some.
         </p>
       )}
-      <div class={asked ? "split" : "fill"}>
+      <div class={asked && found.length > 0 ? "split" : "fill"}>
         {found.length > 0 && (
           <VirtualList
             label="Sessions"

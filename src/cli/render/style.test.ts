@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { PLAIN, renderTable } from "./style.ts";
+
+const COLUMNS = [
+  { title: "SETTING" },
+  { title: "VALUE", align: "right" },
+  { title: "FROM" },
+] as const;
+const ROWS = [
+  ["compaction.recent_turn_budget", "4", "default"],
+  ["model", "openai/gpt-5", ""],
+];
+
+test("a table that does not fit is a paragraph for each row", () => {
+  const table = renderTable(COLUMNS, ROWS, PLAIN);
+  const width = Math.max(...table.split("\n").map((line) => line.length));
+  expect(renderTable(COLUMNS, ROWS, PLAIN, width)).toBe(table);
+  expect(renderTable(COLUMNS, ROWS, PLAIN, width - 1)).toMatchInlineSnapshot(`
+    "compaction.recent_turn_budget
+      VALUE  4
+      FROM   default
+    model
+      VALUE  openai/gpt-5
+    "
+  `);
+});
