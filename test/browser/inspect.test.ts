@@ -3,7 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, BrowserContext, Page, Route } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { createSessionService } from "../../src/index.ts";
+import { sqliteStores } from "../../src/sqlite.ts";
+import { scriptedModel } from "../../src/testing.ts";
 import { Project } from "../support/rkat-process.ts";
 import { IN_LONG_FORM, LONG, sampled } from "../support/trials.ts";
 import { AXE, launch, MISSING, newPage, TEST_MS } from "./browser.ts";
@@ -93,6 +96,30 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     }
     throw new Error(`Nothing with the name ${name} can be reached.`);
   }
+
+  test("a name is looked for in all sessions, and words that no name has get the whole width", async () => {
+    const many = await Project.open({ root: join(root, "many") });
+    const stores = sqliteStores({ path: join(many.folder, ".rkat", "rkat.db") });
+    const service = createSessionService({ model: scriptedModel([]), stores });
+    const messages = [{ role: "user" as const, content: "The harbour is closed." }];
+    await service.createSession({ labels: { customer: "oldest" }, messages });
+    for (let others = 0; others < 201; others += 1) await service.createSession({});
+    await service.close();
+    await stores.close();
+    const { link, end } = await inspect(many, []);
+    onTestFinished(end);
+    const { page, said } = await open(link);
+    await page.getByText("200 and more sessions").waitFor();
+    await page.getByRole("searchbox").fill("oldest");
+    await page.getByText("1 session", { exact: true }).waitFor();
+    await page.getByText("The harbour is closed.").waitFor();
+    await page.getByRole("searchbox").fill("harbour");
+    const hits = page.getByRole("region", { name: "Said in sessions" });
+    await hits.getByText("The harbour is closed.").waitFor();
+    const { width = 0 } = (await hits.boundingBox()) ?? {};
+    const { width: all = 0 } = (await hits.locator("..").boundingBox()) ?? {};
+    expect([said, width]).toEqual([[], all]);
+  });
 
   test("the link's token leaves the address, no request leaves the machine, and nothing breaks a rule of the page", async () => {
     const { page, asked, said } = await open(reading.link);
