@@ -122,9 +122,39 @@ interface Printed {
   readonly name: string;
   readonly own: readonly object[];
   readonly printed: readonly object[];
+  /** Whether what is printed has the prompts. */
+  readonly hasPrompts?: true;
 }
 
+const CHAT = "3f1c0000-0000-4000-8000-000000000001";
+const chatRequest = (id: string, text: string, value: string) => ({
+  ...{ requestId: id, timestamp: 1_770_000_000_000, message: { text } },
+  ...{ response: [{ value }], result: {} },
+});
+const chatEvent = (type: string, data: object) => ({
+  ...{ type, id: `${type} ${JSON.stringify(data)}`, timestamp: "2026-02-02T02:40:00.000Z" },
+  data,
+});
+
 const PRINTED: Readonly<Record<string, Printed>> = {
+  "Copilot Chat": {
+    hasPrompts: true,
+    name: `${CHAT}.jsonl`,
+    own: [
+      {
+        kind: 0,
+        v: { sessionId: CHAT, requests: [chatRequest("r1", "Why is it red?", "Paint.")] },
+      },
+      { kind: 2, k: ["requests"], v: [chatRequest("r2", "Is it done?", "It is done.")] },
+    ],
+    printed: [
+      chatEvent("session.start", { sessionId: CHAT, vscodeVersion: "1.121.0" }),
+      chatEvent("user.message", { content: "Why is it red?" }),
+      chatEvent("assistant.message", { messageId: "m1", content: "Paint." }),
+      chatEvent("user.message", { content: "Is it done?" }),
+      chatEvent("assistant.message", { messageId: "m2", content: "It is done." }),
+    ],
+  },
   "codex exec": {
     name: ROLLOUT,
     own: [
@@ -257,11 +287,11 @@ test.each(Object.entries(PRINTED))(
 );
 
 test("what was printed is a session of its own where no transcript is, and is told", async () => {
-  for (const { name, own, printed } of Object.values(PRINTED)) {
+  for (const { name, own, printed, hasPrompts } of Object.values(PRINTED)) {
     const before = await stateAfter([{ "printed.jsonl": printed }]);
-    expect(before.reasons).toEqual([
-      "the prompt is not in this stream, so only the answers are imported",
-    ]);
+    expect(before.reasons).toEqual(
+      hasPrompts ? [] : ["the prompt is not in this stream, so only the answers are imported"],
+    );
     expect(before.state.sessions).toHaveLength(1);
     expect(before.state.inMemory.join()).toContain(":printed Paint.");
     const after = await stateAfter([{ [name]: own }, { "printed.jsonl": printed }]);

@@ -264,6 +264,36 @@ function copilotLogs(): readonly string[] {
   return upTo([{ kind: 0, v: first }, ...changes]).map(lines);
 }
 
+/** The log as VS Code writes it: what changed, in the order of a request's fields, so that the end of a text is behind its result. */
+function copilotChangeLogs(): readonly string[] {
+  const at = (k: readonly unknown[], v: unknown) => ({ kind: 1, k: ["requests", ...k], v });
+  const said = (index: number, i: number, ...texts: readonly string[]) => ({
+    ...{ kind: 2, k: ["requests", index, "response"], i },
+    v: texts.map((value) => ({ value })),
+  });
+  const asked = (id: string) => ({
+    ...{ kind: 2, k: ["requests"] },
+    v: [{ requestId: id, timestamp: TIME, message: { text: `Why ${id}?` }, response: [] }],
+  });
+  const ended = (index: number) => [
+    at([index, "result"], { timings: {} }),
+    at([index, "followups"], []),
+    at([index, "modelState"], { value: 1, completedAt: TIME + 5000 }),
+    at([index, "elapsedMs"], 5000),
+  ];
+  const changes = [
+    asked("r1"),
+    said(0, 0, "I lo"),
+    ...ended(0),
+    said(0, 0, "I look.", " It is paint."),
+    asked("r2"),
+    ...ended(1),
+    said(1, 0, "So it is."),
+  ];
+  const first = { kind: 0, v: { sessionId: "s", requests: [] } };
+  return upTo([first, ...changes]).map(lines);
+}
+
 function opencodeExports(): readonly string[] {
   const message = (id: string, role: string, time: object, value: string) => ({
     ...{ info: { id, role, time: { created: TIME, ...time } } },
@@ -434,6 +464,7 @@ const WRITTEN = [
   ["cline", "ui_messages.json", clineTexts().map(written), "Done."],
   ["copilot-chat", "s.json", copilotChats().map(json).map(written), "So it is."],
   ["copilot-chat, its log", "s.jsonl", copilotLogs().map(written), "So it is."],
+  ["copilot-chat, its changes", "s.jsonl", copilotChangeLogs().map(written), "So it is."],
   ["opencode export", "export.json", opencodeExports().map(written), "It is paint."],
   ["opencode, the tree", "storage/session/p/ses_1.json", opencodeTreeWrites(), "It is fixed."],
   ["swe-agent", "a.traj", sweAgentFiles(false).map(written), "done"],

@@ -108,7 +108,7 @@ class ImportWork {
   readonly #found: readonly FoundTranscripts[];
   /** Paths of files that were begun. */
   readonly #begun = new Set<string>();
-  /** Sessions that were read. */
+  /** Sessions that were read, and have messages. */
   readonly #read = new Set<string>();
   /** Files of what programs printed. They come last: their programs' own transcripts may be among the others. */
   readonly #printed: [DiskFile, ImportFormat][] = [];
@@ -194,9 +194,9 @@ class ImportWork {
     { events }: ImportStores,
   ): Promise<boolean> {
     if (this.#read.has(excerptOf) || (await events.lastSeq(excerptOf)) > 0) return true;
-    const paths = [...(await this.#knownFiles()).keys()];
+    const known = [...(await this.#knownFiles())].filter(([, { messages }]) => messages > 0);
     const isIts = (path: string) => basename(path, ".zst").endsWith(`${nativeId}.jsonl`);
-    return paths.some((path) => path !== file.path && isIts(path));
+    return known.some(([path]) => path !== file.path && isIts(path));
   }
 
   /** Deletes the session that a program printed once its own transcript is there, unless more was done with it here. */
@@ -295,7 +295,7 @@ class ImportWork {
         tally.alreadyThere += before;
       }
       const count = await this.#store(session, file, place, onRead);
-      this.#read.add(id);
+      if (count > 0) this.#read.add(id);
       if (count > 0 && !this.#trial) await this.#replacePrinted(id, stores);
       if (count > 0) sessions += 1;
       messages += count;

@@ -421,3 +421,176 @@ test("Qwen Code: what hooks add to a prompt is not the person's", async () => {
   );
   expect(said).toEqual([["user: Why is it red?"]]);
 });
+
+const said = (role: string, ...texts: string[]) => ({
+  role,
+  content: texts.map((text) => ({ type: "text", text })),
+});
+
+test("Roo Code: results of modes, of subtasks and with lines are a tool's, and so is what a tool quotes of other tasks", async () => {
+  const { said: found } = await read(
+    fileOf(
+      "roo-code/tasks/1770000000000/api_conversation_history.json",
+      JSON.stringify([
+        said("user", "<task>\nPaint it\n</task>", "<environment_details>x</environment_details>"),
+        said("assistant", "<new_task>\n<mode>code</mode>\n</new_task>"),
+        said("user", "[new_task completed] Result: \nPainted."),
+        said(
+          "user",
+          "[new_task in Code mode: 'Paint\nall of it'] Result:",
+          "Successfully created new task in Code mode with message: Paint all of it",
+        ),
+        said("assistant", "<use_mcp_tool>\n</use_mcp_tool>"),
+        said(
+          "user",
+          "[use_mcp_tool for 'tasks'] Result:",
+          'Tasks:\n<task>\nAn older one\n</task>\n{"first":"<task>\\nAnother</task>"}\n  | Continue:\n  | <user_message>\n  | No\n  | </user_message>\n[end]',
+        ),
+        said("assistant", "<execute_command>\n<command>ls</command>\n</execute_command>"),
+        said(
+          "user",
+          "[execute_command for 'ls'] Result:",
+          "Command is still running in terminal 1.\nHere's the output so far:\n<task>\n</task>\n\n\n<user_message>\nStop it. I meant <task> and </user_message> too\n</user_message>",
+        ),
+      ]),
+    ),
+  );
+  expect(found.flat().filter((text) => text.startsWith("user:"))).toEqual([
+    "user: Paint it",
+    "user: Stop it. I meant <task> and </user_message> too",
+  ]);
+  expect(found.flat().filter((text) => text.startsWith("result:"))).toHaveLength(4);
+});
+
+test("Roo Code: what a person says about a call is theirs, also where it stands in JSON", async () => {
+  const answered = (id: string, content: string) => ({
+    type: "tool_result",
+    tool_use_id: id,
+    content,
+  });
+  const { said: found } = await read(
+    fileOf(
+      "roo-code/tasks/1770000000000/api_conversation_history.json",
+      JSON.stringify([
+        said("user", "<user_message>\nPaint it\n</user_message>"),
+        {
+          role: "assistant",
+          content: [
+            {
+              type: "tool_use",
+              id: "a",
+              name: "ask_followup_question",
+              input: { question: "Red?" },
+            },
+          ],
+        },
+        { role: "user", content: [answered("a", "<user_message>\nBlue\n</user_message>")] },
+        { role: "assistant", content: [{ type: "tool_use", id: "b", name: "edit", input: {} }] },
+        {
+          role: "user",
+          content: [answered("b", '{"status":"denied","feedback":"Not that wall"}')],
+        },
+        { role: "assistant", content: [{ type: "tool_use", id: "c", name: "edit", input: {} }] },
+        {
+          role: "user",
+          content: [answered("c", '{"status":"approved","feedback":"Go on"}\n\nIt is painted')],
+        },
+      ]),
+    ),
+  );
+  const spoken = found.flat().filter((text) => /^(?:user|text):/.test(text));
+  expect(spoken).toEqual([
+    "user: Paint it",
+    "text: Red?",
+    "user: Blue",
+    "user: Not that wall",
+    "user: Go on",
+  ]);
+});
+
+test("Cline: words that are said again behind a call are said again", async () => {
+  const say = (kind: string, text: string) => ({
+    ts: 1_770_000_000_000,
+    type: "say",
+    say: kind,
+    text,
+  });
+  const { said: found } = await read(
+    fileOf(
+      "tasks/1770000000000/ui_messages.json",
+      JSON.stringify([
+        say("task", "Paint it"),
+        say("text", "I go on."),
+        say("text", "I go on."),
+        say("tool", '{"tool":"readFile","path":"a"}'),
+        say("text", "I go on."),
+      ]),
+    ),
+  );
+  expect(found).toEqual([
+    ["user: Paint it", "text: I go on.", expect.stringMatching(/^call:/), "text: I go on."],
+  ]);
+});
+
+test("Copilot Chat: what a terminal tells the model is not the person's", async () => {
+  const event = (id: string, type: string, data: object) => ({ id, type, data });
+  const note = "[Terminal 1104ee1b-0000-4000-8000-a0e2242a2461 notification: command completed]\n$";
+  const { said: found, otherBranch } = await read(
+    fileOf(
+      "GitHub.copilot-chat/transcripts/s.jsonl",
+      json(
+        event("1", "user.message", { content: note }),
+        event("2", "user.message", { content: "Run it" }),
+        event("3", "assistant.message", { content: "It runs." }),
+      ),
+    ),
+  );
+  expect([found, otherBranch]).toEqual([[["user: Run it", "text: It runs."]], 1]);
+});
+
+test("SWE-agent: the last answer is read also where only the steps have it", async () => {
+  const history = [
+    { role: "user", content: "ISSUE: it is red" },
+    { role: "assistant", content: "I look.", action: "ls" },
+    { role: "tool", content: "paint.ts" },
+  ];
+  const steps = [
+    { response: "I look.", action: "ls" },
+    { response: "It is paint. I submit.", action: "submit" },
+  ];
+  const file = async (trajectory: object[], some: object[]) =>
+    await read(
+      fileOf("a.traj", JSON.stringify({ environment: "main", trajectory, history: some })),
+    );
+  const begun = await file(steps, history);
+  expect(begun.said[0]?.at(-2)).toBe("text: It is paint. I submit.");
+  const ended = [
+    ...history,
+    { role: "assistant", content: "It is paint. I submit.", action: "submit" },
+  ];
+  expect((await file(steps, ended)).ids).toEqual(begun.ids);
+  expect((await file([...steps].reverse(), history)).said[0]).toHaveLength(4);
+});
+
+test("OpenHands: a folder of events is one session also under another name, and a critic is no person", async () => {
+  const message = (id: number, text: string, source = "user") => ({
+    ...{ id: `e${id}`, timestamp: `2026-02-18T19:10:0${id}.000000`, source, kind: "MessageEvent" },
+    llm_message: { role: source, content: [{ type: "text", text }] },
+  });
+  const critic =
+    "The task appears incomplete (iteration 1/3, predicted success likelihood: 37.8%).";
+  const events = [message(1, "Paint it"), message(2, "Done?", "agent"), message(3, critic)];
+  const files: FoundFile[] = events.map((event, index) =>
+    fileOf(
+      `copy/run/event-0000${index + 1}-b19b86a5-1b66-4e08-8f65-10770b4b45cc.json`,
+      JSON.stringify(event),
+      () => files,
+    ),
+  );
+  const [first] = files;
+  if (!first) throw new Error("no file");
+  const { said: found, sessions } = await read(first);
+  expect(sessions[0]?.id).toMatch(/^openhands:run-/);
+  expect(found).toEqual([["user: Paint it", "text: Done?", expect.stringContaining(critic)]]);
+  expect(found[0]?.[2]).not.toMatch(/^user/);
+});

@@ -11,6 +11,13 @@ import {
   timeOf,
 } from "../json-fields.ts";
 import {
+  CLINE_TOOLS,
+  isMachines,
+  resultHead,
+  typedIn,
+  withoutInjected,
+} from "./cline-typed-words.ts";
+import {
   answer,
   call,
   type PartOf,
@@ -26,68 +33,6 @@ export function textId(session: string, kind: string, text: string, repeats: Rep
   const key = `${session}:${kind}:${hash("sha1", text.trim()).slice(0, 16)}`;
   const times = repeats.next(key);
   return times === 1 ? key : `${key}#${times}`;
-}
-
-const INJECTED =
-  /<(environment_details|explicit_instructions|file_content|folder_content|url_content|mode_notice|hook_context|system-reminder)\b[^>]*>/g;
-const NOTE =
-  /^(?:# task_progress|\[TASK RESUMPTION\]|\[ERROR\]|\[NOTE\]|# TODO LIST|Task was interrupted|New instructions for task continuation)/;
-/** `[read_file for 'a.txt'] Result:` */
-const RESULT = /^\[[a-z_]+(?: for [^\n]*)?\]\s*Result:?/;
-/** The start of an element with what a person typed. */
-const TYPED = /<(task|feedback|answer|user_message|user_input|user_command)(?:\s[^<>]{0,200})?>/g;
-
-/** The words that a person typed in a message for the model. */
-export function typedIn(message: Json): readonly string[] {
-  if (message.role !== "user" || isMachines(message)) return [];
-  return textsOf(message).flatMap((text) => typedTexts(text, hasResult(message)));
-}
-
-function isMachines({ metadata, isSummary, isTruncationMarker }: Json): boolean {
-  const kind = textOf(objectOf(metadata).kind);
-  return (
-    isSummary === true || isTruncationMarker === true || /compaction|notice|reminder/.test(kind)
-  );
-}
-
-function textsOf({ content }: Json): readonly string[] {
-  if (typeof content === "string") return [content];
-  return listOf(content)
-    .map(objectOf)
-    .flatMap(({ type, text, content: inner }) =>
-      type === "text" ? [textOf(text)] : type === "tool_result" ? [contentText(inner)] : [],
-    );
-}
-
-function hasResult(message: Json): boolean {
-  return listOf(message.content)
-    .map(objectOf)
-    .some(({ type, text }) => type === "tool_result" || RESULT.test(textOf(text)));
-}
-
-function typedTexts(text: string, isBesideResult: boolean): readonly string[] {
-  const tagged = elementsIn(text).map((inside) => withoutBlocks(inside, INJECTED).trim());
-  if (tagged.length > 0) return tagged.filter((typed) => typed !== "");
-  const rest = withoutBlocks(text, INJECTED).trim();
-  return rest === "" || isBesideResult || NOTE.test(rest) || RESULT.test(rest) ? [] : [rest];
-}
-
-/** The content of elements that have a person's words. One that is not closed is none. */
-function elementsIn(text: string): readonly string[] {
-  const found: string[] = [];
-  const unclosed = new Set<string>();
-  let from = 0;
-  for (const { index, 0: open, 1: tag = "" } of text.matchAll(TYPED)) {
-    if (index < from || unclosed.has(tag)) continue;
-    const start = index + open.length;
-    const end = text.indexOf(`</${tag}>`, start);
-    if (end < 0) unclosed.add(tag);
-    else {
-      found.push(text.slice(start, end));
-      from = end;
-    }
-  }
-  return found;
 }
 
 /** The messages in a message for the model. */
@@ -133,10 +78,11 @@ function* userParts(
   }
   for (const [index, block] of blocks.entries()) {
     const text = textOf(block.text);
-    if (block.type !== "text" || !RESULT.test(text)) continue;
+    if (block.type !== "text" || resultHead(text) === 0) continue;
     const next = blocks[index + 1];
-    const body = next?.type === "text" && !RESULT.test(textOf(next.text)) ? textOf(next.text) : "";
-    const said = withoutBlocks([text, body].filter(Boolean).join("\n"), INJECTED).trim();
+    const body =
+      next?.type === "text" && resultHead(textOf(next.text)) === 0 ? textOf(next.text) : "";
+    const said = withoutInjected([text, body].filter(Boolean).join("\n"));
     const callId = `${session}:xml:${of.line === undefined ? 0 : of.line - 1}`;
     yield result(textId(session, "result", said, repeats), { callId, text: said }, of);
   }
@@ -163,9 +109,8 @@ function* assistantParts(
         break;
       case "tool_use": {
         const callId = textOf(block.id);
-        const said = textOf(objectOf(block.input).result);
-        if (block.name === "attempt_completion" && said !== "")
-          yield answer(textId(session, "answer", said, repeats), said, of);
+        const said = textOf(objectOf(block.input)[SAYS.get(textOf(block.name)) ?? ""]);
+        if (said !== "") yield answer(textId(session, "answer", said, repeats), said, of);
         else
           yield call(
             `${session}:call:${callId}`,
@@ -184,9 +129,7 @@ function* assistantParts(
   }
 }
 
-const TOOLS =
-  "execute_command|read_file|write_to_file|replace_in_file|apply_diff|insert_content|search_and_replace|search_files|list_files|list_code_definition_names|browser_action|use_mcp_tool|access_mcp_resource|ask_followup_question|attempt_completion|new_task|plan_mode_respond|switch_mode|load_mcp_documentation|fetch_instructions|codebase_search|update_todo_list|condense|web_fetch|web_search|new_rule|report_bug";
-const CALL = new RegExp(`<(${TOOLS})>`);
+const CALL = new RegExp(`<(${CLINE_TOOLS})>`);
 
 /** Older versions have their calls as XML in the text: `<read_file><path>a.txt</path></read_file>`. */
 function* xmlParts(
@@ -203,15 +146,9 @@ function* xmlParts(
   const start = found.index + found[0].length;
   const end = text.lastIndexOf(`</${name}>`);
   const inside = text.slice(start, end > start ? end : undefined);
-  const said = inner(
-    inside,
-    name === "attempt_completion"
-      ? "result"
-      : name === "plan_mode_respond"
-        ? "response"
-        : "question",
-  );
-  if (SAYS.has(name) && said !== undefined) {
+  const field = SAYS.get(name);
+  const said = field === undefined ? undefined : inner(inside, field);
+  if (said !== undefined) {
     yield answer(textId(session, "answer", said, repeats), said, of);
   } else {
     const callId = `${session}:xml:${of.line ?? 0}`;
@@ -219,8 +156,12 @@ function* xmlParts(
   }
 }
 
-/** Calls that are words for the person. */
-const SAYS = new Set(["attempt_completion", "plan_mode_respond", "ask_followup_question"]);
+/** Calls that are words for the person, by the field that has the words. */
+const SAYS: ReadonlyMap<string, string> = new Map([
+  ["attempt_completion", "result"],
+  ["plan_mode_respond", "response"],
+  ["ask_followup_question", "question"],
+]);
 
 function inner(text: string, tag: string): string | undefined {
   const start = text.indexOf(`<${tag}>`);

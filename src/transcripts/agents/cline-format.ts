@@ -23,7 +23,8 @@ import {
   titleOf,
 } from "../json-fields.ts";
 import { readListedObjects, readObjects } from "../read-objects.ts";
-import { apiParts, textId, typedIn } from "./cline-api-parts.ts";
+import { apiParts, textId } from "./cline-api-parts.ts";
+import { typedIn } from "./cline-typed-words.ts";
 import { answer, call, type PartOf, prompt, Repeats, result, summary, thinking } from "./parts.ts";
 import { editorFolders } from "./vscode-folders.ts";
 
@@ -256,6 +257,7 @@ class UiReader {
         return;
       case "user_feedback":
         if (text !== "") yield prompt(id("user", text), text.trim(), of);
+        this.#last = "";
         return;
       case "completion_result":
         yield* this.#answer(text.replace(/HAS_CHANGES$/, ""), of);
@@ -285,6 +287,7 @@ class UiReader {
         if (text === "") return;
         const callId = id("call", text);
         this.#open = { callId, texts: [], isError: false, of };
+        this.#last = "";
         yield call(callId, { callId, ...callOf(kind, text) }, of);
         return;
       }
@@ -293,7 +296,7 @@ class UiReader {
     }
   }
 
-  /** A completion stands there as said, and as asked about. */
+  /** A completion stands there as said, and as asked about. Behind a call, the same words are said again. */
   *#answer(text: string, of: PartOf): Generator<ImportedMessage> {
     if (text === "" || text === this.#last) return;
     this.#last = text;

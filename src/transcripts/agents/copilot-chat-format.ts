@@ -40,8 +40,10 @@ export const copilotChatFormat: ImportFormat = {
     return /^\s*\{/.test(text) && /"requests"\s*:\s*\[/.test(text) && CHAT_FIELD.test(text);
   },
   async *read(file, notes) {
+    /** Requests of a log that have their result, and not yet the end of their text. */
+    const ending = new Set<unknown>();
     const chat = /\.jsonl$/.test(file.path)
-      ? await loggedChat(file, notes)
+      ? await loggedChat(file, ending, notes)
       : await wholeObject(file, notes);
     if (!chat) return;
     const requests = listOf(chat.requests).map(objectOf);
@@ -60,7 +62,7 @@ export const copilotChatFormat: ImportFormat = {
         updatedAt: timeOf(chat.lastMessageDate),
         model: nameOf(requests[0]?.modelId),
       }),
-      messages: messagesOf(native, requests, file, notes),
+      messages: messagesOf(native, requests, ending, file, notes),
     };
   },
 };
@@ -76,7 +78,11 @@ function hasChatFields(value: Json): boolean {
 const LIST_MAX = 100_000;
 
 /** Follows the log of changes. A change at a place that is not there is counted. */
-async function loggedChat(file: FoundFile, notes: ImportNotes): Promise<Json | undefined> {
+async function loggedChat(
+  file: FoundFile,
+  ending: Set<unknown>,
+  notes: ImportNotes,
+): Promise<Json | undefined> {
   let chat: Record<string, unknown> | undefined;
   for await (const { value, line } of readRecords(file, notes)) {
     if (value.kind === 0) {
@@ -88,9 +94,17 @@ async function loggedChat(file: FoundFile, notes: ImportNotes): Promise<Json | u
     if (!isKnown) notes.unknown(`kind.${jsonText(value.kind)}`);
     else if (!chat || path.length === 0 || !changed(chat, path, value)) {
       notes.skip(file, line, "it changes a place that is not there");
-    }
+    } else noteEnding(ending, path);
   }
   return chat;
+}
+
+/** VS Code writes what changed in the order of its fields, so a request's `response` comes behind its `result`. */
+function noteEnding(ending: Set<unknown>, [list, index, field]: readonly unknown[]): void {
+  if (list !== "requests") return;
+  if (index === undefined) ending.clear();
+  else if (field === "result") ending.add(index);
+  else if (field === undefined || field === "response") ending.delete(index);
 }
 
 function changed(
@@ -142,6 +156,7 @@ function promptOf({ message }: Json): string {
 async function* messagesOf(
   session: string,
   requests: readonly Json[],
+  ending: ReadonlySet<unknown>,
   file: FoundFile,
   notes: ImportNotes,
 ): AsyncGenerator<ImportedMessage> {
@@ -157,12 +172,12 @@ async function* messagesOf(
     const time = timeOf(request.timestamp);
     const text = promptOf(request);
     if (isTyped(request) && text !== "") yield prompt(id, text, { time });
-    const isDone =
-      index < requests.length - 1 ||
-      request.result !== undefined ||
-      objectOf(request.modelState).completedAt !== undefined;
+    const { completedAt } = objectOf(request.modelState);
+    const hasEnd = request.result !== undefined || completedAt !== undefined;
     // An answer that is being written grows in place.
-    if (isDone || !isLive(file, request.timestamp, notes)) yield* answerOf(id, request, notes);
+    const isDone = index < requests.length - 1 || (hasEnd && !ending.has(index));
+    if (isDone || !isLive(file, completedAt ?? request.timestamp, notes))
+      yield* answerOf(id, request, notes);
   }
 }
 

@@ -1,7 +1,13 @@
 import { basename, dirname, join } from "node:path";
 import { given } from "../../core/fields.ts";
 import type { FoundFile } from "../found-file.ts";
-import type { ImportedMessage, ImportedSession, ImportFormat, ImportNotes } from "../imported.ts";
+import {
+  type ImportedMessage,
+  type ImportedSession,
+  type ImportFormat,
+  type ImportNotes,
+  printedOf,
+} from "../imported.ts";
 import {
   contentText,
   type Json,
@@ -20,7 +26,7 @@ import { answer, call, prompt, result, summary, thinking } from "./parts.ts";
  * line.
  *
  *     session-state/<id>/events.jsonl                             before that session-state/<id>.jsonl
- *     GitHub.copilot-chat/transcripts/<id>.jsonl                  Copilot Chat
+ *     GitHub.copilot-chat/transcripts/<id>.jsonl                  Copilot Chat, of a chat that VS Code has whole
  *
  * `session.snapshot_rewind` takes back all events after the one that it names.
  */
@@ -38,15 +44,12 @@ export const copilotFormat: ImportFormat = {
   async *read(file, notes) {
     const outline = await outlineOf(file);
     if (!outline) return await noteNoSession(file, notes);
-    const { id, taken, ...about } = outline;
+    const { id, taken, isChat, ...about } = outline;
     notes.otherBranch(taken.size);
-    yield {
-      id: `copilot:${id}`,
-      agent: "copilot",
-      nativeId: id,
-      ...about,
-      messages: messagesOf(id, file, taken, notes),
-    };
+    const agent = isChat ? "copilot-chat" : "copilot";
+    const messages = messagesOf(id, file, taken, notes);
+    const session = { id: `${agent}:${id}`, agent, nativeId: id, ...about, messages } as const;
+    yield isChat ? printedOf(session) : session;
   },
 };
 
@@ -57,6 +60,8 @@ interface Outline
   > {
   /** Lines that were taken back. */
   readonly taken: ReadonlySet<number>;
+  /** Whether VS Code has the chat, too. */
+  readonly isChat: boolean;
 }
 
 async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
@@ -97,6 +102,7 @@ async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
   return {
     id: nameOf(start.sessionId) ?? (name === "events" ? basename(dirname(file.path)) : name),
     taken,
+    isChat: start.vscodeVersion !== undefined || CHAT_TRANSCRIPT.test(file.path),
     ...given({
       title: title ?? titleOf(firstPrompt ?? ""),
       project: nameOf(cwd) ?? nameOf(gitRoot),
@@ -108,9 +114,12 @@ async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
   };
 }
 
-/** Skills, sub-agents and Copilot itself write user messages too. */
+const CHAT_TRANSCRIPT = /GitHub\.copilot-chat[/\\]transcripts[/\\]/;
+
+/** Skills, sub-agents, terminals and Copilot itself write user messages too. */
 function isTyped({ data, agentId }: Json): boolean {
-  const { source, isAutopilotContinuation, parentToolCallId } = objectOf(data);
+  const { source, isAutopilotContinuation, parentToolCallId, content } = objectOf(data);
+  if (/^\[Terminal [0-9a-f-]{36} notification: /.test(contentText(content))) return false;
   const isPersons = source === undefined || source === null || source === "" || source === "user";
   return (
     isPersons &&

@@ -15,7 +15,7 @@ import {
   titleOf,
 } from "../json-fields.ts";
 import { readListedObjects } from "../read-objects.ts";
-import { answer, call, prompt, result, summary, thinking } from "./parts.ts";
+import { answer, call, instruction, prompt, result, summary, thinking } from "./parts.ts";
 
 /**
  * The conversations of OpenHands: a file for each event, or a list of events.
@@ -25,7 +25,8 @@ import { answer, call, prompt, result, summary, thinking } from "./parts.ts";
  *     trajectory.json                                       version 0, as it is downloaded
  *     output.jsonl                                          what an evaluation writes: `history` of an instance in each line
  *
- * The files of a folder are read together, when the first of them that is new has its turn.
+ * The files of a folder are read together, when the first of them that is new has its turn. A copied folder may have another name
+ * than `events`.
  */
 export const openhandsFormat: ImportFormat = {
   agent: "openhands",
@@ -66,15 +67,19 @@ export const openhandsFormat: ImportFormat = {
       if (isObject(event)) events.push(event);
       else notes.skip(one, undefined, "it is not a JSON object, or too long");
     }
-    yield sessionOf(basename(dirname(folder)) || "session", events, notes);
+    const isKept = basename(folder) === "events";
+    const name = isKept ? basename(dirname(folder)) : runOf(basename(folder), events);
+    yield sessionOf(name || "session", events, notes);
   },
 };
 
-const EVENT_FILE = /(?:^|[/\\])events[/\\](?:event-)?(\d+)(?:-[^/\\]*)?\.json$/;
+const EVENT_FILE =
+  /(?:^|[/\\])(?:events[/\\](?:event-)?(\d+)(?:-[^/\\]*)?|event-(\d{5})-[0-9a-f-]{36})\.json$/;
 const EVENT_BYTES_MAX = 64 * 1024 * 1024;
 
 function numberOf(path: string): number {
-  return Number(EVENT_FILE.exec(path)?.[1] ?? 0);
+  const [, kept, copied] = EVENT_FILE.exec(path) ?? [];
+  return Number(kept ?? copied ?? 0);
 }
 
 /** The folders that an import has read, by the list of its files. */
@@ -107,8 +112,7 @@ function isEvent(value: Json): boolean {
 
 function sessionOf(name: string, events: readonly Json[], notes: ImportNotes) {
   const first = events.find(isTypedEvent);
-  const prompt =
-    contentText(objectOf(first?.llm_message).content) || textOf(objectOf(first?.args).content);
+  const prompt = saidIn(first ?? {}) || textOf(objectOf(first?.args).content);
   return {
     id: `openhands:${name}`,
     agent: "openhands" as const,
@@ -166,7 +170,16 @@ function onBranch(events: readonly Json[], notes: ImportNotes): readonly Json[] 
 /** Whether a person wrote it. */
 function isTypedEvent(event: Json): boolean {
   if (event.source !== "user") return false;
-  return event.kind === "MessageEvent" || event.action === "message";
+  if (event.kind === "MessageEvent") return !PROGRAMS.test(saidIn(event));
+  return event.action === "message";
+}
+
+/** What the program says in the user's name when a critic is not content, and when an answer was blocked. */
+const PROGRAMS =
+  /^(?:The task appears incomplete \(iteration \d+(?:\/\d+)?, predicted success likelihood: |Your previous response was blocked by the model's content filter\.)/;
+
+function saidIn(event: Json): string {
+  return contentText(objectOf(event.llm_message).content);
 }
 
 /** The messages of an event, of version 1 (by `kind`) or 0 (by `action` and `observation`). */
@@ -194,9 +207,10 @@ function* newParts(
   const results = { time, group: `${session}:results:${textOf(event.action_id) || id}` };
   switch (event.kind) {
     case "MessageEvent": {
-      const text = contentText(objectOf(event.llm_message).content);
+      const text = saidIn(event);
       if (text === "") return;
-      if (event.source === "user") yield prompt(id, text, { time });
+      if (isTypedEvent(event)) yield prompt(id, text, { time });
+      else if (event.source === "user") yield instruction(id, text, { time });
       else yield answer(id, text, { time, group: id });
       return;
     }

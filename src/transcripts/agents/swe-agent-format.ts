@@ -16,7 +16,8 @@ import { answer, call, instruction, prompt, result, thinking } from "./parts.ts"
 
 /**
  * The trajectories of SWE-agent. `history` has what the model was sent: the demonstrations, which are left out, the first user
- * message with the issue, and then answers and observations. They have no times.
+ * message with the issue, and then answers and observations. `trajectory` has the steps, of which some versions leave the last one
+ * out of `history`. They have no times.
  */
 export const sweAgentFormat: ImportFormat = {
   agent: "swe-agent",
@@ -54,11 +55,22 @@ export const sweAgentFormat: ImportFormat = {
         agent: "swe-agent",
         nativeId: native,
         ...given({ title: titleOf(issueIn(contentText(first?.content))) }),
-        messages: messagesOf(native, shown, notes),
+        messages: messagesOf(native, [...shown, ...stepsBehind(history, value)], notes),
       };
     }
   },
 };
+
+/** The answer of the last step, where the history ends before it. */
+function stepsBehind(history: readonly Json[], { trajectory }: Json): readonly Json[] {
+  const { response, action } = objectOf(listOf(trajectory).at(-1));
+  const content = textOf(response);
+  const isThere = history.some(
+    (message) =>
+      message.role === "assistant" && contentText(message.content).trim() === content.trim(),
+  );
+  return content.trim() === "" || isThere ? [] : [{ role: "assistant", content, action }];
+}
 
 function hashOf(value: unknown): string {
   return hash("sha1", jsonText(value)).slice(0, 20);
