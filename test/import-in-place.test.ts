@@ -376,9 +376,13 @@ function sweAgentFiles(isNative: boolean): readonly string[] {
     answered("c2", "It is paint."),
     observed("c2", "done"),
   ];
+  const steps = history
+    .filter(({ role }) => role === "assistant")
+    .map(({ content }) => ({ response: content, action: "ls" }));
+  // A step is there before the history has it.
   return upTo(history)
     .slice(1)
-    .map((some) => json({ environment: "main", trajectory: [], history: some, info: {} }));
+    .map((some) => json({ environment: "main", trajectory: steps, history: some, info: {} }));
 }
 
 function atifFiles(): readonly string[] {

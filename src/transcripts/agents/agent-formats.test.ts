@@ -594,3 +594,33 @@ test("OpenHands: a folder of events is one session also under another name, and 
   expect(found).toEqual([["user: Paint it", "text: Done?", expect.stringContaining(critic)]]);
   expect(found[0]?.[2]).not.toMatch(/^user/);
 });
+
+test("mini-swe-agent: what it tells the model about its answers is not the person's", async () => {
+  const call = { id: "c", type: "function", function: { name: "bash", arguments: "{}" } };
+  const pr =
+    "<pr_description>\nConsider the following PR description:\nIt is red\n</pr_description>";
+  const value = {
+    info: { exit_status: "Submitted" },
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: pr },
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "tool", tool_call_id: "c", content: "<output>paint.ts</output>" },
+      { role: "assistant", content: "It is paint." },
+      { role: "user", content: "No tool calls found in the response." },
+      { role: "exit", content: "diff" },
+    ],
+    trajectory_format: "mini-swe-agent-1.1",
+  };
+  const {
+    agent,
+    said: found,
+    sessions,
+  } = await read(fileOf("red.traj.json", JSON.stringify(value)));
+  expect([agent, sessions[0]?.title]).toEqual(["swe-agent", "It is red"]);
+  const spoken = found.flat().filter((text) => /^(?:user|text):/.test(text));
+  expect(spoken).toEqual([`user: ${pr}`, "text: It is paint."]);
+  const long = { ...value, info: { patch: "x".repeat(70_000) } };
+  const whole = await read(fileOf("red.traj.json", JSON.stringify(long)));
+  expect(whole.said).toEqual(found);
+});

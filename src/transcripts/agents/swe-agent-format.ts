@@ -17,24 +17,27 @@ import { answer, call, instruction, prompt, result, thinking } from "./parts.ts"
 /**
  * The trajectories of SWE-agent. `history` has what the model was sent: the demonstrations, which are left out, the first user
  * message with the issue, and then answers and observations. `trajectory` has the steps, of which some versions leave the last one
- * out of `history`. They have no times.
+ * out of `history`. mini-swe-agent has the same in `messages`. They have no times.
  */
 export const sweAgentFormat: ImportFormat = {
   agent: "swe-agent",
   places: () => [],
   mayBe: (path) => /\.traj(?:\.json)?$|\.json$/.test(path),
   recognises: ({ listed, head, path }) => {
+    if (listed && isMini(listed)) return true;
     if (listed)
       return (
         Array.isArray(listed.history) && (/\.traj$/.test(path) || Array.isArray(listed.trajectory))
       );
     const text = latin1.decode(head);
+    if (/\.traj\.json$/.test(path) && /^\s*\{\s*"info"\s*:/.test(text)) return true;
     return /\.traj$/.test(path) && /^\s*\{/.test(text) && /"trajectory"\s*:\s*\[/.test(text);
   },
   async *read(file, notes) {
     for await (const { value } of readListedObjects(file.read(), file, notes)) {
-      const history = listOf(value.history).map(objectOf);
-      if (!Array.isArray(value.history)) {
+      const list = isMini(value) ? value.messages : value.history;
+      const history = listOf(list).map(objectOf);
+      if (!Array.isArray(list)) {
         notes.skip(file, undefined, "it is not a trajectory of SWE-agent");
         continue;
       }
@@ -44,22 +47,32 @@ export const sweAgentFormat: ImportFormat = {
       // Its id is made of the first answer, too.
       const isBegun = shown.some(({ role }) => role === "assistant");
       if (!isBegun && isLive(file, Date.now(), notes)) continue;
+      // While it is written, the history may only be behind.
+      const behind = stepsBehind(history, value);
+      const rest = behind.length > 0 && isLive(file, Date.now(), notes) ? [] : behind;
       const first = shown.find(({ role }) => role === "user");
       // Other runs have the same task.
       const run = ["system", "user", "assistant"].map((one) =>
         contentText(shown.find(({ role }) => role === one)?.content),
       );
-      const native = hashOf([value.environment, value.replay_config, run]);
+      // An answer may be only a call.
+      const called = shown.find(({ role }) => role === "assistant")?.tool_calls;
+      const mini = isMini(value) ? [value.instance_id, called] : [];
+      const native = hashOf([value.environment, value.replay_config, run, ...mini]);
       yield {
         id: `swe-agent:${native}`,
         agent: "swe-agent",
         nativeId: native,
         ...given({ title: titleOf(issueIn(contentText(first?.content))) }),
-        messages: messagesOf(native, [...shown, ...stepsBehind(history, value)], notes),
+        messages: messagesOf(native, [...shown, ...rest], notes),
       };
     }
   },
 };
+
+function isMini({ trajectory_format, messages }: Json): boolean {
+  return textOf(trajectory_format).startsWith("mini-swe-agent") && Array.isArray(messages);
+}
 
 /** The answer of the last step, where the history ends before it. */
 function stepsBehind(history: readonly Json[], { trajectory }: Json): readonly Json[] {
@@ -83,7 +96,10 @@ function issueIn(text: string): string {
   for (const tag of ["pr_description", "issue"]) {
     const start = text.indexOf(`<${tag}>`);
     const end = start < 0 ? -1 : text.indexOf(`</${tag}>`, start);
-    if (end >= 0) return text.slice(start + tag.length + 2, end).trim();
+    if (end >= 0) {
+      const inside = text.slice(start + tag.length + 2, end).trim();
+      return inside.replace(/^Consider the following PR description:\s*/, "");
+    }
   }
   const at = /\b(?:ISSUE|issue):[ \t]*\n/.exec(text);
   return at ? text.slice(at.index + at[0].length) : text;
@@ -125,6 +141,9 @@ async function* messagesOf(
         if (callId !== undefined) yield result(id, { callId, text }, { group: id });
         break;
       }
+      // What was handed in.
+      case "exit":
+        break;
       default:
         notes.unknown(`role.${textOf(message.role) || "?"}`);
     }
