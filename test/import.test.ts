@@ -137,6 +137,20 @@ test("an imported session goes on with another model", async () => {
   await service.close();
 });
 
+test("of a file that is named, and in which nothing was said, the report says so", async () => {
+  const chat = {
+    sessionId: "s",
+    responderUsername: "GitHub Copilot",
+    requests: [{ prompt: "Hi" }],
+  };
+  const path = write("chat.json", JSON.stringify(chat));
+  utimesSync(path, 1_770_000_000, 1_770_000_000);
+  const { skipped } = await importTranscripts({ stores, path });
+  expect(skipped).toEqual([{ file: path, reason: "nothing that was said is in it" }]);
+  utimesSync(write("other.json", JSON.stringify(chat)), 1_770_000_000, 1_770_000_000);
+  expect((await importTranscripts({ stores, path: folder })).skipped).toEqual([]);
+});
+
 test("importing twice adds nothing, even when the file has been touched", async () => {
   const path = write(`${ID}.jsonl`, talk());
   await run();

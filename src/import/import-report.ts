@@ -81,6 +81,13 @@ export class ImportTally {
     }));
   }
 
+  /** Whether nothing was found, and nothing said of it. */
+  get isEmpty(): boolean {
+    const { added, alreadyThere, otherBranches, leftOut } = this;
+    const lists = [this.#skipped.length, this.#unknownTypes.size, this.#stillWritten.size];
+    return [added, alreadyThere, otherBranches, leftOut, ...lists].every((each) => each === 0);
+  }
+
   report(): ImportReport {
     const { sessions, added, alreadyThere, otherBranches, leftOut } = this;
     const more = { file: "others", reason: `${this.#notListed} more were skipped` };
