@@ -120,7 +120,7 @@ function namedCommand(program: Command, args: readonly string[]): string {
   return names.join(" ");
 }
 
-type Register = (program: Command, context: CliContext) => void;
+type Register = (program: Command, context: CliContext, names: readonly string[]) => void;
 
 /** Loads a command. `next` is the argument after its name. */
 type Load = (next: string | undefined) => Promise<Register>;
@@ -133,8 +133,8 @@ const settingsCommands = () => import("./commands/settings-commands.ts");
 
 /**
  * The commands by name, in the order of the help. They are loaded lazily: the one that is
- * named, or all when the help needs them. `memory search` is loaded at once, because
- * people wait for it.
+ * named, `run` for a prompt, or all when the help needs them. `memory search` is loaded at
+ * once, because people wait for it.
  */
 const COMMANDS: Readonly<Record<string, Load>> = {
   run: async () => (await runCommands()).runCommand,
@@ -201,7 +201,7 @@ export async function createProgram(
       context.warnings.shown = (text) => calledIn(text, context.rkat);
     })
     .exitOverride();
-  for (const register of await commandsFor(args)) register(program, context);
+  for (const register of await commandsFor(args)) register(program, context, NAMES);
   program
     .command("help")
     .description("print the help of a command, for example `rkat help memory search`")
@@ -228,7 +228,7 @@ function helpItem(term: string, termWidth: number, description: string, help: He
  * `rkat completion bash` prints a script for the shell, which calls `rkat complete -- …`. The help lists it.
  * `rkat complete the function` is a prompt.
  */
-function needsCompletion([first = "help", next]: readonly string[]): boolean {
+function needsCompletion([first = "", next]: readonly string[]): boolean {
   if (first === "complete") return next === "--";
   return ["completion", "help", "-h", "--help"].includes(first);
 }
@@ -290,6 +290,22 @@ function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
   const [first = "", next] = rest;
   if (first === "-V" || first === "--version") return Promise.resolve([]);
   const all = Object.entries(COMMANDS);
-  const found = all.filter(([names]) => names.split(" ").includes(first));
-  return Promise.all((found.length > 0 ? found : all).map(([, load]) => load(next)));
+  const among = (words: readonly string[]) =>
+    all.filter(([names]) => names.split(" ").some((name) => words.includes(name)));
+  const named = among([first]);
+  // A prompt. A command may still stand behind `--`.
+  const found = named.length > 0 ? named : among(["run", ...rest]);
+  const listed = named.length === 0 && listsCommands(rest) ? all : found;
+  return Promise.all(listed.map(([, load]) => load(next)));
 }
+
+/** A flag of a prompt may stand before the one that asks for the help. */
+function listsCommands(args: readonly string[]): boolean {
+  const isAsked = args[0] === "help" || args.includes("-h") || args.includes("--help");
+  return isAsked || needsCompletion(args);
+}
+
+/** A letter is nearly every other one, so it is not offered for a typo. */
+const NAMES = [...Object.keys(COMMANDS).flatMap((names) => names.split(" ")), "help"].filter(
+  (name) => name.length > 1,
+);

@@ -16,8 +16,8 @@ const context = {
 } as unknown as CliContext;
 
 /** The whole command line, as the help shows it. Reading arguments changes it. */
-export function newProgram(): Promise<Command> {
-  return createProgram(["--help"], context);
+export function newProgram(args: readonly string[] = ["--help"]): Promise<Command> {
+  return createProgram(args, context);
 }
 
 /** Every command that the help shows, with its path. The library of completions has one of its own that it hides. */

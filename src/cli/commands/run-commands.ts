@@ -40,7 +40,7 @@ import {
 import { sayTools, withService, workspaceOf } from "./with-service.ts";
 
 /** `rkat run`, and `rkat "prompt"`. */
-export function runCommand(program: Command, context: CliContext): void {
+export function runCommand(program: Command, context: CliContext, names: readonly string[]): void {
   const { terminal } = context;
   const command = program
     .command("run", { isDefault: true })
@@ -48,7 +48,7 @@ export function runCommand(program: Command, context: CliContext): void {
     .argument("[prompt...]", "the prompt; piped input comes before it");
   addSessionFlags(addTurnFlags(command)).action(
     async (words: string[], flags: TurnFlags & SessionFlags) => {
-      refuseTypo(program, words);
+      refuseTypo(program, words, names);
       refuseSubcommand(program, words);
       const workspace = await workspaceOf(context, command);
       const { config } = workspace;
@@ -139,9 +139,8 @@ function refuseSession([first = ""]: readonly string[]): void {
  * `rkat sesions list` is a typo, which must not be sent to a model as a prompt. A text with spaces,
  * capitals or punctuation is a prompt.
  */
-function refuseTypo(program: Command, words: readonly string[]): void {
+function refuseTypo(program: Command, words: readonly string[], names: readonly string[]): void {
   const [first = ""] = words;
-  const names = program.commands.map((command) => command.name());
   const asked = program.args[0] === "run";
   const near = nearestName(first, names);
   const isName = /^[a-z-]+$/.test(first);
