@@ -117,7 +117,8 @@ export async function openProjectService(
 /** The day is enough: with the time, no two prompts would begin alike, and no provider could cache them. */
 function surroundingsOf(folder: string): string {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
-  const day = new Intl.DateTimeFormat("en-CA", { dateStyle: "short" }).format(new Date());
+  const now = new Date();
+  const day = new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
   return `You work in the folder ${JSON.stringify(folder)}. This session began on ${day} (${timeZone}).`;
 }
 

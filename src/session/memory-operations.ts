@@ -21,10 +21,11 @@ import type { ProjectionRunner } from "../projections/projection-runner.ts";
 import { recallSearch } from "../recall/choose-records.ts";
 import { newestFirst } from "../recall/newer-statements.ts";
 import { madeOnce } from "../text/made-once.ts";
-import { nowByOffset, nowHere, timeSpan } from "../text/time/calendar.ts";
+import { nowByOffset, timeSpan } from "../text/time/calendar.ts";
 import type { MemoryAudit } from "./memory-audit.ts";
 import {
   asItIsNow,
+  askedAt,
   askedPastEnd,
   MemoryWait,
   NEWER_AMONG,
@@ -134,10 +135,10 @@ export function memoryOperations(
     const query = await ofSource(request, sessions, options);
     const { limit = options.memoryResults ?? SEARCH_LIMIT_DEFAULT } = query;
     // "Yesterday" is the day before it.
+    const asked = [request.query].flat().join("\n");
     const at =
       request.at ??
-      nowHere(then === undefined ? undefined : new Date(timeSpan({ until: then }).until));
-    const asked = [request.query].flat().join("\n");
+      askedAt(asked, then === undefined ? undefined : new Date(timeSpan({ until: then }).until));
     const past = madeOnce(() => ({ end: askedPastEnd(asked, at) }));
     const inOrder = (found: readonly MemoryHit[]) =>
       newestFirst(withoutCopies(found), asked, () => past().end);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { askedPastEnd } from "./memory-search.ts";
+import { nowByOffset, nowHere } from "../text/time/calendar.ts";
+import { askedAt, askedPastEnd } from "./memory-search.ts";
 
 const AT = "2026-11-26T10:00:00Z";
 
@@ -29,4 +30,10 @@ test.each([
 
 test("without a time at which it was asked, nothing is past", () => {
   expect(askedPastEnd("where did Leo live in June", "soon")).toBeUndefined();
+});
+
+test("only a question with a time in it is asked in a zone with a name", () => {
+  const now = new Date(AT);
+  expect(askedAt("where did Leo live", now)).toBe(nowByOffset(now));
+  expect(askedAt("what was the port last week", now)).toBe(nowHere(now));
 });

@@ -17,7 +17,7 @@ import {
 } from "../core/session-source.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { Outages } from "../core/warn.ts";
-import { readClock } from "../text/time/calendar.ts";
+import { nowByOffset, nowHere, readClock } from "../text/time/calendar.ts";
 import { timeInWords } from "../text/time/time-in-words.ts";
 
 /** The most results that a search can be asked for. */
@@ -252,6 +252,13 @@ async function firstOf<Result>(work: Promise<Result>, ms: number): Promise<Resul
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** When and where a question is asked. Only a time in it needs the name of the zone, which takes a process 12 ms. */
+export function askedAt(question: string, now?: Date): string {
+  const at = nowByOffset(now);
+  const clock = readClock(at);
+  return clock && timeInWords(question, clock) ? nowHere(now) : at;
 }
 
 /**
