@@ -17,7 +17,9 @@ const AT_START = ["commander", "porter2", "smol-toml", "uuid"];
 const FOR_INSTALL = ["jsonc-parser"];
 /** What draws `rkat chat`. Only that loads it. */
 const FOR_CHAT = ["@earendil-works/pi-tui", "marked", "get-east-asian-width"];
-const INSIDE = [...AT_START, ...FOR_INSTALL, ...FOR_CHAT];
+/** Checks requests and what is stored. */
+const FOR_CHECKS = ["zod"];
+const INSIDE = [...AT_START, ...FOR_CHECKS, ...FOR_INSTALL, ...FOR_CHAT];
 /** What the page of `rkat inspect` is made of. Only a browser loads it. */
 const FOR_PAGE = ["preact", "@tanstack/virtual-core", "eventsource-parser"];
 
@@ -167,20 +169,29 @@ const noSubprograms: Plugin = {
       : undefined,
 };
 
-/** Other packages' code is minified: no error of ours shows it. What draws `rkat chat` is, once it is in its chunk. */
+/** The chat shows formulas as they are written (`renderLatex: false`), so what draws them stays out: 8 KB of the packed package. */
+const noFormulas: Plugin = {
+  name: "no-formulas",
+  transform: (_, id) =>
+    id.endsWith("/pi-tui/dist/latex.js") ? "export const renderLatex = (text) => text;" : undefined,
+};
+
+/** Other packages' code is minified: no error of ours shows it. What has a chunk of its own is minified there. */
 const smallPackages: Plugin = {
   name: "small-packages",
   transform: (code, id) =>
-    id.includes("/node_modules/") && !isDrawing(id)
+    id.includes("/node_modules/") && othersChunkOf(id) === null
       ? minifySync(id, code, { module: true }).code
       : undefined,
 };
 
-/** The chunk of the packages that draw `rkat chat`. */
-export const DRAWING = "drawing";
+/** The chunks with other packages' code alone. */
+export const OTHERS = { drawing: FOR_CHAT, zod: FOR_CHECKS } as const;
 
-function isDrawing(id: string): boolean {
-  return FOR_CHAT.some((name) => id.includes(`/node_modules/${name}/`));
+function othersChunkOf(id: string): string | null {
+  const isOf = (names: readonly string[]) =>
+    names.some((name) => id.includes(`/node_modules/${name}/`));
+  return Object.entries(OTHERS).find(([, names]) => isOf(names))?.[0] ?? null;
 }
 
 export default defineConfig({
@@ -194,12 +205,13 @@ export default defineConfig({
   transform: { target: "node22" },
   experimental: { attachDebugInfo: "none" },
   external: (id) => /^[@a-z]/.test(id) && !INSIDE.includes(id),
-  plugins: [noSubprograms, smallPackages, builtins, forBundlers, licences],
+  plugins: [noSubprograms, noFormulas, smallPackages, builtins, forBundlers, licences],
   output: {
     dir: "dist",
     chunkFileNames: "[name]-[hash].js",
+    minifyInternalExports: false,
     // Types are beside, with what they say; errors show the code as it was written.
-    comments: { jsdoc: false },
+    comments: { annotation: false, jsdoc: false },
     codeSplitting: {
       groups: [
         ...CHUNKS.map((chunk) => ({
@@ -207,7 +219,7 @@ export default defineConfig({
           name: (id: string, graph: ChunkingContext) =>
             chunkOf(id, graph) === chunk ? chunk : null,
         })),
-        { debugName: DRAWING, name: (id: string) => (isDrawing(id) ? DRAWING : null) },
+        { debugName: "others", name: othersChunkOf },
       ],
     },
   },

@@ -37,7 +37,22 @@ test("all that spaces may mean stays", () => {
   expect(programOf(smaller)).toBe(programOf(TRICKY));
   expect(smaller).toContain("{all?{a:1}[` = `]:2}  (\n   kept ) `");
   expect(smaller).toContain("/ [ ,] = ( a | b ) \\/ /u,half=texts.length / 2 / 3;");
-  expect(smaller.split("\n").length).toBe(TRICKY.split("\n").length);
+});
+
+test("a line begins with each statement and each member, and with no other part", () => {
+  const lists =
+    "const few = [\n  1,\n  {\n    a: 2\n  }\n];\nclass Own {\n  a = 1;\n  b() {\n    go(\n      few,\n      1\n    );\n    // it ends,\n    stop();\n  }\n}\n";
+  const lines = [
+    "const few=[1,{a:2}];",
+    "class Own{",
+    "a=1;",
+    "b(){",
+    "go(few,1);",
+    "// it ends,",
+    "stop();}}",
+    "",
+  ];
+  expect(smallerCode("code.js", lists)).toBe(lines.join("\n"));
 });
 
 test("the command is the same program", () => {
