@@ -211,7 +211,7 @@ export default defineConfig({
     chunkFileNames: "[name]-[hash].js",
     minifyInternalExports: false,
     // Types are beside, with what they say; errors show the code as it was written.
-    comments: { annotation: false, jsdoc: false },
+    comments: { jsdoc: false },
     codeSplitting: {
       groups: [
         ...CHUNKS.map((chunk) => ({
