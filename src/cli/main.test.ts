@@ -9,7 +9,7 @@ async function loadedFor(...args: string[]): Promise<readonly string[]> {
 test.each([
   [["what does this project do?"]],
   [["-m", "ollama/llama3.2", "what does this project do?"]],
-  [["--dir", ".", "explain", "this"]],
+  [["--dir", ".", "explain this"]],
   [[]],
 ])("a prompt loads the command that runs it, and no other: %j", async (args) => {
   expect(await loadedFor(...args)).toEqual(["run", "help"]);
@@ -21,6 +21,10 @@ test.each([[["--", "sessions", "list"]], [["--json", "sessions", "list"]]])(
     expect(await loadedFor(...args)).toContain("sessions");
   },
 );
+
+test("a few plain words may be a command without its group, so all are loaded", async () => {
+  expect(await loadedFor("--dir", ".", "search", "port")).toContain("memory");
+});
 
 test.each([
   [["--help"]],

@@ -295,8 +295,14 @@ function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
   const named = among([first]);
   // A prompt. A command may still stand behind `--`.
   const found = named.length > 0 ? named : among(["run", ...rest]);
-  const listed = named.length === 0 && listsCommands(rest) ? all : found;
+  const needsAll = named.length === 0 && (listsCommands(rest) || mayLackGroup(rest));
+  const listed = needsAll ? all : found;
   return Promise.all(listed.map(([, load]) => load(next)));
+}
+
+/** `rkat search port` names a command without its group, and only the groups know that. A quoted prompt has spaces. */
+function mayLackGroup(args: readonly string[]): boolean {
+  return args.slice(-2).some((word) => /^[a-z-]+$/.test(word) && !word.startsWith("-"));
 }
 
 /** A flag of a prompt may stand before the one that asks for the help. */
