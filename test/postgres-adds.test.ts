@@ -202,6 +202,27 @@ describe.skipIf(!hasPostgres)("single adds to a memory in PostgreSQL", NEEDS_POS
     expect((await folding.stats()).entries).toBe(3);
   });
 
+  test("an entry that another process adds in the same moment is not new, and those beside it are", async () => {
+    const schema = await freshSchema();
+    const memory = await openMemory(schema);
+    await memory.stats();
+    const ask = await openAdmin();
+    await ask("begin");
+    const stored = JSON.stringify({ ...entry(0), id: undefined });
+    const insert = `insert into "${schema}".memory_waiting (namespace, id, entry) values ('default', 'entry-0', $1)`;
+    await ask(insert, stored);
+    const adding = memory.add([entry(0), entry(2)]);
+    const watch = await openAdmin();
+    const held = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%"${schema}".memory_waiting%'`;
+    await expect.poll(() => watch(held)).toHaveLength(1);
+    await ask("commit");
+    expect(await adding).toBe(1);
+    expect(await memory.list({ limit: 5 })).toEqual([
+      expect.objectContaining(entry(0)),
+      expect.objectContaining(entry(2)),
+    ]);
+  });
+
   test("an add that is sent again tells its own entries from the same ones of another process", async () => {
     const schema = await freshSchema();
     const other = await openMemory(schema);

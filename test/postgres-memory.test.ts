@@ -263,13 +263,14 @@ describe.skipIf(!hasPostgres)("memory in PostgreSQL", NEEDS_POSTGRES, () => {
     const head = await store.head();
     if (!head) throw new Error("There is no head.");
     const changes = { head: { ...head, stored: 9 }, remove: {}, put: {} };
-    const statement = new SaveStatement("n", { saves: await saves(), isSynced: true, changes });
+    const seen = { stored: head.stored, isSynced: true, changes };
+    const statement = new SaveStatement("n", { ...seen, saves: await saves() });
     const before = (await saves()) ?? 0;
     for (const _ of ["sent", "sent again"]) {
       expect(await db.rows(statement.sql, ...statement.values)).toHaveLength(1);
       expect(await saves()).toBe(before + 1);
     }
-    const late = new SaveStatement("n", { saves: before, isSynced: true, changes });
+    const late = new SaveStatement("n", { ...seen, saves: before });
     expect(await db.rows(late.sql, ...late.values)).toEqual([]);
   });
 

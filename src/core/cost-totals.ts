@@ -263,7 +263,7 @@ export class CostTotals {
 
   snapshot(): CostSnapshot {
     const models = Object.fromEntries(this.#models);
-    return { models, counts: this.#counts, now: this.#now, cached: this.#isCached };
+    return { counts: this.#counts, now: this.#now, cached: this.#isCached, models };
   }
 
   static restore({ models, counts, now, cached }: CostSnapshot, model: string): CostTotals {

@@ -65,6 +65,7 @@ export class ProjectionRunner {
   /** The time of `performance.now()` from which on no batch begins. A timer would wait for stores that never yield. */
   #endsAt = Number.POSITIVE_INFINITY;
   #following: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
   #endRest: () => void = () => {};
   readonly #runs = new WorkQueue();
   /** A run of all projections that has not begun. */
@@ -129,14 +130,19 @@ export class ProjectionRunner {
    * Brings the projections up to date, for ten seconds at most, and for one where this process appended nothing. Then it
    * says what is left.
    */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
     this.#isClosed = true;
     this.#endRest();
     this.#endsAt = performance.now() + (this.#hasAppended ? this.#closeMs : this.#readerCloseMs);
     try {
       await this.#following;
-      await this.#leaveToOthers();
-      await this.flush();
+      const rest = (await this.#isLeftToOthers()) ? this.#ofThisProcess : this.#projections;
+      await this.#runs.run(() => this.#outages.watch(this, () => this.#run(rest)));
       if (this.#isStopped) await this.#sayWhatIsLeft();
       if (this.#lease?.isHeld) await this.#lease.release();
     } catch (error) {
@@ -168,19 +174,23 @@ export class ProjectionRunner {
     );
   }
 
-  /** Resolves when there is no work, or when this process has to do it. */
-  async #leaveToOthers(): Promise<void> {
-    let looks = 0;
-    for (
-      let last = -1;
-      looks < LOOKS_MAX && !this.#isStopped && !(await this.#isOurs());
-      looks += 1
-    ) {
+  /** Whether what all processes share has everything. Otherwise this process has to do the work. */
+  async #isLeftToOthers(): Promise<boolean> {
+    if (!this.#lease) return false;
+    let last = -1;
+    for (let looks = 0; looks < LOOKS_MAX && !this.#isStopped; looks += 1) {
+      if (!this.#lease.isHeld && !(await this.#isBehind())) return true;
+      if (await this.#lease.take()) return false;
       const position = await this.#position();
       if (position > last) looks = 0;
       last = position;
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
+    return false;
+  }
+
+  get #ofThisProcess(): readonly Projection[] {
+    return this.#projections.filter(({ isLocal }) => isLocal);
   }
 
   async #follow(): Promise<void> {

@@ -31,6 +31,7 @@ import {
 import { appendEvents, GroupedAppends, lastSeqOf, refuseAppend } from "./append-events.ts";
 import type { EventNotices } from "./event-notices.ts";
 import { EVENTS_PER_NUMBER, furtherPositions, HORIZON } from "./event-positions.ts";
+import { GroupedCheckpoints } from "./grouped-checkpoints.ts";
 import { EventPartitions } from "./partitions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { eventWords, SEARCH, searchEvents } from "./search-events.ts";
@@ -54,14 +55,16 @@ export class PostgresEventStore implements EventStore {
   readonly #appends: GroupedAppends;
   readonly #notices: EventNotices | undefined;
   readonly #partitions: EventPartitions;
+  readonly #checkpoints: GroupedCheckpoints;
 
-  /** Closing the store closes the database. Stores of one database may share `appends` and `partitions`. */
+  /** Closing the store closes the database. Stores of one database may share the other parts. */
   constructor(
     database: PostgresDatabase,
     options: {
       readonly namespace?: string;
       readonly appends?: GroupedAppends;
       readonly partitions?: EventPartitions;
+      readonly checkpoints?: GroupedCheckpoints;
       readonly notices?: EventNotices;
     } = {},
   ) {
@@ -69,6 +72,7 @@ export class PostgresEventStore implements EventStore {
     this.#namespace = options.namespace ?? "default";
     this.#appends = options.appends ?? new GroupedAppends(database);
     this.#partitions = options.partitions ?? new EventPartitions(database);
+    this.#checkpoints = options.checkpoints ?? new GroupedCheckpoints(database);
     this.#notices = options.notices;
   }
 
@@ -183,12 +187,7 @@ export class PostgresEventStore implements EventStore {
   }
 
   async checkpoint(projection: string): Promise<number> {
-    const row = await this.#database.row<{ position: number }>(
-      "select position from rkat.projection_checkpoint where namespace = $1 and projection = $2",
-      this.#namespace,
-      projection,
-    );
-    return row?.position ?? 0;
+    return await this.#checkpoints.read(this.#namespace, projection);
   }
 
   async saveCheckpoint(projection: string, position: number): Promise<void> {

@@ -121,6 +121,11 @@ export function isMissing(error: unknown): boolean {
   return ["3F000", "42P01", "42703"].includes(codeOf(error) ?? "");
 }
 
+/** Whether a row with the same key was there. */
+export function isDuplicate(error: unknown): boolean {
+  return codeOf(error) === "23505";
+}
+
 /** The code of an error of PostgreSQL (`42P01`) or of Node (`ECONNREFUSED`). */
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;

@@ -167,6 +167,7 @@ export class PostgresIndexStore extends IndexAnswers implements AsyncIndexStore 
     if (within.seen === undefined) await this.head();
     const { sql, values, removes } = new SaveStatement(this.#namespace, {
       saves: within.seen?.saves,
+      stored: within.seen?.stored ?? 0,
       isSynced: within.mode !== "write unsynced",
       folds: this.#folds,
       changes,

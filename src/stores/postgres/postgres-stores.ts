@@ -23,6 +23,7 @@ import {
 } from "../sql/sql-stores.ts";
 import { GroupedAppends } from "./append-events.ts";
 import { EventNotices } from "./event-notices.ts";
+import { GroupedCheckpoints } from "./grouped-checkpoints.ts";
 import { EventPartitions } from "./partitions.ts";
 import { PostgresDatabase, type PostgresDatabaseOptions } from "./postgres-database.ts";
 import { PostgresEventStore } from "./postgres-event-store.ts";
@@ -75,6 +76,7 @@ export function postgresStores(options: PostgresStoresOptions): PostgresStores {
   const shared = {
     appends: new GroupedAppends(database),
     partitions: new EventPartitions(database),
+    checkpoints: new GroupedCheckpoints(database),
     ...(notify ? { notices: new EventNotices(database) } : {}),
   };
   const tables = postgresTables(database);
@@ -99,6 +101,7 @@ function storesIn(
   shared: {
     readonly appends: GroupedAppends;
     readonly partitions: EventPartitions;
+    readonly checkpoints: GroupedCheckpoints;
     readonly notices?: EventNotices;
   },
 ): Omit<PostgresStores, "forUser" | "users"> {

@@ -105,6 +105,7 @@ const POSTGRES: Dialect = {
   labels: (labels) => sql`${pairsOf(labels)}::text[]`,
   hasLabels: (labels) => sql`labels @> ${pairsOf(labels)}::text[]`,
   readsSource: false,
+  logsDifferences: true,
   lease: {
     until: words("expires_at"),
     length: words("length"),

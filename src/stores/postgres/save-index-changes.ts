@@ -37,6 +37,8 @@ interface Written<Name extends TableName> {
 interface Save {
   /** The number of saves of the namespace when it was read; `undefined` when it is new. */
   readonly saves: number | undefined;
+  /** Entries that were ever stored when it was read. Those with higher keys are new. */
+  readonly stored: number;
   /** Otherwise a power failure may undo it. */
   readonly isSynced: boolean;
   /** Entries that it takes out of those that wait. If some of them are gone, nothing happens. */
@@ -60,7 +62,7 @@ export class SaveStatement {
   /** Whether it removes rows. */
   readonly removes: boolean;
 
-  constructor(namespace: string, { saves, isSynced, folds, changes }: Save) {
+  constructor(namespace: string, { saves, stored, isSynced, folds, changes }: Save) {
     this.removes = Object.values(changes.remove).some((keys) => keys.length > 0);
     const name = this.#bind(namespace, "text");
     // When a connection was lost, the statement is sent again, and finds by it that it was done.
@@ -81,8 +83,12 @@ export class SaveStatement {
       const remove = changes.remove[table] ?? [];
       const put = groupsOf(table, changes.put[table] ?? []);
       if (remove.length > 0) parts.push(this.#remove(table, remove));
-      for (const [at, rows] of put.entries())
-        parts.push(this.#put(table, rows, at, remove.length > 0));
+      for (const [at, rows] of put.entries()) {
+        const areNew = rows.every(
+          (row) => table === "entries" && "key" in row && row.key >= stored,
+        );
+        parts.push(this.#put(table, rows, { at, areNew, isAfter: remove.length > 0 }));
+      }
     }
     const saved = isSynced ? "'saved'" : "set_config('synchronous_commit', 'off', true)";
     this.sql = `with ${parts.join(",\n")} select ${saved} from head
@@ -121,12 +127,11 @@ export class SaveStatement {
       where ${own} ${isSame.join(" and ")} returning 1)`;
   }
 
-  /** Rows that have the same fields. */
+  /** Rows that have the same fields. An insert without `on conflict`, of rows that are new, writes less. */
   #put<Name extends TableName>(
     name: Name,
     rows: readonly Tables[Name][],
-    at: number,
-    isAfter: boolean,
+    { at, areNew, isAfter }: { at: number; areNew: boolean; isAfter: boolean },
   ): string {
     const { table, key, others, isOfSpace } = WRITTEN[name];
     const sent = fieldsOf(name, rows[0] as Tables[Name]);
@@ -142,7 +147,8 @@ export class SaveStatement {
       select ${[...(isOfSpace ? [] : ["head.number"]), ...names.map((field) => received(field, fields))]}
       from head, ${this.#rows(name, fields, rows)}
       ${isAfter ? `where (select count(*) from gone_${table}) >= 0` : ""}
-      on conflict (${keys}) do ${update.length > 0 ? `update set ${update}` : "nothing"} returning 1)`;
+      ${areNew ? "" : `on conflict (${keys}) do ${update.length > 0 ? `update set ${update}` : "nothing"}`}
+      returning 1)`;
   }
 
   #rows<Name extends TableName>(

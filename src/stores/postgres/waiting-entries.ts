@@ -3,6 +3,7 @@ import type { MemoryEntry } from "../../core/memory-store.ts";
 import { storedMemory } from "../stored-json.ts";
 import { GroupedWork } from "./grouped-work.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
+import { isDuplicate } from "./postgres-failure.ts";
 import type { Statements } from "./statements.ts";
 
 /*
@@ -38,8 +39,15 @@ export const ENTRIES_WAIT =
 export const MANY_WAIT = `
   select from rkat.memory_waiting where namespace = $1::text offset ${FOLD_MAX} limit 1`;
 
-/** `$4` says that it was sent before: what is there with the text that was sent, which no other add has, was new then. */
-const ADD = `
+/**
+ * `$4` says that it was sent before: what is there with the text that was sent, which no other add has, was new then.
+ * An insert without `on conflict` writes a third less. It fails as a whole when another process adds the same entry in this moment.
+ */
+const ADD = adding("");
+const ADD_UNLESS_THERE = adding("on conflict do nothing");
+
+function adding(onConflict: string): string {
+  return `
   with asked as (
     select * from unnest($1::text[], $2::text[], $3::text[]) with ordinality
       as asked (namespace, id, entry, at)
@@ -55,12 +63,13 @@ const ADD = `
         select from rkat.memory_waiting w
         where w.namespace = asked.namespace and w.id = asked.id offset 0)
     order by at
-    on conflict do nothing returning namespace, id
+    ${onConflict} returning namespace, id
   )
   select namespace, id from added
   union all
   select w.namespace, w.id from rkat.memory_waiting w join asked using (namespace, id)
   where $4::boolean and w.entry = asked.entry`;
+}
 
 const OLDEST = `
   select ctid::text as place, number, id, entry from rkat.memory_waiting where namespace = $1::text
@@ -163,18 +172,26 @@ async function addAll(
   const sent = group.flatMap(({ namespace, entries }) =>
     [...entries].map(([id, entry]) => ({ namespace, id, entry })),
   );
-  const rows = await statements.prepared<{ namespace: string; id: string }>(
-    ADD,
+  const columns = [
     sent.map(({ namespace }) => namespace),
     sent.map(({ id }) => id),
     sent.map(({ entry }) => entry),
-    isAgain,
-  );
+  ];
+  const add = (sql: string) => statements.prepared<AddedRow>(sql, ...columns, isAgain);
+  const rows = await add(ADD).catch((error) => {
+    if (!isDuplicate(error)) throw error;
+    return add(ADD_UNLESS_THERE);
+  });
   const added = new Set(rows.map(({ namespace, id }) => keyOf(namespace, id)));
   return group.map(
     ({ namespace, entries }) =>
       [...entries.keys()].filter((id) => added.delete(keyOf(namespace, id))).length,
   );
+}
+
+interface AddedRow {
+  readonly namespace: string;
+  readonly id: string;
 }
 
 function keyOf(namespace: string, id: string): string {

@@ -214,7 +214,7 @@ function savedBy(
     updated_at_ms: sql`${updated_at_ms}`,
     archived: sql`${archived}`,
     labels: dialect.labels(labels),
-    snapshot: sql`${snapshotText(snapshot)}`,
+    snapshot: sql`${snapshotText(snapshot, dialect.logsDifferences)}`,
     source: sql`${source ? JSON.stringify(source) : null}`,
   };
   if (!dialect.readsSource) {
@@ -274,13 +274,43 @@ function isGone(owner: LeaseOwner, thisHost: string): boolean {
   }
 }
 
+/** What a turn leaves as it was. It comes last in the JSON, so that what a turn changes is together. */
+const LASTING: ReadonlySet<string> = new Set<keyof SessionSnapshot>([
+  "version",
+  "id",
+  "created_at_ms",
+  "archived",
+  "settings",
+  "last_compaction_call",
+  "compactions",
+  "recorded_compactions",
+  "summary",
+  "pruned",
+  "task",
+  "denied",
+  "instructions",
+  "instructions_left_out",
+  "pins",
+  "shown_task",
+]);
+
 /**
  * A snapshot as a store keeps it: its JSON, and a line with a checksum of it. SQLite does not notice a
  * byte that flips on the disk.
  */
-function snapshotText(snapshot: SessionSnapshot): string {
-  const json = JSON.stringify(snapshot);
-  return `${json}\n${hashOfKey(json)}`;
+function snapshotText(snapshot: SessionSnapshot, isChecksumFirst: boolean): string {
+  const [lasting = [], changing = []] = [true, false].map((lasts) =>
+    Object.entries(snapshot).filter(([name]) => LASTING.has(name) === lasts),
+  );
+  const json = JSON.stringify(Object.fromEntries([...changing, ...lasting]));
+  const checksum = hashOfKey(json);
+  return isChecksumFirst ? `${checksum}\n${json}` : `${json}\n${checksum}`;
+}
+
+/** The JSON of a snapshot's text, and its checksum if there is one. */
+function partsOf(text: string): readonly [json: string, checksum: string | undefined] {
+  const [first = "", second] = String(text).split("\n");
+  return second === undefined || first.startsWith("{") ? [first, second] : [second, first];
 }
 
 /**
@@ -288,14 +318,13 @@ function snapshotText(snapshot: SessionSnapshot): string {
  * PostgreSQL. The log gives the same state again.
  */
 function readSnapshot(text: string): SessionSnapshot | undefined {
-  const [json = "", checksum] = String(text).split("\n");
+  const [json, checksum] = partsOf(text);
   return checksum === String(hashOfKey(json)) ? snapshotIn(json) : undefined;
 }
 
 /** The snapshot in a text with or without a checksum; undefined when it is none. */
 export function snapshotIn(text: string): SessionSnapshot | undefined {
-  const [json = ""] = text.split("\n");
-  const found = parsedJson(json);
+  const found = parsedJson(partsOf(text)[0]);
   return isListed(found) ? found : undefined;
 }
 

@@ -25,6 +25,7 @@ const NUMBERED: Dialect = {
   labels: () => sql``,
   hasLabels: () => sql``,
   readsSource: true,
+  logsDifferences: false,
   lease: {
     until: sql``,
     length: sql``,

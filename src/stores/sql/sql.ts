@@ -164,6 +164,8 @@ export interface Dialect {
   hasLabels(labels: Readonly<Record<string, string>>): Statement;
   /** Whether the table of snapshots takes agent, project and branch out of `source` by itself. */
   readonly readsSource: boolean;
+  /** Whether an update logs of a row what lies between the first and the last byte that change. */
+  readonly logsDifferences: boolean;
   /** Times of leases, by the clock that all processes share. */
   readonly lease: {
     readonly until: Statement;

@@ -80,6 +80,7 @@ const SQLITE: Dialect = {
       select 1 from json_each(labels) as label
       where label.key = wanted.key and label.value = wanted.value))`,
   readsSource: true,
+  logsDifferences: false,
   lease: {
     until: words("expires_at_ms"),
     length: words("length_ms"),

@@ -1,0 +1,103 @@
+import pg from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { madeUpBatches } from "../bench/data/entries.ts";
+import { createSessionService } from "../src/index.ts";
+import { type PostgresStores, postgresStores } from "../src/postgres.ts";
+import { scriptedModel } from "../src/testing.ts";
+import { freshSchema, hasPostgres, NEEDS_POSTGRES, postgresUrl } from "./support/postgres.ts";
+
+/** Texts of a person and of a model, 90 and 400 characters. */
+const TEXTS = [...madeUpBatches(0, 500, 3)]
+  .map((batch) => batch.map(({ content }) => content).join(" "))
+  .filter((text) => text.length >= 400)
+  .map((text) => text.slice(0, 400));
+const TURN = 490;
+const TURNS = 12;
+
+async function openAdmin() {
+  const client = new pg.Client({ connectionString: await postgresUrl() });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return async <Row>(sql: string): Promise<readonly Row[]> =>
+    (await client.query(sql)).rows as Row[];
+}
+
+async function openStores(schema: string, namespace = "default"): Promise<PostgresStores> {
+  const stores = postgresStores({ connectionString: await postgresUrl(), schema, namespace });
+  onTestFinished(() => stores.close());
+  return stores;
+}
+
+describe.skipIf(!hasPostgres)("what is written on PostgreSQL", NEEDS_POSTGRES, () => {
+  test("a turn writes less than nine thousand bytes beyond its text into the write-ahead log", async () => {
+    const schema = await freshSchema();
+    const ask = await openAdmin();
+    const written = async () => {
+      const [row] = await ask<{ bytes: number }>(
+        "select (pg_current_wal_insert_lsn() - '0/0')::float8 as bytes",
+      );
+      return row?.bytes ?? 0;
+    };
+    const stores = await openStores(schema);
+    let said = 0;
+    const text = () => TEXTS[said++ % TEXTS.length] as string;
+    // How often memory is filled depends on time.
+    const alone = { memory: false, knowledge: false } as const;
+    const service = createSessionService({ model: scriptedModel(text), stores, ...alone });
+    const { sessionId } = await service.createSession({});
+    const turns = async (count: number) => {
+      for (let turn = 0; turn < count; turn += 1) {
+        await service.startTurn({ sessionId, prompt: text().slice(0, 90) });
+      }
+    };
+    await turns(5);
+    const each: number[] = [];
+    // Something else may write meanwhile: statistics, a vacuum.
+    for (let round = 0; round < 3; round += 1) {
+      const start = await written();
+      await turns(TURNS);
+      each.push((await written()) - start);
+    }
+    await service.close();
+    expect(Math.min(...each) / TURNS - TURN).toBeLessThan(9000);
+  });
+
+  test("a process that closes asks few statements for each of its users", async () => {
+    const schema = await freshSchema();
+    const pool = new pg.Pool({ connectionString: await postgresUrl() });
+    onTestFinished(() => pool.end());
+    let sent = 0;
+    const counting = {
+      query: (statement: object) => {
+        sent += 1;
+        return pool.query(statement);
+      },
+      connect: () => pool.connect(),
+      end: async () => {},
+    };
+    const stores = postgresStores({ pool: counting, schema });
+    const service = createSessionService({ model: scriptedModel([]), stores });
+    const users = Array.from({ length: 6 }, (_, at) => service.forUser(`user ${at}`));
+    for (const user of users) {
+      const { sessionId } = await user.createSession({});
+      await user.startTurn({ sessionId, prompt: "The heron waits." });
+      await user.searchMemory({ query: "heron" });
+    }
+    // What is asked for the users' leases and for what one search left to do is over.
+    await expect.poll(async () => (await openLeases(schema)).length, { timeout: 10_000 }).toBe(0);
+    sent = 0;
+    await service.close();
+    expect(sent / users.length).toBeLessThan(8);
+    await stores.close();
+  });
+});
+
+async function openLeases(schema: string): Promise<readonly unknown[]> {
+  const client = new pg.Client({ connectionString: await postgresUrl() });
+  await client.connect();
+  const { rows } = await client.query(
+    `select key from "${schema}".lease where expires_at > clock_timestamp()`,
+  );
+  await client.end();
+  return rows;
+}
