@@ -156,11 +156,17 @@ test("a process that closes does not fill memory for minutes, and says what is l
   const outages = new Outages((error) => told.push(error));
   const limits = { batch: 1, closeMs: 10, readerCloseMs: 10 };
   await new ProjectionRunner(events, [slow], outages, limits).close();
+  expect(told).toEqual([]);
+  const writer = new ProjectionRunner(events, [slow], outages, limits);
+  writer.wake();
+  await writer.close();
   expect(position).toBeLessThan(4);
   expect(told).toEqual([
     expect.stringMatching(/^Memory, and what else .* lacks what was said since/),
   ]);
-  await new ProjectionRunner(events, [slow], outages).close();
+  const next = new ProjectionRunner(events, [slow], outages);
+  next.wake();
+  await next.close();
   expect(position).toBe(4);
   expect(told).toHaveLength(1);
 });

@@ -127,8 +127,8 @@ export class ProjectionRunner {
   }
 
   /**
-   * Brings the projections up to date, for ten seconds at most, and for one where this process appended nothing. Then it
-   * says what is left.
+   * Brings the projections up to date, for ten seconds at most. Then it says what is left. A process that appended nothing
+   * works for one second, and says nothing.
    */
   close(): Promise<void> {
     this.#closing ??= this.#end();
@@ -143,7 +143,7 @@ export class ProjectionRunner {
       await this.#following;
       const rest = (await this.#isLeftToOthers()) ? this.#ofThisProcess : this.#projections;
       await this.#runs.run(() => this.#outages.watch(this, () => this.#run(rest)));
-      if (this.#isStopped) await this.#sayWhatIsLeft();
+      if (this.#hasAppended && this.#isStopped) await this.#sayWhatIsLeft();
       if (this.#lease?.isHeld) await this.#lease.release();
     } catch (error) {
       this.#outages.failed(this, error);

@@ -52,6 +52,8 @@ test("a word of the log that was changed in the file is seen", async () => {
   forge(path, "Never deploy", "Alway deploy");
   expect(examineStore(path)).toEqual([
     expect.stringMatching(/^Event \d+ of session \S+ has changed since it was stored\.$/),
+    // It is in the snapshot, too.
+    expect.stringMatching(/^The snapshot of session \S+ has changed since it was stored\./),
   ]);
 });
 
