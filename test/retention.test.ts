@@ -196,15 +196,21 @@ test("a session is not deleted while a turn runs in it", async () => {
   await stores.close();
 });
 
-test("a server deletes what is old while it runs, also of users whom nobody serves", async () => {
+/** A folder in which a user has one session, which was archived or deleted. The clock is a fake one. */
+async function userWhoDid(end: "archive" | "delete") {
   vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   const folder = await temporaryFolder();
   const first = await open(folder, {});
   const ada = first.service.forUser("ada");
   const sessionId = await talk(ada, [SECRET]);
-  await ada.archive({ sessionId });
+  await ada[end]({ sessionId });
   await first.close();
+  return { folder, sessionId };
+}
+
+test("a server deletes what is old while it runs, also of users whom nobody serves", async () => {
+  const { folder, sessionId } = await userWhoDid("archive");
   const server = await open(folder, { archived: 30 });
   vi.advanceTimersByTime(30 * DAY_MS);
   expect(await server.stores.forUser("ada").events.lastSeq(sessionId)).toBeGreaterThan(0);
@@ -215,14 +221,7 @@ test("a server deletes what is old while it runs, also of users whom nobody serv
 });
 
 test("a user's deleted session ends with its days, also when the user has nothing else", async () => {
-  vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
-  onTestFinished(() => void vi.useRealTimers());
-  const folder = await temporaryFolder();
-  const first = await open(folder, {});
-  const ada = first.service.forUser("ada");
-  const sessionId = await talk(ada, [SECRET]);
-  await ada.delete({ sessionId });
-  await first.close();
+  const { folder, sessionId } = await userWhoDid("delete");
   vi.advanceTimersByTime(8 * DAY_MS);
   const server = await open(folder, {});
   vi.advanceTimersByTime(2 * 3_600_000);

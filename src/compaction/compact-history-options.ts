@@ -115,7 +115,7 @@ const names = is(
   (value) => value instanceof Map && [...value.values()].every((name) => typeof name === "string"),
 );
 
-/** What is in lists, and limits, have checks of their own, which know the history. */
+/** The items of lists, and limits, have checks of their own, which know the history. */
 export const COMPACT_HISTORY_OPTIONS = group({
   ...COMPACTION,
   messages: anything,

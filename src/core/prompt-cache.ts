@@ -15,8 +15,8 @@ export interface Pace {
 }
 
 /**
- * What a provider has of a session in its cache, and how fast the session grows: a fold of the log, or of what the host of a
- * window tells.
+ * The part of a session that a provider has in its cache, and how fast the session grows: a fold of the log, or of what the
+ * host of a window tells.
  *
  * A call that read from the cache, or wrote into it, leaves its whole request there. A change of the history takes
  * that away, and so does time.

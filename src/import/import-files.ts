@@ -301,7 +301,7 @@ class ImportWork {
       messages += count;
     }
     tally.sessions += sessions;
-    // Of a folder's files, many are chats that were opened and left.
+    // Many files of a folder are chats that were opened and left.
     const isNamed = this.#options.path !== undefined && this.#files === 1 && this.#isWhole;
     if (isNamed && messages === 0 && tally.isEmpty && !isYoung(file))
       tally.skip(file.path, undefined, "nothing that was said is in it");

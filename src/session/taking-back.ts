@@ -58,7 +58,7 @@ export async function bringBack(
     const messages = missing.map(({ id }) => id);
     const tokens = broughtTokens(event.messages);
     const window = await settings.window(state.settings);
-    // What is shown already takes the place of itself.
+    // A message that is shown already takes its own place.
     const now = state.broughtBack.shown.filter((each) => messages.includes(each.message));
     const more = tokens - shownTokens(now);
     const morePinned = tokens - shownTokens(now.filter((each) => each.pinned));

@@ -58,7 +58,7 @@ export interface QuestionEvidence {
   readonly namesSpeaker: boolean;
 }
 
-/** With `within`, the blocks of the session that a search is in, the evidence lacks other blocks and the shares of other sessions. */
+/** Evidence for a question. With `within`, the blocks of one session, it lacks other blocks; with `sessionId`, the shares of other sessions. */
 export function questionEvidence(
   index: PassageIndex,
   question: Question,

@@ -274,7 +274,7 @@ function isGone(owner: LeaseOwner, thisHost: string): boolean {
   }
 }
 
-/** What a turn leaves as it was. It comes last in the JSON, so that what a turn changes is together. */
+/** Fields that a turn leaves as they were. They come last in the JSON, so that those that it changes stand together. */
 const LASTING: ReadonlySet<string> = new Set<keyof SessionSnapshot>([
   "version",
   "id",

@@ -114,7 +114,7 @@ async function isAskedLater(url: string, provider: OAuthClientProvider): Promise
 
 interface Callback {
   readonly address: string;
-  /** What the browser brought. */
+  /** The parameters of the address that the browser came back to. */
   answered(signal: AbortSignal): Promise<URLSearchParams>;
   /** Tells the person that it went well. */
   succeeded(): void;
