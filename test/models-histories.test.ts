@@ -110,6 +110,19 @@ const HISTORIES: Readonly<Record<string, readonly Message[]>> = {
     call("functions.read:0"),
     result("functions.read:0"),
   ],
+  "with halves of characters, as a cut leaves them": [
+    system("Be kind \ud83d"),
+    user("hi \ude00"),
+    {
+      role: "assistant",
+      content: "\ud83d",
+      tool_calls: [{ id: "a", name: "read", args: { path: ["\ud83d"], "\ude00": 1 } }],
+    },
+    {
+      role: "tool_results",
+      results: [{ tool_use_id: "a", content: "cut \ud83d", is_error: false }],
+    },
+  ],
   "with a very long id": [user("hi"), call("x".repeat(200)), result("x".repeat(200))],
   "with arguments that are no object": [
     user("hi"),
@@ -199,7 +212,10 @@ test("all that was said arrives, in its order", async () => {
   }
 });
 
-const text = fc.oneof(fc.constantFrom("", " ", "\n\n", "ok", "世界"), fc.string({ maxLength: 20 }));
+const text = fc.oneof(
+  fc.constantFrom("", " ", "\n\n", "ok", "世界", "half \ud83d", "\ude00 half"),
+  fc.string({ maxLength: 20 }),
+);
 
 const content = fc.oneof(
   text,

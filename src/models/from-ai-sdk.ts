@@ -30,6 +30,7 @@ import {
   type ToolDefinition,
   ToolError,
 } from "../core/tool.ts";
+import { wellFormed } from "../text/well-formed.ts";
 import { AcceptedHistories } from "./accepted-histories.ts";
 import { contextWindowOf, familyOf } from "./model-family.ts";
 import { type FailureContext, providerFailure } from "./provider-failure.ts";
@@ -139,7 +140,8 @@ function toV3(message: LanguageModelV4Message): LanguageModelV3Message {
   return { ...message, content } as LanguageModelV3Message;
 }
 
-function toFunctionTool({ name, description, input_schema }: ToolDefinition) {
+function toFunctionTool(tool: ToolDefinition) {
+  const { name, description, input_schema } = wellFormed(tool);
   const inputSchema = input_schema as LanguageModelV4FunctionTool["inputSchema"];
   return { type: "function" as const, name, description, inputSchema };
 }

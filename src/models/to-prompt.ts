@@ -15,6 +15,7 @@ import type {
   ToolResult,
   UserMessage,
 } from "../core/message.ts";
+import { wellFormed } from "../text/well-formed.ts";
 import { fromMeta, type ModelFamily } from "./model-family.ts";
 
 type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
@@ -31,6 +32,7 @@ type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
  * - The results of a message's calls follow it directly, one for each call.
  * - No two calls have the same id.
  * - Parts that another model family signed are left out.
+ * - Half of a character, as a tool that cuts texts leaves it, becomes U+FFFD. Anthropic takes it for broken JSON.
  */
 export function toPrompt(messages: readonly Message[], family: ModelFamily): LanguageModelV4Prompt {
   const turns = new PromptTurns(family);
@@ -39,7 +41,9 @@ export function toPrompt(messages: readonly Message[], family: ModelFamily): Lan
     message.role === "system" && isText(message.content) ? [message.content] : [],
   );
   return [
-    ...(system.length > 0 ? [{ role: "system" as const, content: system.join("\n\n") }] : []),
+    ...(system.length > 0
+      ? [{ role: "system" as const, content: wellFormed(system.join("\n\n")) }]
+      : []),
     ...turns.finish(messages.at(-1)),
   ];
 }
@@ -143,13 +147,12 @@ function isPaused(last: Message | undefined, family: ModelFamily): boolean {
 }
 
 function userParts({ content }: UserMessage): UserPart[] {
-  if (typeof content === "string") return isText(content) ? [{ type: "text", text: content }] : [];
+  if (typeof content === "string") return textParts(content);
   return content.flatMap((block): UserPart[] => {
-    if (block.type === "text")
-      return isText(block.text) ? [{ type: "text", text: block.text }] : [];
+    if (block.type === "text") return textParts(block.text);
     const { data, media_type: mediaType } = block;
     const filename = block.type === "file" ? block.filename : undefined;
-    const named = filename === undefined ? {} : { filename };
+    const named = filename === undefined ? {} : { filename: wellFormed(filename) };
     const url = /^https?:/.test(data) ? URL.parse(data) : null;
     return [
       {
@@ -160,6 +163,10 @@ function userParts({ content }: UserMessage): UserPart[] {
       },
     ];
   });
+}
+
+function textParts(text: string): UserPart[] {
+  return isText(text) ? [{ type: "text", text: wellFormed(text) }] : [];
 }
 
 function blocksOf(message: AssistantMessage | BlockAssistantMessage): readonly AssistantBlock[] {
@@ -176,7 +183,8 @@ function resultPart(
 ): LanguageModelV4ToolResultPart {
   const { content, is_error } = result ?? { content: NO_RESULT, is_error: true };
   const type = is_error ? ("error-text" as const) : ("text" as const);
-  return { type: "tool-result", toolCallId, toolName, output: { type, value: content } };
+  const output = { type, value: wellFormed(content) };
+  return { type: "tool-result", toolCallId, toolName, output };
 }
 
 /** Appends parts, with a blank line between two texts, because some servers join texts without one. */
@@ -224,10 +232,11 @@ function isSent(block: AssistantBlock, family: ModelFamily): boolean {
 
 function toPart({ block_type, data }: AssistantBlock, family: ModelFamily): AssistantPart {
   const options = fromMeta(family, data.meta);
-  if (block_type !== "tool_use") return { type: block_type, text: data.text, ...options };
-  const toolCallId = callId(data.id, family);
-  const input = toolInput(data.args);
-  return { type: "tool-call", toolCallId, toolName: data.name, input, ...options };
+  if (block_type !== "tool_use")
+    return { type: block_type, text: wellFormed(data.text), ...options };
+  const { id, name, args } = wellFormed(data);
+  const [toolCallId, input] = [callId(id, family), toolInput(args)];
+  return { type: "tool-call", toolCallId, toolName: name, input, ...options };
 }
 
 /** Anthropic and OpenAI refuse some ids of other providers (`functions.read:0`), so these are changed. */

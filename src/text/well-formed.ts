@@ -6,6 +6,9 @@ export function wellFormed<Value>(value: Value): Value {
   if (typeof value === "string") return value.toWellFormed() as Value;
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(wellFormed) as Value;
-  const fields = Object.entries(value).map(([name, field]) => [name, wellFormed(field)]);
+  const fields = Object.entries(value).map(([name, field]) => [
+    name.toWellFormed(),
+    wellFormed(field),
+  ]);
   return Object.fromEntries(fields) as Value;
 }

@@ -63,6 +63,12 @@ export type ProviderScript =
   | readonly Reply[]
   | ((request: ProviderRequest, call: number) => Reply | Promise<Reply>);
 
+/** Half of a character in a JSON text, which Anthropic's API takes for no JSON. */
+function halfCharacterIn(json: string): string | undefined {
+  const half = JSON.stringify(JSON.parse(json)).match(/(?<!\\)(?:\\{2})*\\ud[89a-f]../);
+  return half ? `The request body is not valid JSON: half of a character (${half[0]})` : undefined;
+}
+
 /**
  * A server that answers as Anthropic, OpenAI, Google and an OpenAI-compatible
  * server do, from one script, and refuses what they would refuse. For the replies
@@ -80,7 +86,8 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
       return;
     }
     const [name, protocol] = protocolOf(message);
-    const body = JSON.parse(await text(message)) as Json;
+    const sent = await text(message);
+    const body = JSON.parse(sent) as Json;
     const closed = new Promise<void>((resolve) => response.once("close", resolve));
     const request = { protocol: name, headers: message.headers, body, closed };
     const call = requests.push(request) - 1;
@@ -95,7 +102,9 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
     }
     const isBeta = message.url?.includes("beta=true") === true;
     const checked = isBeta ? withoutSystemMessages(body) : body;
-    const problem = isEmbedding ? undefined : protocol.problemWith(checked, memory);
+    const problem = isEmbedding
+      ? undefined
+      : (halfCharacterIn(sent) ?? protocol.problemWith(checked, memory));
     if (problem !== undefined) {
       problems.push(`${name}: ${problem}`);
       return fail(response, protocol, { status: 400, message: problem, code: "invalid_request" });
