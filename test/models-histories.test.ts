@@ -110,6 +110,17 @@ const HISTORIES: Readonly<Record<string, readonly Message[]>> = {
     call("functions.read:0"),
     result("functions.read:0"),
   ],
+  "with calls of tools that the model made up": [
+    user("hi"),
+    ...["functions.read", "", "read a file", "9.lives", "x".repeat(200)].flatMap((name, index) => [
+      {
+        role: "assistant" as const,
+        content: "",
+        tool_calls: [{ id: `call_${index}`, name, args: {} }],
+      },
+      result(`call_${index}`),
+    ]),
+  ],
   "with halves of characters, as a cut leaves them": [
     system("Be kind \ud83d"),
     user("hi \ude00"),
@@ -241,7 +252,7 @@ const id = fc.oneof(
 
 const toolUse: fc.Arbitrary<ToolUse> = fc.record({
   id,
-  name: fc.constantFrom("read", "write"),
+  name: fc.oneof(fc.constantFrom("read", "write", "", "functions.read", "9"), fc.string()),
   args,
 });
 

@@ -30,7 +30,7 @@ type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
  * - User and assistant alternate, with the user first and last. Adjacent messages of one role are joined.
  * - Blank text is left out.
  * - The results of a message's calls follow it directly, one for each call.
- * - No two calls have the same id.
+ * - No two calls have the same id, and none has a name that the provider gives no tool.
  * - Parts that another model family signed are left out.
  * - Half of a character, as a tool that cuts texts leaves it, becomes U+FFFD. Anthropic takes it for broken JSON.
  */
@@ -235,8 +235,8 @@ function toPart({ block_type, data }: AssistantBlock, family: ModelFamily): Assi
   if (block_type !== "tool_use")
     return { type: block_type, text: wellFormed(data.text), ...options };
   const { id, name, args } = wellFormed(data);
-  const [toolCallId, input] = [callId(id, family), toolInput(args)];
-  return { type: "tool-call", toolCallId, toolName: name, input, ...options };
+  const [toolCallId, toolName] = [callId(id, family), callName(name, family)];
+  return { type: "tool-call", toolCallId, toolName, input: toolInput(args), ...options };
 }
 
 /** Anthropic and OpenAI refuse some ids of other providers (`functions.read:0`), so these are changed. */
@@ -244,6 +244,19 @@ function callId(id: string, { metaProvider }: ModelFamily): string {
   const isStrict = metaProvider === "anthropic" || metaProvider === "open_ai";
   if (!isStrict || /^[\w-]{1,64}$/.test(id)) return id;
   return id.replace(/[^\w-]/g, "_").slice(-64) || "call";
+}
+
+/** The names that a tool may have, as the refusals of the providers say it. */
+const NAMES: Readonly<Record<string, RegExp>> = {
+  anthropic: /^[\w-]{1,128}$/,
+  open_ai: /^[\w-]{1,64}$/,
+  gemini: /^[A-Za-z_][\w.:-]{0,63}$/,
+};
+
+/** A model makes up names (`functions.read`), and other agents' sessions have theirs: a provider refuses a history with them. */
+function callName(name: string, { metaProvider }: ModelFamily): string {
+  const isTaken = (NAMES[metaProvider] ?? /./).test(name);
+  return isTaken ? name : `call_${name.replace(/[^\w-]/g, "_").slice(0, 59)}`;
 }
 
 /** Arguments that are not an object, because the model's JSON was invalid, are wrapped in one. */

@@ -81,6 +81,7 @@ function problemsWithBlocks(message: Json, memory: ProtocolMemory): (string | un
     switch (block.type) {
       case "tool_use":
         if (!isObject(block.input)) return "tool_use.input: Input should be a valid dictionary";
+        if (!/^[\w-]{1,128}$/.test(String(block.name))) return "tool_use.name: invalid pattern";
         return /^[\w-]+$/.test(String(block.id)) ? undefined : "tool_use.id: invalid pattern";
       case "thinking":
         return memory.signed(block.signature)

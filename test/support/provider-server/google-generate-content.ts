@@ -63,6 +63,9 @@ function problemWithParts(content: Json, memory: ProtocolMemory): string | undef
     const { text, functionCall, thoughtSignature } = part;
     if (text === "" && !thoughtSignature) return "contents.parts: required oneof field 'data'";
     if (functionCall && !isObject((functionCall as Json).args)) return "args: Invalid value";
+    const named = (functionCall ?? part.functionResponse) as Json | undefined;
+    if (named && !/^[A-Za-z_][\w.:-]{0,63}$/.test(String(named.name)))
+      return "Invalid function name.";
     const isKnown =
       thoughtSignature === undefined ||
       thoughtSignature === "skip_thought_signature_validator" ||

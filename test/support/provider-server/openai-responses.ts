@@ -59,6 +59,7 @@ function problemWithItem(
         : undefined;
     case "function_call": {
       if (!isJsonObject(item.arguments)) return "function_call.arguments: invalid JSON";
+      if (!/^[\w-]{1,64}$/.test(String(item.name))) return "name: string does not match pattern";
       if (String(item.call_id).length > 64) return "call_id: string too long";
       const next = after.findIndex(({ type }) => type !== "function_call" && type !== "reasoning");
       const outputs = after.slice(next).filter(({ type }) => type === "function_call_output");
