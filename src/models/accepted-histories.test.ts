@@ -62,6 +62,18 @@ test("nothing is left out later when that did not help, and the refusal is told"
   expect(sent[3]).toBe(JSON.stringify(HISTORY));
 });
 
+test.each([
+  "messages.1.content.1.image.source.base64: The image was specified using the image/png media type, but the image appears to be a image/jpeg image",
+  "messages.8.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
+  "Unable to download the file. Please verify the URL and try again.",
+  "Timeout while downloading https://example.com/a.png.",
+  "Unsupported MIME type: image/jpg",
+  "Invalid value at 'contents[0].parts[1].inline_data.data' (TYPE_BYTES), Base64 decoding failed",
+])("what a provider cannot read of an image is no end of a session: %s", async (message) => {
+  const { ask } = server(message, "the first");
+  expect(await new AcceptedHistories().send("a/b", HISTORY, ask)).toBe("accepted");
+});
+
 test("another refusal is told at once, and so is that of the newest prompt's image", async () => {
   for (const [message, history] of [
     ["temperature: out of range", HISTORY],

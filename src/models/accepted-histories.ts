@@ -35,6 +35,16 @@ const MEDIA: readonly RegExp[] = [
   /process input image|image is not valid/i,
   // OpenRouter, vLLM, llama.cpp, Ollama, Mistral: "No endpoints found that support image input", "image input is not supported".
   /\bimage inputs?\b|\bsupport (?:for )?(?:images?|vision|multimodal|files?|pdfs?)\b/i,
+  // Anthropic: "image.source.base64: The image was specified using the image/png media type, but …", "….media_type: Input should be …".
+  // Others: "Invalid base64 image_url", "Base64 decoding failed".
+  /\bbase64\b|\bprovided media type\b/i,
+  // Google: "Unsupported MIME type: image/jpg". OpenAI: "Invalid MIME type. Only image types are supported."
+  /\bMIME.?type\b/i,
+  // An address that leads nowhere any more. Anthropic: "Unable to download the file." OpenAI: "Error while downloading https://…",
+  // "Failed to download image". Google: "Cannot fetch content from the provided URL."
+  /\b(?:unable to|failed to|cannot|error while|timeout while) (?:download|fetch)/i,
+  // Anthropic: "Too many images and documents".
+  /\btoo many (?:images|documents|files)\b/i,
   // DeepSeek: "unknown variant `image_url`, expected `text`".
   /unknown variant `(?:image|file)/i,
 ];
