@@ -84,7 +84,7 @@ test("what earlier drafts and mistakes have in a schema does not reach a provide
   expect(await schemaOf({ properties, definitions: { tree }, required: ["pair", 5] })).toEqual({
     type: "object",
     properties: {
-      pair: { type: "array", prefixItems: pair },
+      pair: { type: "array", prefixItems: pair, items: {} },
       above: { type: "number", minimum: 0 },
       any: { default: null },
       none: {},

@@ -25,6 +25,17 @@ const TOOLS = [
   },
 ];
 
+const ANY_SCHEMAS = [
+  {},
+  { type: "object" },
+  { anyOf: [{ required: ["a"] }, { required: ["b"] }], properties: { a: {}, b: { type: "any" } } },
+  { $ref: "#/definitions/Args", definitions: { Args: { properties: { all: { type: "array" } } } } },
+  {
+    allOf: [{ properties: { pair: { type: "array", items: [{ type: "string" }] } } }],
+    properties: { above: { type: "number", minimum: 1, exclusiveMinimum: true, required: true } },
+  },
+];
+
 /** What shows that the reasoning went back: the field that each protocol has for it. */
 const SENT_BACK: Record<ModelName, string> = {
   anthropic: '"signature":',
@@ -143,6 +154,17 @@ describe.each(MODEL_NAMES)("a model of %s", (name) => {
     await ask(model, [user("read both"), message, results], { tools: TOOLS });
     expect(server.problems).toEqual([]);
     expect(JSON.stringify(server.requests[1]?.body)).toContain("text of a");
+  });
+
+  test("takes tools that describe their arguments in any JSON Schema", async () => {
+    const { server, model } = await open(name, ["ok", "ok"]);
+    const tools = ANY_SCHEMAS.map((input_schema, at) => ({
+      name: `tool_${at}`,
+      description: "Half of a character: \ud83d",
+      input_schema,
+    }));
+    await ask(model, [user("hello")], { tools });
+    expect(server.problems).toEqual([]);
   });
 
   test("yields a call with broken arguments as the text that they are, and takes it back", async () => {

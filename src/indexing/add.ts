@@ -31,7 +31,9 @@ export function* addEntries(
   entries: readonly MemoryEntry[],
   mode: Extract<TransactionMode, `write${string}`> = "write",
 ): Asking<Added> {
-  const said = entries.filter(({ content }) => content.trim() !== "").map(wellFormed);
+  const said = entries
+    .filter(({ content }) => content.trim() !== "")
+    .map((entry) => wellFormed(entry));
   if (said.length === 0) return NOTHING_ADDED;
   const [head, stored] = yield* together(question("head"), question("storedIds", idsOf(said)));
   const known = new Set(stored);

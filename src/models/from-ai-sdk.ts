@@ -22,6 +22,7 @@ import {
   requireOptions,
   text,
 } from "../core/options.ts";
+import { providerSchema } from "../core/provider-schema.ts";
 import {
   isSchema,
   type JsonSchema,
@@ -140,11 +141,18 @@ function toV3(message: LanguageModelV4Message): LanguageModelV3Message {
   return { ...message, content } as LanguageModelV3Message;
 }
 
-function toFunctionTool(tool: ToolDefinition) {
-  const { name, description, input_schema } = wellFormed(tool);
-  const inputSchema = input_schema as LanguageModelV4FunctionTool["inputSchema"];
-  return { type: "function" as const, name, description, inputSchema };
+function toFunctionTool(tool: ToolDefinition): LanguageModelV4FunctionTool {
+  const known = FUNCTION_TOOLS.get(tool);
+  if (known) return known;
+  const { name, description, input_schema } = tool;
+  const inputSchema = providerSchema(input_schema) as LanguageModelV4FunctionTool["inputSchema"];
+  const made = wellFormed({ type: "function" as const, name, description, inputSchema });
+  FUNCTION_TOOLS.set(tool, made);
+  return made;
 }
+
+/** Made once for each tool: all are sent with each request. */
+const FUNCTION_TOOLS = new WeakMap<ToolDefinition, LanguageModelV4FunctionTool>();
 
 /** Provider options for an engine that keeps and rewrites histories itself. The user's options win. */
 function providerOptionsFor(

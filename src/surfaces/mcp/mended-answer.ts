@@ -1,7 +1,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { isObject } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
-import { providerSchema } from "./provider-schema.ts";
+import { providerSchema } from "../../core/provider-schema.ts";
 
 /** Marks a tool that can be called as a task only. */
 export const AS_TASK = "rkat/as-task";

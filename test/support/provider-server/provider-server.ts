@@ -19,6 +19,7 @@ import {
   type ServerEvent,
   type Wire,
 } from "./reply.ts";
+import { problemWithTools } from "./tool-problems.ts";
 
 const PROTOCOLS = {
   anthropic: anthropicMessages,
@@ -104,7 +105,7 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
     const checked = isBeta ? withoutSystemMessages(body) : body;
     const problem = isEmbedding
       ? undefined
-      : (halfCharacterIn(sent) ?? protocol.problemWith(checked, memory));
+      : (halfCharacterIn(sent) ?? problemWithTools(body) ?? protocol.problemWith(checked, memory));
     if (problem !== undefined) {
       problems.push(`${name}: ${problem}`);
       return fail(response, protocol, { status: 400, message: problem, code: "invalid_request" });

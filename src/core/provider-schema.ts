@@ -1,4 +1,4 @@
-import { isObject } from "../../core/fields.ts";
+import { given, isObject } from "./fields.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -7,22 +7,46 @@ const DEPTH_MAX = 50;
 
 /**
  * The schema of a tool's arguments as providers take it: one that they refuse would end every turn. It follows draft 2020-12, and
- * is an object with properties. A choice at its top gives it the properties of all alternatives: the server checks the rest.
+ * is an object with properties. A choice at its top gives it the properties of all alternatives: the tool checks the rest.
  */
 export function providerSchema(described: unknown): Schema & { readonly type: "object" } {
   const root = soundObject(isObject(described) ? described : {}, 0);
-  const { $ref, allOf, anyOf, oneOf, not, enum: one, const: only, ...rest } = root;
+  const { $schema, $ref, allOf, anyOf, oneOf, not, enum: one, const: only, ...more } = root;
+  const { if: _, then, else: otherwise, ...rest } = more;
   const parts = partsOf(root, root, true, new Set());
-  const required = new Set(
-    parts.flatMap(({ part, isSure }) => (isSure ? listOf(part.required) : [])),
-  );
-  const properties = Object.assign({}, ...parts.map(({ part }) => part.properties).reverse());
-  return {
-    ...rest,
-    type: "object",
-    properties,
-    ...(required.size > 0 ? { required: [...required] } : {}),
-  };
+  const properties = propertiesOf(parts);
+  const sure = parts.flatMap(({ part, isSure }) => (isSure ? listOf(part.required) : []));
+  const required = [...new Set(sure)].filter((name) => Object.hasOwn(properties, String(name)));
+  const schema = { ...rest, properties, required: required.length > 0 ? required : undefined };
+  return { ...given(schema), type: "object" };
+}
+
+function propertiesOf(parts: readonly Part[]): Schema {
+  const names = new Set(parts.flatMap(({ part }) => Object.keys(part.properties ?? {})));
+  const properties = Array.from(names, (name) => {
+    const found = parts.flatMap(({ part: { properties }, isSure }) =>
+      isObject(properties) && Object.hasOwn(properties, name)
+        ? [{ schema: properties[name], isSure }]
+        : [],
+    );
+    const sure = found.find(({ isSure }) => isSure);
+    return [name, sure ? sure.schema : anyOf(found.map(({ schema }) => schema))];
+  });
+  return Object.fromEntries(properties);
+}
+
+/** What any of these takes. The names of the cases, of which each alternative has one, become a list. */
+function anyOf(schemas: readonly unknown[]): unknown {
+  const distinct = [...new Map(schemas.map((each) => [JSON.stringify(each), each])).values()];
+  const [first] = distinct;
+  if (distinct.length < 2 || !isObject(first)) return first;
+  const values = distinct.map((each) => {
+    if (!isObject(each)) return [];
+    return "const" in each ? [each.const] : listOf(each.enum);
+  });
+  if (values.some((some) => some.length === 0)) return { anyOf: distinct };
+  const { const: _, ...rest } = first;
+  return { ...rest, enum: [...new Set(values.flat())] };
 }
 
 interface Part {
@@ -40,13 +64,15 @@ function partsOf(
 ): readonly Part[] {
   if (!isObject(part) || seen.has(part)) return [];
   seen.add(part);
-  const { $ref, allOf, anyOf, oneOf } = part;
+  const { $ref, allOf, anyOf, oneOf, then, else: otherwise } = part;
   return [
     { part, isSure },
     ...[referredTo($ref, root), ...listOf(allOf)].flatMap((each) =>
       partsOf(each, root, isSure, seen),
     ),
-    ...[...listOf(anyOf), ...listOf(oneOf)].flatMap((each) => partsOf(each, root, false, seen)),
+    ...[...listOf(anyOf), ...listOf(oneOf), then, otherwise].flatMap((each) =>
+      partsOf(each, root, false, seen),
+    ),
   ];
 }
 
@@ -79,7 +105,7 @@ const MAY_HOLD: readonly (readonly [RegExp, (value: unknown) => boolean])[] = [
   [/^(?:description|title|format|pattern|\$ref|\$id|\$schema)$/, isText],
   [/^(?:any|all|one)Of$/, (value) => Array.isArray(value) && value.length > 0],
   [/^(?:additionalProperties|contains|propertyNames|not|if|then|else)$/, isSchema],
-  [/^enum$/, Array.isArray],
+  [/^enum$/, (value) => Array.isArray(value) && value.length > 0],
   [TABLES, isObject],
 ];
 
@@ -99,7 +125,9 @@ function soundObject(schema: Schema, depth: number): Schema {
     const name = key === "items" && Array.isArray(value) ? "prefixItems" : key;
     return [[name, sound(value, depth + 1)]];
   });
-  return Object.fromEntries(entries);
+  const fields: Schema = Object.fromEntries(entries);
+  const isList = [fields.type].flat().includes("array");
+  return isList && !("items" in fields) ? { ...fields, items: {} } : fields;
 }
 
 function soundTable(table: Schema, depth: number): Schema {
