@@ -85,6 +85,11 @@ export interface IndexLine {
   readonly sessionId: string;
 }
 
+/** The line of a session in `index.jsonl`. */
+export function indexLine({ session_id, created_at, model, labels }: SessionFile): string {
+  return JSON.stringify({ session_id, created_at, model, labels });
+}
+
 /** The lines of `index.jsonl`, up to one that a crash cut short. */
 export function readIndex(text: string): readonly IndexLine[] {
   const lines: IndexLine[] = [];

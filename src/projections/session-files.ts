@@ -25,13 +25,12 @@ import {
 import {
   type Checkpoint,
   foldSessionFile,
-  type IndexLine,
   newSessionFile,
   readCheckpoint,
-  readIndex,
   readSessionFile,
   type SessionFile,
 } from "./session-file.ts";
+import { SessionIndex } from "./session-index.ts";
 
 /**
  * A system writes what it was given to the disk after at most so long. Linux does after 30 seconds, in the settings that
@@ -75,6 +74,12 @@ export class SessionFiles implements Projection {
   readonly #oneWriter: OneWriter;
   /** The writes of this process, one after the other. For `OneWriter` all of them may be of the same process. */
   readonly #writes = new WorkQueue();
+  readonly #index = new SessionIndex({
+    look: () => this.#look(INDEX),
+    read: () => this.#read(INDEX),
+    replace: (text) => this.#replace(INDEX, text),
+    writeAt: (text, offset) => this.#writeAt(INDEX, text, offset),
+  });
   /** Whether this process has looked for lost files. */
   #isWhole = false;
   /** Sessions that were told to be left out. */
@@ -107,7 +112,7 @@ export class SessionFiles implements Projection {
     if (!last) return;
     await this.#oneWriter(async (again) => {
       makeFolder(this.#root, this.#folder);
-      if (again || this.#isNewer("index.jsonl", "checkpoint")) await this.#indexAgain();
+      if (again || this.#isNewer(INDEX, "checkpoint")) await this.#indexAgain();
       for (const [sessionId, added] of Map.groupBy(events, (event) => event.sessionId)) {
         if (!isPlainName(sessionId)) continue;
         const stored = added.map((event) => event.stored);
@@ -132,14 +137,13 @@ export class SessionFiles implements Projection {
       for (const { name } of found.filter((one) => one.isDirectory() && isPlainName(one.name))) {
         this.#startSessionAgain(name);
       }
-      for (const name of ["checkpoint", "index.jsonl"])
-        remove(this.#root, join(this.#folder, name));
+      for (const name of ["checkpoint", INDEX]) remove(this.#root, join(this.#folder, name));
     });
   }
 
   /** The number of sessions that have files. */
   get count(): number {
-    return this.#indexed().length;
+    return this.#index.sessionIds.length;
   }
 
   /** Removes a session's files, because the session is being deleted. */
@@ -154,8 +158,7 @@ export class SessionFiles implements Projection {
 
   #removeFiles(sessionId: string): void {
     remove(this.#root, join(this.#folder, sessionId));
-    const others = this.#indexed().filter((line) => line.sessionId !== sessionId);
-    this.#replace("index.jsonl", linesOf(others.map(({ line }) => line)));
+    this.#index.remove(sessionId);
     syncFolder(this.#root, this.#folder);
   }
 
@@ -170,9 +173,7 @@ export class SessionFiles implements Projection {
           this.#unlessLeftOut(id, () => mayLack(join(id, "checkpoint"))),
         ),
         lost: known.filter((id) => !this.#isIntact(id)),
-        isIndexLost:
-          known.length > 0 &&
-          (mayLack("index.jsonl") || this.#isNewer("index.jsonl", "checkpoint")),
+        isIndexLost: known.length > 0 && (mayLack(INDEX) || this.#isNewer(INDEX, "checkpoint")),
       };
     };
     const first = look();
@@ -221,15 +222,14 @@ export class SessionFiles implements Projection {
 
   /** The sessions that have a folder or a line in the index, those of the index first. */
   #known(): readonly string[] {
-    const indexed = this.#indexed().map(({ sessionId }) => sessionId);
-    return [...new Set([...indexed, ...readdirSync(this.#folder)])].filter(
+    return [...new Set([...this.#index.sessionIds, ...readdirSync(this.#folder)])].filter(
       (id) => isPlainName(id) && !FILES.has(id),
     );
   }
 
   /** Writes the index from the files of the sessions. Those without a line come in the order of their creation. */
   async #indexAgain(): Promise<void> {
-    const place = new Map(this.#indexed().map(({ sessionId }, at) => [sessionId, at]));
+    const place = new Map(this.#index.sessionIds.map((id, at) => [id, at]));
     const files: SessionFile[] = [];
     for (const id of this.#known()) {
       const file = await this.#fileOf(id);
@@ -240,7 +240,7 @@ export class SessionFiles implements Projection {
     files.sort(
       (one, other) => orderOf(one) - orderOf(other) || (ageOf(one) < ageOf(other) ? -1 : 1),
     );
-    this.#replace("index.jsonl", linesOf(files.map(indexLine)));
+    this.#index.replace(files);
   }
 
   /** The index's row of a session; undefined when it has no files yet, or is left out. */
@@ -332,7 +332,7 @@ export class SessionFiles implements Projection {
     this.#writeAt(join(sessionId, "events.jsonl"), lines, checkpoint.events_len);
     this.#replace(session, textOf(file));
     if (summary !== undefined) this.#replace(join(sessionId, "summary.txt"), `${summary}\n`);
-    if (checkpoint.last_seq === 0) this.#addToIndex(file);
+    if (checkpoint.last_seq === 0) this.#index.add(file);
     const reached: Checkpoint = {
       last_seq: last.seq,
       events_len: checkpoint.events_len + Buffer.byteLength(lines),
@@ -390,20 +390,6 @@ export class SessionFiles implements Projection {
     return { file, summary, isWritten: isCurrent && events.length === 0 };
   }
 
-  #addToIndex(file: SessionFile): void {
-    const lines = this.#indexed();
-    if (lines.some(({ sessionId }) => sessionId === file.session_id)) return;
-    this.#writeAt(
-      "index.jsonl",
-      `${indexLine(file)}\n`,
-      Buffer.byteLength(linesOf(lines.map(({ line }) => line))),
-    );
-  }
-
-  #indexed(): readonly IndexLine[] {
-    return readIndex(this.#read("index.jsonl"));
-  }
-
   /** The folder around the files. It is the caller's; below it, nothing is taken on trust. */
   get #root(): string {
     return dirname(this.#folder);
@@ -436,12 +422,10 @@ async function isGone(
   return await isDeleted(sessionId, events);
 }
 
+const INDEX = "index.jsonl";
+
 /** Those beside the folders of sessions that could have the name of one. */
 const FILES: ReadonlySet<string> = new Set(["checkpoint"]);
-
-function indexLine({ session_id, created_at, model, labels }: SessionFile): string {
-  return JSON.stringify({ session_id, created_at, model, labels });
-}
 
 /** The files of a session that are written before its checkpoint. */
 const BEFORE_CHECKPOINT: readonly string[] = ["events.jsonl", "session.json"];
