@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { instant, timeSpan } from "./calendar.ts";
+import { Calendar, instant, timeSpan } from "./calendar.ts";
 
 test("a time without a zone is UTC", () => {
   expect(instant("2025-01-10T09:00")).toBe(Date.UTC(2025, 0, 10, 9));
@@ -11,4 +11,24 @@ test("a day as the upper bound is all of that day", () => {
   const { since, until } = timeSpan({ since: "2025-01-10", until: "2025-01-10" });
   expect(until - since).toBe(86_399_999);
   expect(timeSpan({})).toEqual({ since: -Infinity, until: Infinity });
+});
+
+test("a day begins with its first moment where clocks are changed at midnight", () => {
+  for (const [zone, day, hours] of [
+    ["America/Sao_Paulo", "2018-11-04", 23],
+    ["America/Havana", "2024-03-10", 23],
+    ["America/Havana", "2024-11-03", 25],
+    ["America/Santiago", "2024-09-08", 23],
+    ["Africa/Cairo", "2024-04-26", 23],
+    ["Atlantic/Azores", "2024-10-27", 25],
+    ["Asia/Beirut", "2024-03-31", 23],
+    ["Europe/Berlin", "2024-10-27", 25],
+    ["Asia/Kolkata", "1969-12-31", 24],
+  ] as const) {
+    const format = new Intl.DateTimeFormat("sv", { timeZone: zone });
+    const { from, to } = new Calendar({ ms: Date.parse(`${day}T16:00Z`), zone }).days(0);
+    const ends = [from - 1, from, to - 1, to].map((ms) => format.format(ms) === day);
+    expect([zone, ends]).toEqual([zone, [false, true, true, false]]);
+    expect((to - from) / 3_600_000).toBe(hours);
+  }
 });

@@ -88,11 +88,17 @@ export function weekdayOf({ year, month, day }: Day): number {
   return (new Date(Date.UTC(year, month, day)).getUTCDay() + 6) % 7;
 }
 
-/** When a day begins in a zone, in Unix milliseconds. */
+/**
+ * When a day begins in a zone, in Unix milliseconds. Clocks are changed at midnight in some zones. The day then begins at
+ * its first midnight, or at the end of the hour that is left out.
+ */
 function startOfDay({ year, month, day }: Day, zone: string): number {
   const wall = Date.UTC(year, month, day);
-  const first = wall - (wallClock(wall, zone) - wall);
-  return wall - (wallClock(first, zone) - first);
+  const midnightBy = (at: number) => wall - (wallClock(at, zone) - at);
+  const [before, after] = [midnightBy(wall - DAY_MS), midnightBy(wall + DAY_MS)];
+  if (before === after) return before;
+  const midnights = [before, after].filter((ms) => wallClock(ms, zone) === wall);
+  return midnights.length === 0 ? Math.max(before, after) : Math.min(...midnights);
 }
 
 /** A time in the zone of who asks: from `from` up to `to`, in Unix milliseconds. */
@@ -158,6 +164,13 @@ export class Calendar {
       unit === "month" ? count : unit === "quarter" ? 3 * count : unit === "year" ? 12 * count : 0;
     const first = { year, month: month - months, day: day - days };
     return this.between(first, { ...this.today, day: day + 1 });
+  }
+
+  /** The same time of the same day, a year before. */
+  yearBefore(ms: number): number {
+    const { zone } = this.#clock;
+    const day = dayOf({ ms, zone });
+    return startOfDay({ ...day, year: day.year - 1 }, zone) + ms - startOfDay(day, zone);
   }
 
   /** From the beginning of one day up to that of another. */

@@ -154,6 +154,43 @@ test.each([
   expect(days(text)).toEqual(expected);
 });
 
+test("full dates in the form of each language are that day", () => {
+  const LANGUAGES = "en de fr es it pt nl sv da nb ru uk pl fi hu ro tr zh ja ko".split(" ");
+  for (const language of LANGUAGES) {
+    for (let month = 0; month < 12; month += 1) {
+      const date = new Date(Date.UTC(2025, month, 14, 12));
+      for (const dateStyle of ["full", "long"] as const) {
+        const text = date.toLocaleDateString(language, { dateStyle, timeZone: "UTC" });
+        expect(days(text), text).toEqual([date.toISOString().slice(2, 10)]);
+      }
+      const named = { month: "long", year: "numeric", timeZone: "UTC" } as const;
+      const text = date.toLocaleDateString(language, named);
+      const last = new Date(Date.UTC(2025, month + 1, 0)).toISOString().slice(2, 10);
+      expect(days(text), text).toEqual([`${last.slice(0, 6)}01 ${last}`]);
+    }
+  }
+});
+
+test.each([
+  ["on Tuesday the 17th", ["26-11-17"]],
+  ["on Tuesday, 2026-11-10", ["26-11-10"]],
+  ["2025/11/14", ["25-11-14"]],
+  ["2025年に", ["25-01-01 25-12-31"]],
+  ["3月14日", ["26-03-14"]],
+  ["３日前", ["26-11-23"]],
+  ["la fin de fe\u0301vrier 2025", ["25-02-19 25-02-28"]],
+  ["أول أمس", ["26-11-24"]],
+  ["เมื่อวานซืน", ["26-11-24"]],
+  ["on February 29", ["24-02-29"]],
+])("a date in another form: %s", (text, expected) => {
+  expect(days(text)).toEqual(expected);
+});
+
+test("a span that began in the year before begins on its first day, also over a February 29", () => {
+  const at = "2028-11-26T10:00:00+01:00[Europe/Berlin]";
+  expect(days("between November and February", at)).toEqual(["27-11-01 28-02-29"]);
+});
+
 test.each([
   "what may happen",
   "long ago",

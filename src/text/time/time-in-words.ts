@@ -66,7 +66,7 @@ class TimeReader {
       const isAnd = first && WORDS.and.has(this.#word(first.next));
       const last = isAnd ? this.#point(first.next + 1, true) : undefined;
       const [one, other] = [first?.spans[0], last?.spans[0]];
-      if (one && other && last) return { ...last, spans: [spanBetween(one, other)] };
+      if (one && other && last) return { ...last, spans: [this.#spanBetween(one, other)] };
     }
     const [isSince, isAfter] = [WORDS.since.has(word), WORDS.after.has(word)];
     const [isUntil, isBefore] = [WORDS.until.has(word), WORDS.before.has(word)];
@@ -210,10 +210,18 @@ class TimeReader {
   #weekday(at: number): Found | undefined {
     const weekday = WEEKDAYS.get(this.#word(at));
     if (weekday === undefined) return undefined;
+    const date = this.#dateBehind(at + 1);
+    if (date) return date;
     const week = this.#weekBehind(at + 1);
     if (week) return this.#dayOfWeek(weekday, week.back, week.next);
     // It may be the day of each week: "never on a Friday".
     return { ...this.#weekdayBack(weekday, false, at + 1), isRelative: false };
+  }
+
+  /** The date behind its day: "Tuesday, January 14, 2025", "tirsdag den 14. januar", "on Tuesday the 14th". */
+  #dateBehind(start: number): Found | undefined {
+    const at = this.#skip(start, WORDS.beforeTimes);
+    return this.#isoDay(at) ?? this.#dayOfMonth(at, at > start);
   }
 
   /** The week behind a day: "Tuesday of last week", "Dienstag dieser Woche", "mardi de la semaine dernière". */
@@ -256,7 +264,7 @@ class TimeReader {
     if (month !== undefined) {
       const day = this.#dayNumber(at + 1, true);
       if (day === undefined) return undefined;
-      return this.#date(day, month, at + 2);
+      return this.#date(day, month, at + 2, this.#yearBefore(at));
     }
     if (WORDS.dayNames.has(this.#word(at))) return this.#dayOfThisMonth(at + 1);
     const day = this.#dayNumber(at, false);
@@ -288,25 +296,36 @@ class TimeReader {
     return day >= 1 && day <= 31 ? day : undefined;
   }
 
-  #date(day: number, month: number, next: number): Found | undefined {
+  #date(day: number, month: number, next: number, yearBefore?: number): Found | undefined {
     const said = this.#yearBehind(next);
-    const { year, month: now, day: today } = this.#calendar.today;
-    const hasBegun = month < now || (month === now && day <= today);
-    const first = { year: said.year ?? (hasBegun ? year : year - 1), month, day };
+    const { year: now } = this.#calendar.today;
+    const year = said.year ?? yearBefore ?? this.#lastYearOf(day, month);
+    const first = { year: year ?? now, month, day };
     if (day > daysIn(first)) return undefined;
     const span = this.#calendar.between(first, { ...first, day: day + 1 });
     return { spans: [span], next: said.next, isRelative: false };
   }
 
+  /** The last year in which a day has begun. February 29 is in one of up to eight. */
+  #lastYearOf(day: number, month: number): number | undefined {
+    const { year: now, month: thisMonth, day: today } = this.#calendar.today;
+    const hasBegun = month < thisMonth || (month === thisMonth && day <= today);
+    const last = hasBegun ? now : now - 1;
+    return [...Array(8).keys()]
+      .map((back) => last - back)
+      .find((year) => day <= daysIn({ year, month, day }));
+  }
+
   /** "in May", "June 2023", "Anfang Juni". */
   #month(start: number, isTold: boolean): Found | undefined {
     const half = HALVES.get(this.#word(start));
-    const behind = WORDS.of.has(this.#word(start + 1)) ? start + 2 : start + 1;
-    const at = half === undefined ? start : behind;
+    const named = WORDS.of.has(this.#word(start + 1)) ? start + 2 : start + 1;
+    const at = half === undefined ? start : named;
     const word = this.#word(at);
     const month = MONTHS.get(word);
     if (month === undefined) return undefined;
-    const { year, next } = this.#yearBehind(at + 1);
+    const { year: behind, next } = this.#yearBehind(at + 1);
+    const year = behind ?? this.#yearBefore(at);
     const isOnlyMonth = !WORDS.alsoWords.has(word);
     if (!isTold && half === undefined && year === undefined && !isOnlyMonth) return undefined;
     const found = this.#months(month, 1, year, next);
@@ -334,10 +353,17 @@ class TimeReader {
 
   #yearBehind(at: number): { readonly year: number | undefined; readonly next: number } {
     const skipped = WORDS.of.has(this.#word(at)) ? at + 1 : at;
-    const year = /^(?:19|20)\d\d$/.test(this.#word(skipped))
-      ? Number(this.#word(skipped))
-      : undefined;
+    const year = this.#yearAt(skipped);
     return { year, next: year === undefined ? at : skipped + 1 };
+  }
+
+  /** The year that stands before its month, as in Hungarian: "2025. január". */
+  #yearBefore(at: number): number | undefined {
+    return this.#tokens[at - 1]?.hasPoint ? this.#yearAt(at - 1) : undefined;
+  }
+
+  #yearAt(at: number): number | undefined {
+    return /^(?:19|20)\d\d$/.test(this.#word(at)) ? Number(this.#word(at)) : undefined;
   }
 
   /** Months of the year that is said, or of the last time that they began. */
@@ -358,6 +384,12 @@ class TimeReader {
     return { number: 2, next: at + (this.#word(at + 2) === "of" ? 3 : 2) };
   }
 
+  /** From one time to another. Where the first one is the later, it was meant a year before. */
+  #spanBetween(one: Span, other: Span): Span {
+    const from = one.from >= other.to ? this.#calendar.yearBefore(one.from) : one.from;
+    return { from, to: other.to };
+  }
+
   #relative(span: Span, next: number): Found {
     return { spans: [span], next, isRelative: true };
   }
@@ -366,10 +398,3 @@ class TimeReader {
 /** "A few days ago" is any of the six before today. */
 const FEW = 6;
 const NO_NUMBER = { number: 0, next: 0 };
-const YEAR = 365 * 24 * HOUR;
-
-/** From one time to another. Where the first one is the later, it was meant a year before. */
-function spanBetween(one: Span, other: Span): Span {
-  const from = one.from >= other.to ? one.from - YEAR : one.from;
-  return { from, to: other.to };
-}

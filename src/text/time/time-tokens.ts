@@ -1,3 +1,4 @@
+import { normalForm } from "../character-kinds.ts";
 import { FRENCH, FRENCH_YESTERDAY, PHRASES, UNSPACED_PIECES } from "./time-words.ts";
 
 /** A word of a text, or an English one in its place. */
@@ -15,15 +16,21 @@ const TOKEN =
 const TOKENS_MAX = 400;
 
 /** The words of a text in small letters, with English ones in place of what other languages say in other ways. */
-export function tokensOf(text: string): Token[] {
+export function tokensOf(said: string): Token[] {
+  const text = withUsualDigits(said);
   const found: Token[] = [];
   for (const { 0: word, index } of text.matchAll(TOKEN)) {
     if (found.length === TOKENS_MAX) break;
     const end = index + word.length;
     const hasPoint = /^\d+$/.test(word) && text[end] === ".";
-    found.push({ word: word.toLowerCase(), start: index, end, hasPoint });
+    found.push({ word: normalForm(word.toLowerCase(), "NFC"), start: index, end, hasPoint });
   }
   return inEnglish(found, text);
+}
+
+/** Full-width digits as usual ones. No place in the text changes. */
+function withUsualDigits(text: string): string {
+  return text.replace(/[\uff10-\uff19]/g, (digit) => String(digit.charCodeAt(0) - 0xff10));
 }
 
 const PHRASE_WORDS = 3;
@@ -71,10 +78,14 @@ function unspacedTokens(text: string): Token[] {
   }
   if (!first) return [];
   const { found, english } = first;
-  const [piece, part = ""] = found;
+  const [piece, ...parts] = found;
   const place = { start: found.index, end: found.index + piece.length, hasPoint: false };
   return english
-    .replace("$1", part)
+    .replace(/(-?)\$(\d)/g, (_, dash: string, at: string) => {
+      const part = parts[Number(at) - 1] ?? "";
+      // ISO 8601 has two digits for a month and a day.
+      return dash === "" ? part : `-${part.padStart(2, "0")}`;
+    })
     .split(" ")
     .map((word) => ({ word, ...place }));
 }
@@ -83,8 +94,9 @@ const UNSPACED_MAX = 2000;
 /** Made for the first text that needs them. */
 let patterns: readonly (readonly [RegExp, string])[] | undefined;
 
-/** "14.11.2026" and "14/11/2026" as ISO 8601 has them. "03/04/2026" is two days, so it is none. */
+/** "14.11.2026", "14/11/2026" and "2026/11/14" as ISO 8601 has them. "03/04/2026" is two days, so it is none. */
 export function isoOf(word: string): string {
+  if (/^\d{4}([./])\d\d\1\d\d$/.test(word)) return word.replace(/[./]/g, "-");
   const [, one = "", sign, other = "", year] = /^(\d\d)([./])(\d\d)\2(\d{4})$/.exec(word) ?? [];
   if (sign === undefined) return word;
   const isDayFirst = sign === "." || Number(one) > 12;

@@ -36,18 +36,18 @@ const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 export const MONTHS: ReadonlyMap<string, number> = numberedInAll(
   `january januar jänner janvier enero gennaio janeiro januari январь января январе,
   february februar février febrero febbraio fevereiro februari февраль февраля феврале,
-  march märz maerz mars marzo março maart март марта марте, april avril abril aprile апрель апреля апреле,
+  march märz maerz mars marzo março maart marts март марта марте, april avril abril aprile апрель апреля апреле,
   may mai mayo maggio maio mei maj май мая мае, june juni juin junio giugno junho июнь июня июне,
   july juli juillet julio luglio julho июль июля июле, august août agosto augustus augusti август августа августе,
   september septembre septiembre settembre setembro сентябрь сентября сентябре,
   october oktober octobre octubre ottobre outubro октябрь октября октябре,
   november novembre noviembre novembro ноябрь ноября ноябре,
-  december dezember décembre diciembre dicembre dezembro декабрь декабря декабре`,
-  "jan,feb,mar,apr,maj,jun czerwca czerwcu,jul lipca lipcu,aug sierpnia sierpniu,sep sept września wrześniu,oct okt października październiku,nov listopada listopadzie,dec dez grudnia grudniu",
-  "stycznia styczniu ianuarie січня січні,lutego lutym februarie лютого лютому,marca marcu martie березня березні,kwietnia kwietniu aprilie квітня квітні,maja maju травня травні,iunie червня червні,iulie липня липні,серпня серпні,septembrie вересня вересні,octombrie жовтня жовтні,noiembrie листопада листопаді,decembrie грудня грудні",
+  december dezember décembre diciembre dicembre dezembro desember декабрь декабря декабре`,
+  "jan,feb,mar,apr,maj,jun czerwiec czerwca czerwcu,jul lipiec lipca lipcu,aug sierpień sierpnia sierpniu,sep sept wrzesień września wrześniu,oct okt październik października październiku,nov listopad listopada listopadzie,dec dez grudzień grudnia grudniu",
+  "styczeń stycznia styczniu ianuarie січень січня січні,luty lutego lutym februarie лютий лютого лютому,marzec marca marcu martie березень березня березні,kwiecień kwietnia kwietniu aprilie квітень квітня квітні,maja maju травень травня травні,iunie червень червня червні,iulie липень липня липні,серпень серпня серпні,septembrie вересень вересня вересні,octombrie жовтень жовтня жовтні,noiembrie листопад листопада листопаді,decembrie грудень грудня грудні",
   inflected(
     "tammikuu,helmikuu,maaliskuu,huhtikuu,toukokuu,kesäkuu,heinäkuu,elokuu,syyskuu,lokakuu,marraskuu,joulukuu",
-    "n ssa",
+    "n ssa ta",
   ),
   inflected("január,február,március,április,május,június,július,augusztus", "ban i"),
   inflected(",,,,,,,,szeptember,október,november,december", "ben i"),
@@ -119,7 +119,7 @@ export const ORDINALS: ReadonlyMap<string, number> = numbered(
 /** Days before today. */
 export const DAY_WORDS: ReadonlyMap<string, number> = numbered(
   `today tonight heute сегодня сьогодні oggi hoy hoje vandaag idag tänään astăzi azi dzisiaj dziś bugün היום اليوم stamattina vanmorgen,
-  yesterday gestern вчера вчора ieri ayer ontem gisteren igår wczoraj eilen tegnap dün אתמול أمس,
+  yesterday gestern вчера вчора учора ieri ayer ontem gisteren igår wczoraj eilen tegnap dün אתמול أمس,
   vorgestern позавчера позавчора anteayer anteontem eergisteren przedwczoraj toissapäivänä tegnapelőtt alaltăieri שלשום`,
 );
 
@@ -173,7 +173,8 @@ export const PHRASES: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     today: "aujourd hui,ce matin,i dag,i morse,i morges,esta mañana,hoje de manhã",
     yesterday: "i går",
-    "day before yesterday": "avant hier,l altro ieri,antes de ayer,i förrgår,i forgårs,evvelsi gün",
+    "day before yesterday":
+      "avant hier,l altro ieri,antes de ayer,أول أمس,i förrgår,i forgårs,evvelsi gün",
     few: "a few,ein paar,een paar",
     "two weeks": "a fortnight,quinze jours",
     weekend: "week end,fin de semana,fim de semana,fine settimana",
@@ -214,8 +215,16 @@ export const FRENCH: ReadonlySet<string> = set(
 const COUNT = "([\\d一二两三四五六七八九十]+)\\s?";
 const AGO = "\\s?(?:之?前|전)";
 
+const YEAR = "(\\d{4})\\s?[年년]";
+const MONTH = "(\\d{1,2})\\s?[月월]";
+const DAY = "(\\d{1,2})\\s?[日号號일]";
+
 /** Pieces of scripts without spaces, and what they are in English words. `$1` is a number, or a day of the week. */
 export const UNSPACED_PIECES: readonly (readonly [pattern: string, english: string])[] = [
+  [`${YEAR}\\s?${MONTH}\\s?${DAY}`, "$1-$2-$3"],
+  [`${YEAR}\\s?${MONTH}`, "$1-$2"],
+  [`${YEAR}(?!\\s?[\\d前전間간])`, "in $1"],
+  [`${MONTH}\\s?${DAY}(?!${AGO})`, "$2 $1月"],
   [
     "(?:上个?(?:周|星期)|先週の?|지난\\s?주\\s?)([一二三四五六日天月火水木金土월화수목금토일])(?:曜日?|요일)?",
     "last $1",
@@ -227,8 +236,8 @@ export const UNSPACED_PIECES: readonly (readonly [pattern: string, english: stri
   ["去年|昨年|작년", "last year"],
   ["今年|올해", "this year"],
   ["今天|今日|오늘|วันนี้", "today"],
+  ["前天|一昨日|おととい|그저께|그제|เมื่อวานซืน", "day before yesterday"],
   ["昨天|昨日|きのう|어제|เมื่อวาน", "yesterday"],
-  ["前天|一昨日|おととい|그저께|그제", "day before yesterday"],
   [`${COUNT}(?:天|日|일)${AGO}`, "$1 days ago"],
   [`${COUNT}(?:个?周|个星期|週間|주)${AGO}`, "$1 weeks ago"],
   [`${COUNT}(?:个月|か月|ヶ月|개월)${AGO}`, "$1 months ago"],
