@@ -244,6 +244,19 @@ describe("a file is refused", () => {
     await expect(readerOf(file)).rejects.toThrow(`${TOKENS.length - 1} vectors`);
   });
 
+  test("whose tokens have other numbers than its rows", async () => {
+    const id = TOKENS.length + 2;
+    const added = { id, content: "[MORE]", special: false, normalized: false };
+    const described = { ...wordPieces(TOKENS), added_tokens: [added] };
+    // Behind the vectors are other numbers, which are none of a token.
+    const embeddings = vectors("F32", float32, id);
+    const weights = float32s(Array(id).fill(1));
+    const place = await tableOf(safetensors({ embeddings, weights }));
+    const table = readStaticTable(join(place, "model.safetensors"));
+    const make = () => table && new TableReader(table, new Tokenizer(described, {}), described);
+    expect(make).toThrow(`has no vector for "[MORE]", which is token ${id}`);
+  });
+
   test("that maps a token to a row that is not there", async () => {
     const mapping = int64s(TOKENS.map((_, token) => (token === 3 ? 5 : 0)));
     const file = safetensors({ mapping, embeddings: vectors("F32", float32, 5) });

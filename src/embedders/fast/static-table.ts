@@ -183,7 +183,6 @@ export class TableReader {
     const tokens: ReadonlyMap<string, number> = tokenizer.get_vocab(true);
     const unknown = model?.unk_token;
     this.#unknown = typeof unknown === "string" ? tokens.get(unknown) : undefined;
-    this.#charactersMax = TOKENS_MAX * medianLength(tokens.keys());
     const { max_length: limit } = truncation ?? {};
     this.#tokensMax = typeof limit === "number" && limit > 0 ? limit : TOKENS_MAX;
     const [count = 0] = vectors.shape;
@@ -192,9 +191,16 @@ export class TableReader {
     if (isTooShort || (!this.#rows && count !== tokens.size)) {
       throw unusable(file, `has ${count} vectors, and its tokenizer.json ${tokens.size} tokens`);
     }
+    // Behind its end are other numbers of the file.
+    const end = Math.min(...lists.map(({ length }) => length), this.#rows ? Infinity : count);
+    for (const [name, token] of tokens) {
+      if (!(token < end))
+        throw unusable(file, `has no vector for "${name}", which is token ${token}`);
+    }
     if (this.#rows?.some((row) => !(row >= 0 && row < count))) {
       throw unusable(file, "names vectors that it does not have");
     }
+    this.#charactersMax = TOKENS_MAX * medianLength(tokens.keys());
   }
 
   /** The mean of the vectors of the text's tokens. Zeros if it has none. */

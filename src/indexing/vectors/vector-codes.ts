@@ -177,16 +177,23 @@ export function vectorProblem(
   vector: Float32Array | null | undefined,
   dimensions: number,
 ): string | undefined {
+  if (dimensions > DIMENSIONS_MAX) {
+    return `it gave ${dimensions} dimensions, and ${DIMENSIONS_MAX} are the most`;
+  }
+  const isZero = vector?.every((number) => number === 0) ?? false;
+  return formProblem(vector, dimensions) ?? (isZero ? "it gave nothing but zeros" : undefined);
+}
+
+/** The reason why an answer of an embedder is no vector with these dimensions; `undefined` when it is one. */
+export function formProblem(
+  vector: Float32Array | null | undefined,
+  dimensions: number,
+): string | undefined {
   if (!(vector instanceof Float32Array)) return "it gave no vector";
   if (vector.length !== dimensions) {
     return `it gave ${vector.length} dimensions instead of ${dimensions}`;
   }
-  if (dimensions > DIMENSIONS_MAX) {
-    return `it gave ${dimensions} dimensions, and ${DIMENSIONS_MAX} are the most`;
-  }
-  if (!vector.every(Number.isFinite)) return "it gave numbers that are none";
-  if (vector.every((number) => number === 0)) return "it gave nothing but zeros";
-  return undefined;
+  return vector.every(Number.isFinite) ? undefined : "it gave numbers that are none";
 }
 
 /** How many bits are set. */

@@ -173,6 +173,32 @@ test("while the embedder fails, words find what is there, and nothing is lost", 
   expect(await store.verify()).toEqual({ entries: 3, problems: [] });
 });
 
+test.each<[string, (vectors: readonly Float32Array[]) => readonly Float32Array[]]>([
+  ["numbers that are none", (all) => all.map((vector) => vector.fill(Number.NaN, 0, 1))],
+  ["vectors of another length", (all) => all.map((vector) => vector.subarray(1))],
+  ["fewer vectors than texts", (all) => all.slice(1)],
+])("an embedder that gives %s is told of, and its answer is not kept", async (_, change) => {
+  const embedder = new BagOfWordsEmbedder();
+  const right = embedder.embed.bind(embedder);
+  let isWrong = true;
+  embedder.embed = async (texts) => {
+    const vectors = await right(texts);
+    return isWrong ? change(vectors) : vectors;
+  };
+  const errors: unknown[] = [];
+  const store = open(await temporaryFolder(), {
+    embedder,
+    onBackgroundError: (error) => errors.push(error),
+  });
+  expect(await store.add([entry("1", "The otter swims."), entry("2", "The walrus eats.")])).toBe(2);
+  expect((await ids(store, "walrus eats"))[0]).toBe("2");
+  expect(String(errors[0])).toContain("local/bag-of-words/4096 cannot be used: it gave ");
+  isWrong = false;
+  expect((await ids(store, "walrus eats"))[0]).toBe("2");
+  expect((await ids(store, "otter swims"))[0]).toBe("1");
+  expect(await store.verify()).toEqual({ entries: 2, problems: [] });
+});
+
 test("an add waits for a part of many entries of others only; words find the rest", async () => {
   const folder = await temporaryFolder();
   const plain = new SqliteMemoryStore(openDatabase({ path: join(folder, "rkat.db") }));

@@ -29,6 +29,7 @@ import { Outages, warnedOutages } from "../../core/warn.ts";
 import { WorkQueue } from "../../core/work-queue.ts";
 import { BagOfWordsEmbedder } from "../../embedders/word-embedders.ts";
 import { hasOnlyStopWords } from "../../indexing/score/question.ts";
+import { formProblem } from "../../indexing/vectors/vector-codes.ts";
 import { STOP_WORDS } from "../../indexing/words/english.ts";
 import { words } from "../../indexing/words/words.ts";
 import {
@@ -290,9 +291,16 @@ export class HnswMemoryStore implements MemoryStore {
     }
   };
 
-  #embed(texts: readonly string[], signal?: AbortSignal): Promise<readonly Float32Array[]> {
+  async #embed(texts: readonly string[], signal?: AbortSignal): Promise<readonly Float32Array[]> {
+    const { id, dimensions } = this.#embedder;
     const embeddable = texts.map((text) => embeddableText(text, this.#embedder));
-    return this.#embedder.embed(embeddable, signal === undefined ? {} : { signal });
+    const vectors = await this.#embedder.embed(embeddable, signal === undefined ? {} : { signal });
+    // In the graph, one that is none is near everything, or near nothing for good.
+    const problem = texts
+      .map((_, at) => formProblem(vectors[at], dimensions))
+      .find((found) => found !== undefined);
+    if (problem !== undefined) throw new Error(`${id} cannot be used: ${problem}.`);
+    return vectors;
   }
 
   /** Searches by words the entries that are not in the index. Without an index, searches all. */
