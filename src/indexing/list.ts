@@ -33,30 +33,31 @@ export function listEntries(asked: MemoryPage): Asking<readonly MemoryEntry[]> {
   const page = wellFormed(asked);
   return transaction("read", function* () {
     if (!(yield* openHead())) return [];
-    const after = page.after === undefined ? -1 : yield* keyOf(page.after);
+    const [last] = page.after === undefined ? [] : yield* ask("entries", { ids: [page.after] });
     // The place of a deleted entry is not known.
-    if (after === undefined) return [];
+    if (page.after !== undefined && !last) return [];
+    const after = last?.key ?? -1;
     const { sessionId: of, limit, after: _, marked, ...rest } = page;
     // There are few of them, so they are not looked for session by session.
     const sessionId = marked ? undefined : of;
     const isWanted = memoryFilter(marked && of !== undefined ? { ...rest, sessionId: of } : rest);
     const isFiltered = marked === true || Object.values(rest).some((value) => value !== undefined);
-    const pages = sessionId === undefined ? [ALL] : yield* rangesOf(sessionId);
+    const pages = sessionId === undefined ? [ALL] : behind(last, yield* rangesOf(sessionId));
     const found: MemoryEntry[] = [];
     for (const range of pages) {
-      for (let last = after, first = range.first; found.length < limit; ) {
+      for (let seen = after, first = range.first; found.length < limit; ) {
         const size = isFiltered ? PAGE : Math.min(PAGE, limit - found.length);
         const rows: readonly EntryRow[] = yield* ask(
           "entries",
           range === ALL
-            ? { after: last, limit: size, ...(marked ? { marked } : {}) }
+            ? { after: seen, limit: size, ...(marked ? { marked } : {}) }
             : { first, last: range.last, after, limit: size },
         );
         const wanted = rows.map(entryOf).filter(isWanted);
         found.push(...wanted.slice(0, limit - found.length));
         const end = rows.at(-1);
         if (!end || rows.length < size) break;
-        last = end.key;
+        seen = end.key;
         first = end.slot + 1;
       }
     }
@@ -66,8 +67,23 @@ export function listEntries(asked: MemoryPage): Asking<readonly MemoryEntry[]> {
 
 const ALL = { first: 0, last: Number.MAX_SAFE_INTEGER };
 
+interface Range {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What is behind an entry in the ranges of a session. All of it, if the entry is of another session. */
+function behind(entry: EntryRow | undefined, ranges: readonly Range[]): readonly Range[] {
+  if (!entry) return ranges;
+  const { slot, passages } = entry;
+  const own = ranges.findIndex(({ first, last }) => first <= slot && slot <= last);
+  return ranges
+    .slice(Math.max(0, own))
+    .map((range, at) => (own >= 0 && at === 0 ? { ...range, first: slot + passages } : range));
+}
+
 /** The slots of a session, in the order in which its entries were stored. */
-export function* rangesOf(sessionId: string): Asking<readonly { first: number; last: number }[]> {
+export function* rangesOf(sessionId: string): Asking<readonly Range[]> {
   const [session] = yield* ask("sessions", { ids: [sessionId] });
   return (session?.runs ?? []).map(({ first, used }) => ({ first, last: first + used - 1 }));
 }
@@ -84,11 +100,6 @@ export function markEntry(id: string, marks: EntryMarks): Asking<boolean> {
     yield* draft.save();
     return true;
   });
-}
-
-function* keyOf(id: string): Asking<number | undefined> {
-  const [row] = yield* ask("entries", { ids: [id] });
-  return row?.key;
 }
 
 /** Bytes of an entry's row and its keys besides the text, about. */

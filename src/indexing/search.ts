@@ -10,7 +10,7 @@ import type { OpenIndex } from "./open-index.ts";
 import type { Postings } from "./passages/passage-index.ts";
 import { type Asking, ask, question, together, transaction } from "./port/asking.ts";
 import type { EntryRow, SessionRow } from "./port/index-store.ts";
-import { type EntryQuery, type FoundEntry, findEntries } from "./score/find-entries.ts";
+import { type EntryQuery, type FoundEntry, findEntries, slotFilter } from "./score/find-entries.ts";
 import { formsOf, readQuestion } from "./score/question.ts";
 import type { StandIns } from "./score/question-evidence.ts";
 import { reportedMatch, unreportedMatch } from "./score/score.ts";
@@ -83,15 +83,15 @@ function* search(
   const floor = minScore === undefined ? {} : { minMatch: 0 };
   const bar = bestMatch === undefined ? {} : { bestMatch: unreportedMatch(bestMatch) };
   const findNow = (standIns: StandIns = new Map()): Found => {
+    const alike = marks.map((mark) => slotsWith(mark, index.postings(mark.word)));
+    const isWanted = slotFilter(index, query);
     const marked = texts.map((text, at): MarkedText => {
-      const mark = marks[at] as TextMark;
-      return { key: textKey(text), slots: slotsWith(mark, index.postings(mark.word)) };
+      return { key: textKey(text), slots: (alike[at] ?? []).filter(isWanted) };
     });
     // The same text is sure enough, and may be among these. Likeness can raise what the words find.
     const canEndEarly = !isHybrid(embedded) && marked.every(({ slots }) => slots.length === 0);
     const needed = canEndEarly ? bar : {};
-    const sameText = marked.flatMap(({ slots }) => slots);
-    const asked = { ...rest, ...floor, ...needed, texts, standIns, sameText };
+    const asked = { ...rest, ...floor, ...needed, texts, standIns, sameText: alike.flat() };
     return { finding: find(index, asked, embedded), marked };
   };
   const canGuess =
@@ -184,7 +184,7 @@ function slotsWith(mark: TextMark, { slots, hits }: Postings): readonly number[]
 
 const SAME_TEXT = { explanation: { parts: [{ name: "same text", adds: 1 }] } };
 
-/** A text of the query, and the slots of entries that may have it. */
+/** A text of the query, and the slots of entries that may have it and pass the query's filter. */
 interface MarkedText {
   readonly key: string;
   readonly slots: readonly number[];

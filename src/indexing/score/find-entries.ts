@@ -379,7 +379,7 @@ function blocksOfSession(
 }
 
 /** Tells whether the entry of a slot passes a filter. */
-function slotFilter(index: PassageIndex, filter: MemoryFilter): (slot: number) => boolean {
+export function slotFilter(index: PassageIndex, filter: MemoryFilter): (slot: number) => boolean {
   const tests = slotTests(index, filter, (slot) => index.details(slot));
   if (tests.length === 0) return () => true;
   return (slot) => tests.every((test) => test(slot));

@@ -280,6 +280,7 @@ export class BestEntries {
   }
 
   #timeOf(entry: number): number {
-    return this.#index.details(entry).time[entry] || Number.POSITIVE_INFINITY;
+    const time = this.#index.details(entry).time[entry] ?? Number.NaN;
+    return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
   }
 }

@@ -3,13 +3,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ConceptEmbedder } from "../../../test/support/concept-embedder.ts";
 import { LONG } from "../../../test/support/trials.ts";
 import type { MemoryEntry } from "../../core/memory-store.ts";
 import { sqliteStores } from "../../sqlite.ts";
 import type { IndexedMemoryOptions } from "../indexed-memory.ts";
 import { openDatabase } from "./database.ts";
+import { SqliteIndexStore } from "./sqlite-index-store.ts";
 import { SqliteMemoryStore } from "./sqlite-memory-store.ts";
 
 let folder: string;
@@ -185,6 +186,60 @@ describe("adding", () => {
 /** So that the index has many words. */
 const unlikeWords = (number: number) =>
   Array.from({ length: 8 }, (_, index) => `k${(number * 8 + index).toString(36)}m`).join(" ");
+
+test("a search for a text reads no entry with it that the filter leaves out", async () => {
+  const store = open();
+  const yes = Array.from({ length: 300 }, (_, at) =>
+    entry(`${at}`, "Yes.", { sessionId: `${at % 9}` }),
+  );
+  await store.add([...yes, entry("own", "Yes.", { sessionId: "own", role: "tool" })]);
+  const read = vi.spyOn(SqliteIndexStore.prototype, "entries");
+  onTestFinished(() => read.mockRestore());
+  for (const filter of [{ sessionId: "own" }, { role: "tool" }, { sessions: { only: ["own"] } }]) {
+    read.mockClear();
+    const hits = await store.search({ query: "Yes.", limit: 5, ...filter });
+    expect(hits.map(({ id }) => id)).toEqual(["own"]);
+    const rows = read.mock.results.flatMap(({ value }) => value);
+    expect(rows.length).toBeLessThanOrEqual(2);
+  }
+});
+
+test("the next page of a session is read behind the last one", async () => {
+  const store = open();
+  const said = (count: number, sessionId: string) =>
+    Array.from({ length: count }, (_, at) => entry(`${sessionId}${at}`, "Hello.", { sessionId }));
+  for (let at = 0; at < 4; at += 1) {
+    const [one, other] = [said(40, "a"), said(40, "b")];
+    await store.add([...one, ...other].map((each) => ({ ...each, id: `${at} ${each.id}` })));
+  }
+  const [first] = await store.list({ limit: 1, sessionId: "b" });
+  const all = await store.list({ limit: 1000, sessionId: "b" });
+  const read = vi.spyOn(SqliteIndexStore.prototype, "entries");
+  onTestFinished(() => read.mockRestore());
+  for (const at of [0, 39, 40, 119, 159]) {
+    read.mockClear();
+    const after = all[at]?.id ?? "";
+    const page = await store.list({ limit: 30, sessionId: "b", after });
+    expect(page).toEqual(all.slice(at + 1, at + 31));
+    const [{ slot = 0 } = {}] = read.mock.results[0]?.value ?? [];
+    const places = read.mock.calls.flatMap(([which]) => ("first" in which ? which.first : []));
+    expect(Math.min(...places)).toBe(slot + 1);
+  }
+  const ofOther = await store.list({ limit: 1000, sessionId: "b", after: "1 a39" });
+  expect(ofOther).toEqual(all.slice(40));
+  expect(first).toEqual(all[0]);
+});
+
+test("of two entries that say the same, the older comes first, also one of the first moment of 1970", async () => {
+  const store = open();
+  await store.add([
+    entry("2", "The ferry leaves at noon.", { sessionId: "b", time: "1970-01-02T00:00:00.000Z" }),
+    entry("1", "The ferry leaves at noon.", { sessionId: "a", time: "1970-01-01T00:00:00.000Z" }),
+    entry("0", "The ferry leaves at noon.", { sessionId: "c", time: "1969-12-31T00:00:00.000Z" }),
+    entry("none", "The ferry leaves at noon.", { sessionId: "d" }),
+  ]);
+  expect(await found(store, "ferry noon")).toEqual(["0", "1", "2", "none"]);
+});
 
 test("segments are merged in the background, also after a store was closed in between", async () => {
   const segments = () =>
