@@ -168,6 +168,11 @@ function sizeOfJpeg(head: DataView): ImageSize | undefined {
   let at = 2;
   while (at + 9 < head.byteLength && head.getUint8(at) === 0xff) {
     const marker = head.getUint8(at + 1);
+    // Any number of these may stand before a marker.
+    if (marker === 0xff) {
+      at += 1;
+      continue;
+    }
     const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
     if (isFrame) return { width: head.getUint16(at + 7), height: head.getUint16(at + 5) };
     at += 2 + head.getUint16(at + 2);

@@ -33,7 +33,7 @@ export function otherSpellings(query: string): ReadonlyMap<string, readonly stri
 const WORD = /[\p{L}\p{M}]{2,100}/gu;
 const ARABIC = /[\u0621-\u064a]/;
 const HEBREW = /[\u05d0-\u05ea]/;
-const SPECIAL = /[äöüßåøæœłđı\u0621-\u064a\u05d0-\u05ea]/u;
+const SPECIAL = /[äöüßåøæœłđıþð\u0621-\u064a\u05d0-\u05ea]/u;
 
 /** Words that are written together with the next one: the, and, in, to, from, that, like. */
 const HEBREW_BEGINNINGS = ["", ..."הובלמשכ", "וה", "שה", "מה"];
@@ -57,6 +57,8 @@ const PLAIN: Readonly<Record<string, string>> = {
   ł: "l",
   đ: "d",
   ı: "i",
+  þ: "th",
+  ð: "d",
 };
 /** Each is one way to write all letters of a word. */
 const WAYS: readonly Readonly<Record<string, string>>[] = [
@@ -106,9 +108,38 @@ const ATLANTIC: readonly (readonly [RegExp, string])[] = [
   [/(?<=e)ll(?=(?:ed|ing|er|ers)$)/, "l"],
 ];
 
+/** What is typed for letters that a keyboard lacks, and such a letter as the index has it. */
+const TYPED: readonly (readonly [RegExp, string])[] = [
+  [/aa/g, "a"],
+  [/oe?/g, "ø"],
+  [/ae/g, "æ"],
+  [/oe/g, "œ"],
+  [/l/g, "ł"],
+  [/dj?/g, "đ"],
+  [/d/g, "ð"],
+  [/th/g, "þ"],
+  [/i/g, "ı"],
+];
+const TYPED_MAX = 40;
+
+/** Words with letters that a keyboard lacks, in all places or in one: `oresund` is `øresund`, `lodz` is `łodz`. */
+function withLetters(word: string): string[] {
+  const found = new Set([word]);
+  for (const [typed, letter] of TYPED) {
+    for (const one of [...found]) found.add(one.replace(typed, letter));
+  }
+  for (const one of [word, word.replace(/aa/g, "a")]) {
+    for (const [typed, letter] of TYPED) {
+      for (const { 0: sign, index } of one.matchAll(typed))
+        found.add(one.slice(0, index) + letter + one.slice(index + sign.length));
+    }
+  }
+  return [...found].slice(0, TYPED_MAX);
+}
+
 /**
  * How a word that the store does not know may be written there: `soehne` as `sohne`, `strasse` as `straße`, `yildirim` as
- * `yıldırım`, `kuypers` as `kuijpers`, `2.14` as `v2.14.3`.
+ * `yıldırım`, `oresund` as `øresund`, `kuypers` as `kuijpers`, `2.14` as `v2.14.3`.
  */
 export function possibleSpellings(word: string): readonly string[] {
   if (VERSION.test(word)) return [`v${word}*`];
@@ -116,12 +147,10 @@ export function possibleSpellings(word: string): readonly string[] {
   const umlauts = word.replace(/([aou])e/g, "$1");
   const others = [umlauts, word.replace(/ss/g, "ß"), umlauts.replace(/ss/g, "ß")];
   for (const [here, there] of ATLANTIC) others.push(word.replace(here, there));
-  const more = [/aa/g, /i(?!j)/g, /y/g, /ij/g].map((here, at) =>
-    word.replace(here, MORE[at] ?? ""),
+  const dutch = [word.replace(/y/g, "ij"), word.replace(/ij/g, "y"), word.replace(/i(?!j)/g, "ı")];
+  return [...new Set([...others, ...dutch, ...withLetters(word)])].filter(
+    (other) => other !== word,
   );
-  return [...new Set([...others, ...more])].filter((other) => other !== word);
 }
 
-/** For two a, an i of Turkish without its dot, and the two ways of Dutch. */
-const MORE = ["a", "ı", "ij", "y"];
 const VERSION = /^\d+\.\d[\d.]*$/;
