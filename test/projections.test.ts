@@ -166,6 +166,19 @@ test("what a crash leaves in the files is healed, whatever it is", async () => {
   );
 });
 
+test("a process that starts removes what a killed one left of the files beside the sessions", async () => {
+  const events = await someLog();
+  const folder = await temporaryFolder();
+  await project(events, new SessionFiles(events, folder));
+  const before = await filesOf(folder);
+  for (const name of ["index.jsonl", "checkpoint"]) {
+    await writeFile(join(folder, `${name}.${crypto.randomUUID()}.tmp`), "half");
+  }
+  await writeFile(join(folder, "mine.tmp"), "a person's");
+  await project(events, new SessionFiles(events, folder));
+  expect(await filesOf(folder)).toEqual({ ...before, "/mine.tmp": "a person's" });
+});
+
 test("a deleted session leaves no file and no line in the index", async () => {
   const events = await someLog();
   const folder = await temporaryFolder();

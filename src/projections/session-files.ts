@@ -174,14 +174,17 @@ export class SessionFiles implements Projection {
         ),
         lost: known.filter((id) => !this.#isIntact(id)),
         isIndexLost: known.length > 0 && (mayLack(INDEX) || this.#isNewer(INDEX, "checkpoint")),
+        unfinished: readdirSync(this.#folder).filter((name) => UNFINISHED.test(name)),
       };
     };
     const first = look();
-    if (first.unsynced.length + first.lost.length === 0 && !first.isIndexLost) return;
+    const isAny = [first.unsynced, first.lost, first.unfinished].some(({ length }) => length > 0);
+    if (!isAny && !first.isIndexLost) return;
     const written = new Set<string>();
     await this.#oneWriter(async (again) => {
       // Another process may have deleted a session meanwhile.
-      const { unsynced, lost, isIndexLost } = look();
+      const { unsynced, lost, isIndexLost, unfinished } = look();
+      for (const name of unfinished) remove(this.#root, join(this.#folder, name));
       for (const sessionId of [...unsynced, ...written]) this.#startSessionAgain(sessionId);
       for (const sessionId of new Set([...unsynced, ...lost, ...written])) {
         if (await isDeleted(sessionId, this.#events)) {
@@ -423,6 +426,9 @@ async function isGone(
 }
 
 const INDEX = "index.jsonl";
+
+/** What a process that is killed leaves of the files beside the folders of sessions. */
+const UNFINISHED = /^(?:index\.jsonl|checkpoint)\.[0-9a-f-]{36}\.tmp$/;
 
 /** Those beside the folders of sessions that could have the name of one. */
 const FILES: ReadonlySet<string> = new Set(["checkpoint"]);
