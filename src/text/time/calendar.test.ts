@@ -1,10 +1,30 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { Calendar, instant, timeSpan } from "./calendar.ts";
 
 test("a time without a zone is UTC", () => {
   expect(instant("2025-01-10T09:00")).toBe(Date.UTC(2025, 0, 10, 9));
   expect(instant("2025-01-10T09:00+02:00")).toBe(Date.UTC(2025, 0, 10, 7));
   expect(instant(undefined)).toBeNaN();
+});
+
+test("a time without a zone is UTC in every zone, however it is written", () => {
+  const nine = Date.UTC(2025, 0, 10, 9);
+  const before = process.env.TZ;
+  onTestFinished(() => {
+    if (before === undefined) delete process.env.TZ;
+    else process.env.TZ = before;
+  });
+  for (const zone of ["UTC", "America/New_York", "Asia/Kolkata"]) {
+    process.env.TZ = zone;
+    const times = ["2025-01-10 09:00", "2025-01-10t09:00", "10 Jan 2025 09:00", "2025/01/10 9:00"];
+    expect(times.map(instant)).toEqual(times.map(() => nine));
+    const days = ["2025-01-10", "2025/01/10", "Jan 10, 2025", "2025-1-10", "+002025-01-10"];
+    expect(days.map(instant)).toEqual(days.map(() => Date.UTC(2025, 0, 10)));
+    const zoned = ["2025-01-10 10:00+01:00", "2025-01-10 04:00 EST", "2025-01-10T09:00:00.000Z"];
+    const dated = [new Date(nine).toString(), new Date(nine).toUTCString()];
+    expect([...zoned, ...dated].map(instant)).toEqual([...zoned, ...dated].map(() => nine));
+  }
+  expect(["", "x", "2025-13-01", "2025-01-10T09:00+02"].map(instant)).toEqual(Array(4).fill(NaN));
 });
 
 test("a day as the upper bound is all of that day", () => {

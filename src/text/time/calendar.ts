@@ -190,8 +190,21 @@ export const HOUR = 3_600_000;
 /** A time as Unix milliseconds; NaN if it is none. Without a zone it is UTC, so that a store answers the same everywhere. */
 export function instant(time: string | undefined): number {
   if (time === undefined) return Number.NaN;
-  return Date.parse(/T[\d:.]+$/.test(time) ? `${time}Z` : time);
+  // The engine takes a day of ISO 8601 as one of UTC, and all else without a zone as a time of this machine's.
+  if (ISO_DAY.test(time) || saysZone(time)) return Date.parse(time);
+  const inUtc = Date.parse(/T[\d:.]+$/i.test(time) ? `${time}Z` : `${time} UTC`);
+  return Number.isNaN(inUtc) ? Date.parse(time) : inUtc;
 }
+
+const ISO_DAY = /^(?:[+-]\d\d)?\d{4}(?:-\d\d){0,2}$/;
+
+function saysZone(time: string): boolean {
+  const [plain = ""] = time.split("(");
+  return ZONE.test(plain) || (plain.includes(":") && OFFSET.test(plain));
+}
+
+const ZONE = /(?:Z|UTC?|GMT|[ECMP][SD]T)\s?$/i;
+const OFFSET = /[+-]\d\d:?\d\d\s?$/;
 
 /** Whether a value from outside is a time in Unix milliseconds that a `Date` can have. */
 export function isTime(ms: unknown): ms is number {
