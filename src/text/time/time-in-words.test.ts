@@ -186,6 +186,12 @@ test.each([
   expect(days(text)).toEqual(expected);
 });
 
+test("a time in a script without spaces and the words before it stay apart", () => {
+  const text = "Tuesday dinner 上周";
+  expect(timeInWords(text, clockAt(ASKED))).toMatchObject({ start: 15, end: 17 });
+  expect(days(text)).toEqual(["26-11-16 26-11-22"]);
+});
+
 test("a span that began in the year before begins on its first day, also over a February 29", () => {
   const at = "2028-11-26T10:00:00+01:00[Europe/Berlin]";
   expect(days("between November and February", at)).toEqual(["27-11-01 28-02-29"]);

@@ -57,8 +57,12 @@ function inEnglish(tokens: readonly Token[], text: string): Token[] {
     if (taken === 0) found.push(tokens[at] as Token);
     at += Math.max(1, taken);
   }
-  return UNSPACED_LETTER.test(text) ? [...unspacedTokens(text), ...found] : found;
+  const unspaced = UNSPACED_LETTER.test(text) ? unspacedTokens(text) : [];
+  // They may be from anywhere in the text, so the first of the others is not behind them.
+  return unspaced.length > 0 ? [...unspaced, NOTHING, ...found] : found;
 }
+
+const NOTHING: Token = { word: "", start: 0, end: 0, hasPoint: false };
 
 function englishOf(some: readonly Token[], all: readonly Token[]): readonly string[] | undefined {
   const phrase = some.map(({ word }) => word).join(" ");
