@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { builtProgram } from "../../../test/support/built-package.ts";
 import { temporaryFolder } from "../../../test/support/obey.ts";
 import { execFile, spawn } from "../../../test/support/start-process.ts";
@@ -197,6 +197,27 @@ test.each<[string, (vectors: readonly Float32Array[]) => readonly Float32Array[]
   expect((await ids(store, "walrus eats"))[0]).toBe("2");
   expect((await ids(store, "otter swims"))[0]).toBe("1");
   expect(await store.verify()).toEqual({ entries: 2, problems: [] });
+});
+
+test("of a text that many entries have, a search reads as many as it needs", async () => {
+  const store = open(await temporaryFolder());
+  const said = Array.from({ length: 600 }, (_, at) =>
+    entry(`${1000 + at}`, "The otter swims.", { sessionId: `s${at % 300}` }),
+  );
+  await store.add([...said, entry("other", "The otter swims at night.")]);
+  const read = vi.spyOn(SqliteMemoryStore.prototype, "read");
+  onTestFinished(() => read.mockRestore());
+  const search = async (filter: { readonly sessionId?: string }) => {
+    await store.search({ query: "walrus", limit: 1 });
+    read.mockClear();
+    const hits = await store.search({ query: "otter swims", limit: 3, ...filter });
+    const ids = read.mock.calls.flatMap(([ids]) => ids);
+    return { found: hits.map(({ id }) => id), read: ids.length };
+  };
+  const { found, read: count } = await search({});
+  expect(found).toEqual(["1000", "1001", "1002"]);
+  expect(count).toBeLessThan(20);
+  expect((await search({ sessionId: "s299" })).found).toEqual(["1299", "1599"]);
 });
 
 test("an add waits for a part of many entries of others only; words find the rest", async () => {

@@ -82,8 +82,7 @@ async function nearestTo(
   for (let count = 2 * limit; ; count *= 4) {
     const all = index.nearest(vector, count);
     const near = all.filter(({ distance }) => 1 - distance >= floor);
-    for (const entry of await entriesOf(near.slice(looked), store)) {
-      if (!wanted(entry)) continue;
+    for (const entry of await entriesOf(near.slice(looked), store, { limit, wanted })) {
       const { distance, ...rest } = entry;
       const match = sameTextKey(entry.content) === key ? 1 : reportedMatch(1 - distance);
       const explanation = { parts: [{ name: "vector", of, adds: 1 - distance }] };
@@ -110,20 +109,43 @@ function withScores(hits: readonly MemoryHit[], asked: Asked): readonly MemoryHi
   return [...same, ...others.map((hit, at) => ({ ...hit, score: scores[at] ?? 0 }))];
 }
 
-/** The entries of these neighbours, best first. */
+interface WantedEntries {
+  readonly limit: number;
+  readonly wanted: (entry: MemoryEntry) => boolean;
+}
+
+/**
+ * The wanted entries of these neighbours, up to `limit` of each: those that come first by their ids, as equal hits do. Of
+ * a text that many entries have, no more are read.
+ */
 async function entriesOf(
   neighbours: readonly Neighbour[],
   store: MemoryStore,
+  { limit, wanted }: WantedEntries,
 ): Promise<readonly (MemoryEntry & { readonly distance: number })[]> {
-  const found = neighbours.flatMap(({ ids, distance }) => ids.map((id) => ({ id, distance })));
-  const entries = await store.read(found.map(({ id }) => id));
-  const byId = new Map(entries.map((entry) => [entry.id, entry]));
-  return found.flatMap(({ id, distance }) => {
-    const entry = byId.get(id);
-    // It may have been deleted since the index was filled.
-    return entry ? [{ ...entry, distance }] : [];
-  });
+  const found: (MemoryEntry & { readonly distance: number })[] = [];
+  let left = neighbours.map(({ ids, distance }) => ({
+    ids: ids.toSorted(),
+    distance,
+    lacks: limit,
+  }));
+  for (let [from, size] = [0, limit]; left.length > 0; from += size, size *= READS_MORE) {
+    const asked = left.flatMap(({ ids }) => ids.slice(from, from + size));
+    const entries = new Map((await store.read(asked)).map((entry) => [entry.id, entry]));
+    left = left.flatMap(({ ids, distance, lacks }) => {
+      // One that is gone was deleted since the index was filled.
+      const own = ids.slice(from, from + size).flatMap((id) => entries.get(id) ?? []);
+      const passing = own.filter(wanted).slice(0, lacks);
+      found.push(...passing.map((entry) => ({ ...entry, distance })));
+      const isAll = passing.length === lacks || from + size >= ids.length;
+      return isAll ? [] : [{ ids, distance, lacks: lacks - passing.length }];
+    });
+  }
+  return found;
 }
+
+/** Few pass the filter when the first ones do not. */
+const READS_MORE = 4;
 
 /** The hits, those that match enough with the entries before and after them of the same session. */
 export async function withNeighbours(
