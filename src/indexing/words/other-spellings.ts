@@ -147,10 +147,8 @@ export function possibleSpellings(word: string): readonly string[] {
   const umlauts = word.replace(/([aou])e/g, "$1");
   const others = [umlauts, word.replace(/ss/g, "ß"), umlauts.replace(/ss/g, "ß")];
   for (const [here, there] of ATLANTIC) others.push(word.replace(here, there));
-  const dutch = [word.replace(/y/g, "ij"), word.replace(/ij/g, "y"), word.replace(/i(?!j)/g, "ı")];
-  return [...new Set([...others, ...dutch, ...withLetters(word)])].filter(
-    (other) => other !== word,
-  );
+  const more = [word.replace(/y/g, "ij"), word.replace(/ij/g, "y"), word.replace(/i(?!j)/g, "ı")];
+  return [...new Set([...others, ...more, ...withLetters(word)])].filter((other) => other !== word);
 }
 
 const VERSION = /^\d+\.\d[\d.]*$/;
