@@ -246,6 +246,25 @@ describe("the words of people below a summary", () => {
     expect(words[0]?.text).toContain(" … Use no servers abroad, ever.");
   });
 
+  test.each([
+    "Address me as Dr. Okafor in all letters.",
+    "Never call Mrs. Lind before noon.",
+    "Only open formats, e.g. ODT, please.",
+    "Keine Umlaute in Dateinamen, z. B. Übersicht.",
+  ])("have a sentence with an abbreviation in one piece: %s", (wish) => {
+    const work =
+      "The worker in src/queue.ts takes a job and hands it to Anna4, as it did in release 7.";
+    const said = `${`${work} `.repeat(6)}${wish} ${`${work} `.repeat(6)}`;
+    const words = wordsIn([
+      user("Hello."),
+      answer("Yes."),
+      user(said),
+      answer("Done."),
+      ...steps(150),
+    ]);
+    expect(wordsSection(words, 20_000, 8_000).text).toContain(wish);
+  });
+
   test("have no quoted rule without the question about it", () => {
     const wiki = `Here is what the wiki of the old team says about deploys, and nobody knows why it does:\n\n> Always restart the gateway.\n> Never deploy without a ticket.\n\n\`\`\`\nERROR must not call send twice\n\`\`\`\nIs any of it still current?`;
     const { text: section } = wordsSection(

@@ -33,6 +33,19 @@ test.each([
   "You've got till six, after that I'm offline.",
   "We don't do force pushes here.",
   "It'd be great if you could leave my comments alone.",
+  "It would be best if log lines stayed on one line.",
+  "Could you hold off on releases until I say so?",
+  "pls no abbreviations in names",
+  "Treat warnings as if they were errors.",
+  "End with a question in each answer.",
+  "After every change, run the formatter.",
+  "Keep out of the group chat, that stays between us.",
+  "Nach jeder Änderung das Protokoll ergänzen.",
+  "Meine Mutter hat eine Nussallergie.",
+  "Avant chaque envoi, montre-moi le texte.",
+  "Después de cada cambio, avísame.",
+  "Houd het zakelijk.",
+  "Contracts go through Ines.",
 ])("a change of mind, a limit and a polite wish have cues: %s", (sentence) => {
   expect(lastingCues(sentence)).toBeGreaterThanOrEqual(LASTING_CUES);
 });

@@ -1,5 +1,53 @@
 import { expect, test } from "vitest";
-import { decisionsIn } from "./session-facts.ts";
+import { byRoom, decisions, decisionsIn } from "./session-facts.ts";
+
+/** The quotes of a talk in which a model says something and a person answers. */
+const decided = (said: string, answer: string) =>
+  decisions([
+    { at: 1, message: { role: "assistant", content: said } },
+    { at: 2, message: { role: "user", content: answer } },
+  ])
+    .map(({ text }) => text)
+    .toReversed();
+
+test.each([
+  ["I could put it into a file or use Redis.", "Redis, we run four servers."],
+  ["Two ways: a lock for all, or one for readers. The second is smaller.", "one for readers"],
+  ["I'd leave the empty rows as they are.", "agreed"],
+  ["Ich würde die leeren Zeilen behalten.", "einverstanden"],
+  ["On peut trier par nom ou par date.", "par date"],
+])("an answer to a proposal is a decision: %s – %s", (said, answer) => {
+  expect(decided(said, answer)).toEqual([said, answer]);
+});
+
+test("a question without words of its own stands with what it asks about", () => {
+  const said = "By name or by date. Which one do you want?";
+  expect(decided(said, "by date")).toEqual([said, "by date"]);
+});
+
+test.each([
+  ["Done, it works. Anything else?", "Leave the old route alone."],
+  ["That was the last file. What's next?", "The docs."],
+  ["Fertig. Sonst noch etwas?", "Ja, die Hilfe fehlt."],
+  ["The parser is done and its tests pass.", "now the docs of the parser"],
+  ["I could put it into a file or use Redis.", "how long does the build take now"],
+])("what follows an offer or a report is a request and no decision: %s – %s", (said, answer) => {
+  expect(decided(said, answer)).toEqual([]);
+});
+
+test("words of consent and thanks get room last", () => {
+  const texts = [
+    "ok",
+    "yes, continue",
+    "Weiter.",
+    "Build the shop.",
+    "thanks!",
+    "Ship on Friday only.",
+  ];
+  const order = byRoom(texts.map((text, at) => ({ at, by: "user", text }))).map(({ text }) => text);
+  expect(order.slice(0, 2).toSorted()).toEqual(["Build the shop.", "Ship on Friday only."]);
+  expect(order.toSorted()).toEqual(texts.toSorted());
+});
 
 test.each([
   ["We will use a perfect hash instead of a trie.", undefined],

@@ -1,3 +1,4 @@
+import { contentWords } from "../compaction/content-words.ts";
 import { LASTING_CUES, lastingCues } from "../compaction/lasting-cues.ts";
 import { requestsIn } from "../compaction/request-outcomes.ts";
 import { given, isObject } from "../core/fields.ts";
@@ -43,7 +44,7 @@ const ANSWER_MAX = 160;
  * they answer. The newest comes first.
  */
 export function decisions(messages: readonly HandoffMessage[]): readonly Quote[] {
-  let question: Quote | undefined;
+  let asked: Asked | undefined;
   const found = messages.flatMap((each): readonly Quote[] => {
     const { at, message } = each;
     const by = message.role === "user" ? "user" : "assistant";
@@ -51,11 +52,13 @@ export function decisions(messages: readonly HandoffMessage[]): readonly Quote[]
     if ((by === "user" && !isTyped(each)) || said === "") return [];
     const mark = by === "user" ? userMark(each) : ({ at, by } as const);
     const stated = decisionsIn(said, by).map((text): Quote => ({ ...mark, text }));
-    const asked = question;
-    question = by === "assistant" ? questionAt(at, said) : undefined;
-    const isAnswer = by === "user" && asked && said.length <= ANSWER_MAX && !isCommand(said);
+    const before = asked;
+    asked = by === "assistant" ? askedAt(at, said) : undefined;
+    const isAnswer = by === "user" && before && said.length <= ANSWER_MAX && !isCommand(said);
     // Quotes are read backwards, so that an answer has room only with its question.
-    return isAnswer && !ASKS_BACK.test(said) ? [asked, { ...mark, text: said }] : stated;
+    return isAnswer && !ASKS_BACK.test(said) && before.isAnsweredBy(said)
+      ? [before.quote, { ...mark, text: said }]
+      : stated;
   });
   return newestOfEach(found);
 }
@@ -63,18 +66,47 @@ export function decisions(messages: readonly HandoffMessage[]): readonly Quote[]
 /** An answer that is a question, or begins with one. */
 const ASKS_BACK = /[?？]$|^[^.!?\n]{0,120}[?？]\s/u;
 
-/** The question that a message ends with. */
-function questionAt(at: number, said: string): Quote | undefined {
-  const last =
-    said
-      .split("\n")
-      .at(-1)
-      ?.split(/(?<=[.!?])\s+/)
-      .at(-1)
-      ?.trim() ?? "";
-  const isQuestion = /[?？]$/.test(last) && last.length > 10 && last.length <= ANSWER_MAX * 2;
-  return isQuestion ? { at, by: "assistant", text: last } : undefined;
+/** What a message leaves to the person: a question, or a proposal. */
+interface Asked {
+  readonly quote: Quote;
+  isAnsweredBy(said: string): boolean;
 }
+
+/**
+ * The question or proposal that a message ends with. A question without words of its own has the sentence before it: "By name
+ * or by date. Which one do you want?" A proposal is answered by its own words, or by consent: "I could use Redis or a file." – "Redis."
+ */
+function askedAt(at: number, said: string): Asked | undefined {
+  const sentences = (said.split("\n").at(-1) ?? "").split(/(?<=[.!?])\s+/);
+  const [last = "", before = ""] = sentences.reverse().map((sentence) => sentence.trim());
+  const isQuestion = /[?？]$/.test(last);
+  if (last.length <= 10 || last.length > QUESTION_MAX || OFFER.test(last)) return undefined;
+  const whole = `${before} ${last}`.trim();
+  const isWhole = !isQuestion || (contentWords(last).next().done && whole.length <= QUESTION_MAX);
+  const quote = { at, by: "assistant", text: isWhole ? whole : last } as const;
+  if (isQuestion) return { quote, isAnsweredBy: () => true };
+  if (whole.length > QUESTION_MAX || !PROPOSAL.test(whole)) return undefined;
+  const words = new Set(contentWords(whole));
+  return {
+    quote,
+    isAnsweredBy: (answer) =>
+      CONSENT.test(answer) || [...contentWords(answer)].some((word) => words.has(word)),
+  };
+}
+
+const QUESTION_MAX = ANSWER_MAX * 2;
+
+/** A question about nothing: what is said to it is the next request. */
+const OFFER =
+  /^(?:(?:is there |do you need )?anything (?:else|more)|what(?:['’]s| is| comes)? (?:now|else|next)|(?:shall|should) (?:i|we) (?:continue|go on|proceed)|(?:how|what) (?:else )?can i |what (?:would you like|do you want|should i do)|(?:gibt es )?(?:sonst )?noch (?:et)?was|wie weiter|autre chose|¿?algo más|altro|mais alguma coisa)\b/iu;
+
+/** Words of a choice that is left open, or of an advice. */
+const PROPOSAL =
+  /(?<![\p{L}])(?:or|options?|alternatively|either|i['’]d|i would|(?:i|we) c(?:an|ould)|i (?:suggest|recommend|propose)|better|simpler|smaller|oder|besser|ich würde|ou|je proposerais|o bien|oppure|of|eller|lub|albo|или)(?![\p{L}])/iu;
+
+/** Consent to a proposal. */
+const CONSENT =
+  /^(?:(?:ok(?:ay)?|cool|great|good|fine|yes|yep|sure)[,!. ]+)?(?:agreed|do (?:it|that)|go (?:ahead|for it|with (?:it|that))|sounds good|let['’]?s do (?:it|that)|yes|yep|sure|einverstanden|ja|mach das|d['’]accord|oui|vas-y|de acuerdo|sí|hazlo)(?!\p{L})/iu;
 
 /**
  * What the person asked, each with what became of it, but not the message `last`. The newest comes first. A command of the
@@ -106,7 +138,8 @@ const DEMANDS_MAX = 6;
  *
  *     newest, oldest, next newest, next oldest   then limits and preferences, the surest first   then the others
  */
-export function byRoom(requests: readonly Quote[]): readonly Quote[] {
+export function byRoom(all: readonly Quote[]): readonly Quote[] {
+  const requests = all.filter(({ text }) => !GOES_ON.test(text));
   const turns = fromBothEnds(requests);
   const demands = requests
     .map((quote) => ({ quote, cues: cuesOf(quote.text) }))
@@ -114,8 +147,12 @@ export function byRoom(requests: readonly Quote[]): readonly Quote[] {
     .toSorted((one, other) => other.cues - one.cues)
     .slice(0, DEMANDS_MAX)
     .map(({ quote }) => quote);
-  return [...new Set([...turns.slice(0, 2 * ENDS), ...demands, ...turns])];
+  return [...new Set([...turns.slice(0, 2 * ENDS), ...demands, ...turns, ...all])];
 }
+
+/** A word of consent, thanks or going on: the request before it says what is wanted. */
+const GOES_ON =
+  /^(?:(?:ok(?:ay)?|k|yes|yep|sure|great|good|nice|cool|perfect|fine|thanks?|thank you|thx|ty|please|next(?: step)?|continue|go on|go ahead|keep going|carry on|proceed|do it|done|ja|gut|danke|bitte|weiter|mach weiter|oui|merci|continue[sz]?|vas-y|sí|gracias|sigue|continúa|ok[eé]i?|va bene|grazie|avanti|obrigad[oa])[\s,.!…]*){1,4}$/iu;
 
 /** A longer request is hardly a demand alone, and a question is none. */
 function cuesOf(text: string): number {

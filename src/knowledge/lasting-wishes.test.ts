@@ -131,6 +131,9 @@ test.each([
   ["Actually you can push now.", ["Actually you can push now."]],
   ["Make sure every answer names a source.", ["Make sure every answer names a source."]],
   ["Only answers in German, please.", ["Only answers in German, please."]],
+  ["Never commit keys, as I said.", ["Never commit keys, as I said."]],
+  ["Never call it Always On.", ["Never call it Always On."]],
+  ["Only Maria Lopez is to approve invoices.", ["Only Maria Lopez is to approve invoices."]],
   [`${"Here is what I want. ".repeat(200)}\nNever use the network.`, ["Never use the network."]],
 ])("a standing instruction is found word for word: %s", (message, expected) => {
   expect(instructionsIn(message)).toEqual(expected);
@@ -168,6 +171,13 @@ test.each([
   "Rules:\n- > no network",
   "Rules:\nBuild the parser.\n- then its tests",
   "Rules:\n- is this one?",
+  "Always Be Closing is a terrible film title.",
+  "Never Let Me Go was the saddest book of the year.",
+  "Do not pass go, do not collect 200, as the game says.",
+  "Never look back, as the saying goes.",
+  "Only the good die young, like my aunt used to say.",
+  "Just don't touch it for a minute, I am restarting the server.",
+  "Don't push for the next few minutes, CI is down.",
 ])("what is said in passing, asked or quoted is none: %s", (message) => {
   expect(instructionsIn(message)).toEqual([]);
 });

@@ -200,13 +200,13 @@ export function isWithdrawal(sentence: string): boolean {
 
 /** A question, a choice among what was shown, or what will come. */
 const OF_THE_MOMENT =
-  /\?$|\bth(?:is|at) (?:one|time)[.!]?$|^never give up|^i(?:['’]d)? (?:\w+ )?prefer (?:the|this|that|your|option|number) (?:.*\b)?(?:ones?|options?|versions?|first|second|third|last|former|latter|two|three)\b|^(?:from now on|in (?:the )?future|going forward|by default),? (?:it|he|she|they|things|there|(?:this|that)(?= (?:is|was|will|would|works?|makes?|gets?|goes|has|had|can|could)\b)|i(?:['’](?:m|ll)| am| will)|we(?:['’]re| are))\b(?! (?:must|should|has to|have to|needs?|shall)\b)/i;
+  /\?$|\bth(?:is|at) (?:one|time)[.!]?$|\bfor (?:an?|one|two|a few|a couple of|the next(?: few)?) (?:sec(?:ond)?|moment|minute|min|bit|little while)s?\b|^never give up|^i(?:['’]d)? (?:\w+ )?prefer (?:the|this|that|your|option|number) (?:.*\b)?(?:ones?|options?|versions?|first|second|third|last|former|latter|two|three)\b|^(?:from now on|in (?:the )?future|going forward|by default),? (?:it|he|she|they|things|there|(?:this|that)(?= (?:is|was|will|would|works?|makes?|gets?|goes|has|had|can|could)\b)|i(?:['’](?:m|ll)| am| will)|we(?:['’]re| are))\b(?! (?:must|should|has to|have to|needs?|shall)\b)/i;
 
 /** Whether a sentence states a lasting wish. */
 function isLasting(sentence: string): boolean {
   if (sentence.length < PREFERENCE.min || sentence.length > PREFERENCE.max) return false;
   const said = withoutLeadIn(sentence);
-  if (OF_THE_MOMENT.test(said) || HAPPENING.test(said)) return false;
+  if (OF_THE_MOMENT.test(said) || isTold(said)) return false;
   const found = LASTING.exec(said);
   return found !== null && !NO_REQUEST.test(found.groups?.always ?? "");
 }
@@ -233,9 +233,18 @@ const HAPPENINGS =
  * its subject or with the words turned round. So does "From now on it is faster, says the article."
  */
 const HAPPENING = new RegExp(
-  `^(?:always|never|only) (?:just |ever |even )?(?:${HAPPENINGS}|(?:have|do) (?:i|you|we|they)|(?:has|had|did|does|will|would|can|could|was|were|am|are|is) (?:i|you|he|she|it|we|they|there|this|that))\\b|, (?:says|said|writes|wrote|claims|claimed) [^,]{1,60}$`,
+  `^(?:always|never|only) (?:just |ever |even )?(?:${HAPPENINGS}|(?:have|do) (?:i|you|we|they)|(?:has|had|did|does|will|would|can|could|was|were|am|are|is) (?:i|you|he|she|it|we|they|there|this|that))\\b|, (?:says|said|writes|wrote|claims|claimed) [^,]{1,60}$|, (?:as|like) (?!i\\b|we\\b)[^,]{1,40} (?:says?|said|goes|go|puts? it|used to say)[.!]?$`,
   "iu",
 );
+
+/** "Always Be Closing is a film.": the words are a title, of which something is told. */
+const TITLE =
+  /^(?:Always|Never|Only|Stop|Don['’]t|Do Not)(?: \p{Lu}\p{Ll}[\p{L}’'-]*){2,} (?:is|was) (?:an?|the)\b/u;
+
+/** Whether a sentence tells something, though it begins as an instruction does. */
+function isTold(sentence: string): boolean {
+  return HAPPENING.test(sentence) || TITLE.test(sentence);
+}
 
 /** The start of a sentence that holds for the rest of a session. */
 const STANDING =
@@ -270,7 +279,7 @@ function isInstruction({ text, isListed }: OwnWords): boolean {
 function isStanding(sentence: string): boolean {
   if (sentence.length < INSTRUCTION.min || sentence.length > INSTRUCTION.max) return false;
   const said = withoutLeadIn(sentence);
-  if (OF_THE_MOMENT.test(said) || PASSING.test(said) || HAPPENING.test(said)) return false;
+  if (OF_THE_MOMENT.test(said) || PASSING.test(said) || isTold(said)) return false;
   return STANDING.test(said);
 }
 
