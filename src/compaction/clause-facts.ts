@@ -15,6 +15,8 @@ export interface Clause {
   readonly polarity: -1 | 0 | 1;
   /** The words that carry it, without negation and reporting words. */
   readonly words: ReadonlySet<string>;
+  /** Its numbers from 10 on, each with the words beside it, whatever else it says. */
+  readonly numbers: readonly LabelledNumber[];
   /** States and numbers that it mentions, plainly or not. */
   readonly mentioned: readonly string[];
   /** It tells what was, or why. */
@@ -27,6 +29,13 @@ export interface State {
   /** The word, and the word for the opposite; none where a negation stands beside it. */
   readonly word: string;
   readonly opposite: string | undefined;
+}
+
+/** A number with what it counts and what stands before it: `after caller`, `before port`. */
+export interface LabelledNumber {
+  readonly number: string;
+  readonly shown: string;
+  readonly labels: readonly string[];
 }
 
 export interface Value {
@@ -60,18 +69,43 @@ const STATES: readonly (readonly [string, -1 | 1, string, string])[] = [
   ["switch", -1, "disabled", "enabled"],
   ["switch", 1, "on", "off"],
   ["switch", -1, "off", "on"],
+  ["outcome", 1, "green", "red"],
+  ["outcome", -1, "red", "green"],
+  ["progress", 1, "fixed", "open"],
+  ["vacancy", 1, "free", "booked"],
+  ["vacancy", 1, "available", "unavailable"],
+  ["vacancy", -1, "booked", "free"],
+  ["vacancy", -1, "unavailable", "available"],
+  ["part", 1, "included", "excluded"],
+  ["part", -1, "excluded", "included"],
+  ["answer", 1, "approved", "rejected"],
+  ["answer", 1, "allowed", "forbidden"],
+  ["answer", -1, "rejected", "approved"],
+  ["answer", -1, "forbidden", "allowed"],
+  ["access", 1, "public", "private"],
+  ["access", -1, "private", "public"],
+  ["access", 1, "unlocked", "locked"],
+  ["access", -1, "locked", "unlocked"],
+  ["run", 1, "running", "stopped"],
+  ["run", 1, "online", "offline"],
+  ["run", -1, "stopped", "running"],
+  ["run", -1, "offline", "online"],
 ];
 const STATE_OF = new Map(STATES.map((state) => [state[2], state]));
 
 /** Words that are a state only behind one of these, and `on` and `off` only at the end too. */
-const NEEDS_VERB = new Set(["open", "done", "closed", "on", "off"]);
+const NEEDS_VERB = new Set(
+  "open done closed on off green red fixed free available public private locked running stopped".split(
+    " ",
+  ),
+);
 const VERBS =
-  /^(is|are|was|were|be|been|remains?|stays?|still|left|turned|switched|set|to|not|now)$/;
+  /^(is|are|was|were|be|been|remains?|stays?|still|left|turned|switched|set|to|not|now|fully|completely|already|currently)$/;
 
 const NEGATIONS = /^(not|never|cannot|dont|.{1,12}n['’]t)$/;
 /** With these, a clause is no plain statement, or no plain negation. */
 const UNSURE =
-  /^(should|could|may|might|would|maybe|perhaps|probably|possibly|likely|seems?|appears?|apparently|if|unless|whether|suppose|think|guess|hope|hopefully|expect|expected|try|tried|trying|plan|planned|no|none|nothing|neither|nor|without|avoid|except|instead|rather|only|stop|hardly|barely|some|partly|partially|almost|nearly|mostly|half|sometimes|flaky|again|it|they|them|he|she|him|this|these|those|its|their|both|which|who|ask|either)$/;
+  /^(should|could|may|might|would|maybe|perhaps|probably|possibly|likely|seems?|appears?|apparently|if|unless|whether|suppose|think|guess|hope|hopefully|expect|expected|try|tried|trying|plan|planned|no|none|nothing|neither|nor|without|avoid|except|instead|rather|only|stop|hardly|barely|some|partly|partially|almost|nearly|mostly|half|sometimes|flaky|it|they|them|he|she|him|this|these|those|its|their|both|which|who|ask|either)$/;
 /** With these, a state is demanded or expected, not told. */
 const MODALS = /^(must|need|needs|will|shall|have|let|make|make|until|once|when|after|before|to)$/;
 const APPROXIMATE =
@@ -80,7 +114,7 @@ const HISTORY =
   /^(initially|before|first|originally|previously|earlier|formerly|used|was|were|had|until|old|former|yesterday|reported|because|since|then|when)$/;
 /** Words that carry nothing of a statement. */
 const EMPTY =
-  /^(the|a|an|of|in|on|at|to|for|with|by|and|or|as|is|are|was|were|be|been|being|do|does|did|has|have|had|will|must|that|user|users|asked|asks|said|says|wants?|wanted|demand(?:s|ed)|insist(?:s|ed)|stated?|states|mentioned|noted|confirmed|requested|told|wrote|assistant|agent|please|now|also|still|then|so|we|i|you|your|my|our|me|us|not|never|cannot|need|needs|shall|too|just|very)$/;
+  /^(the|a|an|of|in|on|at|to|for|with|by|and|or|as|is|are|was|were|be|been|being|do|does|did|has|have|had|will|must|that|user|users|asked|asks|said|says|wants?|wanted|demand(?:s|ed)|insist(?:s|ed)|stated?|states|mentioned|noted|confirmed|requested|told|wrote|assistant|agent|please|now|also|still|then|so|we|i|you|your|my|our|me|us|not|never|cannot|need|needs|shall|can|too|just|very|fully|completely|entirely|already|currently|finally|successfully)$/;
 
 /** More of them are a table, and say nothing of one thing. */
 const WORDS_MAX = 40;
@@ -112,13 +146,16 @@ function clauseOf(text: string, from: number, to: number, mark: string): Clause[
   const anchors = [...new Set(found.map((anchor) => anchor.text.toLowerCase()))];
   let rest = own;
   for (const anchor of found) rest = rest.replace(anchor.text, " ");
-  const all = (rest.toLowerCase().match(WORD) ?? []).map(bare).filter((word) => word !== "");
+  const counted = wordsOf(rest);
+  const all = counted.some((word) => STATE_OF.has(word))
+    ? wordsOf(rest.replace(DURATION, " "))
+    : counted;
   if (all.length > WORDS_MAX) return [];
   const isPlain = !isQuestion && anchors.length < 2 && !all.some((word) => UNSURE.test(word));
   const numbers = all.filter((word) => /^\d/.test(word));
   const words = new Set(all.filter((word) => !EMPTY.test(word)).map(stem));
   for (const anchor of anchors) words.add(anchor);
-  const named = [...words].filter((word) => !/^\d/.test(word) && !STATE_OF.has(word));
+  const named = [...words].filter((word) => !isStateOrNumber(word));
   const subject = anchors[0] ?? (named.length > 1 ? `=${named.sort().join(" ")}` : undefined);
   const negations = all.filter((word) => NEGATIONS.test(word)).length;
   return [
@@ -132,16 +169,54 @@ function clauseOf(text: string, from: number, to: number, mark: string): Clause[
       value: isPlain && negations === 0 ? plainValue(all, numbers) : undefined,
       polarity: !isPlain || negations > 1 ? 0 : negations === 1 ? -1 : 1,
       words,
+      numbers: labelledNumbers(counted),
       mentioned: [...numbers.map(plainNumber), ...all.filter((word) => STATE_OF.has(word))],
       isHistory: all.some((word) => HISTORY.test(word)),
     },
   ];
 }
 
+/** Whether it is a value, and not what has one. */
+export function isStateOrNumber(word: string): boolean {
+  return /^\d/.test(word) || STATE_OF.has(word);
+}
+
+/** "passed in 38 s": how long it took is no count of what passed. */
+const DURATION =
+  /\b(?:in|within) \d[\d.,]{0,12} ?(?:ms|s|sec|seconds?|min|minutes?|h|hours?|days?)\b/gi;
+
+function wordsOf(text: string): readonly string[] {
+  return (text.toLowerCase().match(WORD) ?? []).map(bare).filter((word) => word !== "");
+}
+
+/** Smaller numbers are often counted by who writes. */
+const COUNTED_MIN = 10;
+
+function labelledNumbers(all: readonly string[]): readonly LabelledNumber[] {
+  return all.flatMap((word, at): readonly LabelledNumber[] => {
+    const [digits] = /^\d[\d.,]*/.exec(word) ?? [];
+    if (digits === undefined || APPROXIMATE.test(all[at - 1] ?? "")) return [];
+    const number = plainNumber(digits);
+    if (!(Number(number) >= COUNTED_MIN)) return [];
+    const counted = word.slice(digits.length) || (all[at + 1] ?? "");
+    const before = all.slice(Math.max(0, at - LABEL_WORDS), at).findLast(isLabel) ?? "";
+    const labels = [
+      isLabel(counted) ? `after ${stem(counted)}` : "",
+      before && `before ${stem(before)}`,
+    ];
+    return [{ number, shown: bare(digits), labels: labels.filter(Boolean) }];
+  });
+}
+
+/** Words between a number and what it belongs to: `port there is 4310`. */
+const LABEL_WORDS = 4;
+
+function isLabel(word: string): boolean {
+  return /^\p{L}/u.test(word) && !EMPTY.test(word) && !/^(?:there|here)$/.test(word);
+}
+
 function stem(word: string): string {
-  return /^\d/.test(word) || STATE_OF.has(word)
-    ? word
-    : word.replace(/(?<=\w{3})s$/, "").slice(0, 6);
+  return isStateOrNumber(word) ? word : word.replace(/(?<=\w{3})s$/, "").slice(0, 6);
 }
 
 function stateOf(all: readonly string[], negations: number): State | undefined {
@@ -177,13 +252,14 @@ function plainValue(all: readonly string[], numbers: readonly string[]): Value |
   return digits === "" ? undefined : { unit, number: plainNumber(digits), shown: bare(digits) };
 }
 
-function plainNumber(text: string): string {
+/** A number without the marks between its digits. */
+export function plainNumber(text: string): string {
   const digits = bare(/^[\d.,]+/.exec(text)?.[0] ?? "");
   return digits.replace(/[.,](?=\d{3}(?!\d))/g, "").replace(",", ".");
 }
 
 /** A word without the marks around it. */
-function bare(word: string): string {
+export function bare(word: string): string {
   let start = 0;
   let end = word.length;
   while (start < end && MARKS.includes(word[start] ?? "")) start += 1;

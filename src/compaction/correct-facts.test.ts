@@ -54,6 +54,88 @@ describe("what the record contradicts is corrected or dropped", () => {
   });
 });
 
+const TALK: readonly Message[] = [
+  user("Deploy the gateway to staging, the port there is 4310. Do not touch production again."),
+  assistant("The smoke test passed in 38 s. The rollout failed."),
+  assistant("Renamed parseDate to readDate in src/dates.ts and its 14 callers."),
+  assistant("The bundle shrank from 310 KB to 92 KB. Use Temporal instead of moment.js."),
+  assistant(
+    "The proxy timeout is 45 s now in infra/proxy.yaml, it was 30 s. The CI of main is red.",
+  ),
+  assistant("No, the Hotel Infante is fully booked. We fly on 12 May and come back on 17 May."),
+  user("Anna can't eat shellfish."),
+  assistant("The page loads in 2.4 s instead of 6.1 s."),
+  assistant("In the cellar the admin page listens on port 9020."),
+];
+
+describe("what became what, a made-up number, and the opposite in other words are put right", () => {
+  test.each([
+    ["The smoke test failed in 38 s.", "The smoke test passed in 38 s."],
+    ["The smoke test failed.", "The smoke test passed."],
+    ["The CI of main is green.", "The CI of main is red."],
+    ["The Hotel Infante is free.", "The Hotel Infante is booked."],
+    ["Anna can eat shellfish.", "on record: “Anna can't eat shellfish”."],
+    ["The user asked to touch production again.", "on record: “Do not touch production again”."],
+    ["infra/proxy.yaml waits 30 s.", "infra/proxy.yaml waits 45 s."],
+    [
+      "readDate was renamed to parseDate.",
+      "on record: “Renamed parseDate to readDate in src/dates.ts and its 14 callers”.",
+    ],
+    [
+      "The bundle went from 92 to 310 KB. Next: docs.",
+      "on record: “The bundle shrank from 310 KB to 92 KB”. Next: docs.",
+    ],
+    [
+      "The page loads in 6.1 s instead of 2.4 s.",
+      "on record: “The page loads in 2.4 s instead of 6.1 s”.",
+    ],
+    ["Temporal was replaced by moment.js.", "on record: “Use Temporal instead of moment.js”."],
+    ["The gateway was deployed to port 4130.", "The gateway was deployed to port 4310."],
+    ["src/dates.ts and lib/a.ts have 41 callers.", "src/dates.ts and lib/a.ts have 14 callers."],
+    ["They fly on 21 May.", "They fly on 12 May."],
+    [
+      "The admin page in the cellar listens on port 8080.",
+      "The admin page in the cellar listens on port 9020.",
+    ],
+  ])("%s", (summary, expected) => {
+    expect(fix(summary, TALK)).toBe(expected);
+  });
+
+  test.each([
+    "The smoke test passed, the rollout failed.",
+    "parseDate was renamed to readDate. moment.js was replaced by Temporal.",
+    "The bundle went from 310 to 92 KB, so from 92 KB on it is small.",
+    "The whole took 52 minutes and 45 tests.",
+    "The Hotel Infante was fully booked. Anna cannot eat shellfish.",
+    "They come back on 17 May, after about 21 callers.",
+    "A second port is 8080.",
+    "The trip is over on 18 May.",
+  ])("an honest summary of it stays: %s", (summary) => {
+    expect(fix(summary, TALK)).toBe(summary);
+  });
+
+  test("what an earlier summary has of what left before is known", () => {
+    const earlier = [
+      summaryMessage(
+        "The old gateway on staging had port 4130. The timeout was raised from 30 to 45 s.",
+      ),
+      ...TALK,
+      assistant("The timeout went back from 45 to 30 s."),
+    ];
+    for (const text of [
+      "The old gateway was on port 4130.",
+      "The timeout was raised from 30 to 45 s, and went from 45 to 30 s.",
+    ])
+      expect(fix(text, earlier)).toBe(text);
+  });
+
+  test("what was changed back may be told in either direction", () => {
+    const back = [...TALK, assistant("Renamed readDate to parseDate, as it was.")];
+    for (const text of ["parseDate was renamed to readDate.", "readDate was renamed to parseDate."])
+      expect(fix(text, back)).toBe(text);
+  });
+});
+
 describe("an honest summary stays as it is", () => {
   test.each([
     "The timeout of ORDER_QUEUE was 30 s at first; it is 45 s now.",

@@ -1,7 +1,14 @@
 import { indexableText, isSummary, type Message, toolResults } from "../core/message.ts";
-import { type Clause, clausesIn } from "./clause-facts.ts";
+import { changesIn } from "./clause-changes.ts";
+import {
+  type Clause,
+  clausesIn,
+  isStateOrNumber,
+  type LabelledNumber,
+  plainNumber,
+} from "./clause-facts.ts";
 import { twoEnds } from "./cut-text.ts";
-import { summaryWords, userText } from "./render-transcript.ts";
+import { summaryText, summaryWords, userText } from "./render-transcript.ts";
 
 /** A longer text is read at its two ends only. */
 const TEXT_CHARACTERS_MAX = 20_000;
@@ -20,6 +27,8 @@ interface Contradicted {
   readonly is: "contradicted";
   /** The text that replaces the clause; nothing where it is dropped. */
   readonly instead: string;
+  /** It stands for no earlier time. */
+  readonly always?: true;
 }
 
 const UNKNOWN: Verdict = { is: "unknown" };
@@ -32,6 +41,12 @@ const SUPPORTED: Verdict = { is: "supported" };
  *     record    The timeout of ORDER_QUEUE is 45 s.   Do not send the invoice to Marta.
  *     summary   The timeout of ORDER_QUEUE is 30 s, and the user asked to send the invoice to Marta.
  *     becomes   The timeout of ORDER_QUEUE is 45 s, on record: “Do not send the invoice to Marta”.
+ *
+ * So is what became what, and a number that the record has nowhere, where another one stands in its place there:
+ *
+ *     record    Renamed parseDate to readDate and its 14 callers.
+ *     summary   readDate was renamed to parseDate, with 41 callers.
+ *     becomes   on record: “Renamed parseDate to readDate and its 14 callers”, with 14 callers.
  *
  * Uncertain facts stay: pronouns, hedges, several names in a clause, and whatever the record says
  * in two ways.
@@ -56,7 +71,7 @@ export function correctFacts(
   clauses.forEach((clause, at) => {
     const verdict = verdicts[at];
     // A summary that has what holds now may tell what was before, too.
-    if (verdict?.is !== "contradicted" || told.has(clause.subject)) return;
+    if (verdict?.is !== "contradicted" || (!verdict.always && told.has(clause.subject))) return;
     changed += 1;
     text += summary.slice(from, clause.start) + verdict.instead;
     from = clause.end;
@@ -71,8 +86,9 @@ export function correctFacts(
 const GOES_ON =
   /^[\s.,;!]{0,4}(?:and |but )?(?:then|later|now|until|afterwards|finally|after|before|it|which|is|was|fixed|because|since)\b/i;
 
-function saysNothing({ state, value, polarity, words }: Clause): boolean {
-  return !state && !value && (polarity === 0 || words.size < STATEMENT_WORDS_MIN);
+function saysNothing({ state, value, polarity, words, numbers, text }: Clause): boolean {
+  if (state || value || numbers.length > 0 || changesIn(text).length > 0) return false;
+  return polarity === 0 || words.size < STATEMENT_WORDS_MIN;
 }
 
 /** A clause of the record. */
@@ -82,34 +98,107 @@ interface Recorded {
   readonly isSaid: boolean;
 }
 
+/** A number, and what is said of it. */
+interface NumberOf {
+  readonly number: LabelledNumber;
+  readonly clause: Clause;
+}
+
 class RecordedFacts {
   readonly #clauses: readonly Recorded[];
   /** Places of the clauses with a subject, an anchor or a word. */
   readonly #places = new Map<string, number[]>();
   /** Places of plain facts by what they are of. */
   readonly #facts = new Map<string, number[]>();
-  /** The last place of a state or number in a clause that may be about anything. */
-  readonly #loose = new Map<string, number>();
+  /** The places of a state or number in clauses that may be about anything. */
+  readonly #loose = new Map<string, number[]>();
+
+  /** The last clause that tells of a change. */
+  readonly #changes = new Map<string, string>();
+  /** All numbers, and those beside a word, each with its last clause. */
+  readonly #numbers = new Set<string>();
+  readonly #labelled = new Map<string, Map<string, NumberOf>>();
 
   constructor(record: readonly Message[]) {
     const all = record.flatMap((message) =>
-      textsOf(message).flatMap(({ text, isSaid }) =>
-        clausesIn(twoEnds(text, TEXT_CHARACTERS_MAX)).map((clause) => ({ clause, isSaid })),
-      ),
+      textsOf(message).flatMap(({ text, isSaid }) => {
+        this.#readNumbers(text);
+        return clausesIn(twoEnds(text, TEXT_CHARACTERS_MAX)).map((clause) => ({ clause, isSaid }));
+      }),
     );
+    // What it is of may have left long ago, and is still known.
+    for (const earlier of record.filter(isSummary).map(summaryText)) {
+      this.#readNumbers(earlier);
+      for (const clause of clausesIn(earlier)) this.#readChanges(clause);
+    }
     this.#clauses = all.slice(-CLAUSES_MAX);
-    this.#clauses.forEach(({ clause }, place) => {
+    this.#clauses.forEach(({ clause, isSaid }, place) => {
+      if (isSaid) this.#readMore(clause);
       for (const word of clause.words) add(this.#places, word, place);
       for (const [key] of factsOf(clause)) add(this.#facts, key, place);
       if (clause.anchors.length === 1 && factsOf(clause).length > 0) return;
+      if (WAS.test(clause.text)) return;
       for (const each of clause.mentioned) {
-        this.#loose.set(each, place);
-        for (const anchor of clause.anchors) this.#loose.set(`${anchor} ${each}`, place);
+        add(this.#loose, each, place);
+        for (const anchor of clause.anchors) add(this.#loose, `${anchor} ${each}`, place);
       }
     });
   }
 
+  #readNumbers(text: string): void {
+    for (const [digits] of text.matchAll(/\d[\d.,]*/g)) this.#numbers.add(plainNumber(digits));
+  }
+
+  #readChanges({ text }: Clause): void {
+    for (const { from, to } of changesIn(text)) this.#changes.set(`${from} ${to}`, text);
+  }
+
+  #readMore(clause: Clause): void {
+    this.#readChanges(clause);
+    for (const number of clause.numbers) {
+      for (const label of number.labels) {
+        const known = this.#labelled.get(label) ?? new Map<string, NumberOf>();
+        this.#labelled.set(label, known.set(number.number, { number, clause }));
+      }
+    }
+  }
+
   judge(clause: Clause): Verdict {
+    const changed = this.#judgeChanges(clause);
+    if (changed !== UNKNOWN) return changed;
+    const verdict = this.#judgeFacts(clause);
+    return verdict === UNKNOWN ? this.#judgeNumbers(clause) : verdict;
+  }
+
+  /** What became what, the other way round than on record. */
+  #judgeChanges({ text }: Clause): Verdict {
+    for (const { from, to } of changesIn(text)) {
+      const turned = this.#changes.get(`${to} ${from}`);
+      if (turned === undefined || this.#changes.has(`${from} ${to}`)) continue;
+      return { is: "contradicted", instead: onRecord(turned), always: true };
+    }
+    return UNKNOWN;
+  }
+
+  /** A number that is nowhere on record. Beside the same word stands another one there, and no other could be meant. */
+  #judgeNumbers(clause: Clause): Verdict {
+    for (const said of clause.numbers) {
+      if (this.#numbers.has(said.number)) continue;
+      const meant = said.labels.flatMap((label) => {
+        const known = [...(this.#labelled.get(label)?.values() ?? [])];
+        const swapped = known.filter(({ number }) => hasSameDigits(number.number, said.number));
+        if (swapped.length === 1) return swapped;
+        return known.filter((one) => known.length === 1 && isSameMatter(one.clause, clause));
+      });
+      const [one] = meant;
+      if (!one || meant.some(({ number }) => number.number !== one.number.number)) continue;
+      const instead = withLast(clause.text, said.shown, one.number.shown);
+      if (instead !== "") return { is: "contradicted", instead, always: true };
+    }
+    return UNKNOWN;
+  }
+
+  #judgeFacts(clause: Clause): Verdict {
     const verdicts = factsOf(clause).map(([key, value]) => this.#judgeFact(clause, key, value));
     const wrong = verdicts.find(({ is }) => is === "contradicted");
     if (wrong) return wrong;
@@ -128,12 +217,21 @@ class RecordedFacts {
     // It was so once, and the clause tells the past.
     if (clause.isHistory && places.some((place) => recorded(place) === said)) return UNKNOWN;
     // A later clause that is not plain may have said so.
-    const mentioned = clause.mentioned.flatMap((each) => [
-      this.#loose.get(each) ?? -1,
-      ...clause.anchors.map((anchor) => this.#loose.get(`${anchor} ${each}`) ?? -1),
+    const keys = clause.mentioned.flatMap((each) => [
+      each,
+      ...clause.anchors.map((anchor) => `${anchor} ${each}`),
     ]);
-    if (mentioned.some((place) => place > last)) return UNKNOWN;
+    const later = keys.flatMap((each) => this.#loose.get(each)?.slice(-LOOKED_AT) ?? []);
+    if (later.some((place) => place > last && this.#mayBeAbout(place, clause))) return UNKNOWN;
     return { is: "contradicted", instead: corrected(clause, key, this.#clauses[last]?.clause) };
+  }
+
+  /** "The rollout failed." is about no test, and "All of them failed." may be. What is said of a path may be said of its folder. */
+  #mayBeAbout(place: number, { subject, words }: Clause): boolean {
+    const said = this.#clauses[place]?.clause;
+    if (!said || !subject?.startsWith("=")) return true;
+    const named = [...said.words].filter((word) => !isStateOrNumber(word));
+    return named.length === 0 || named.some((word) => words.has(word) || ANYTHING.test(word));
   }
 
   /** The same statement, once with a negation and once without. */
@@ -153,6 +251,25 @@ class RecordedFacts {
     if (!said?.isSaid || known.some(({ clause }) => clause.polarity === 0)) return UNKNOWN;
     return { is: "contradicted", instead: onRecord(said.clause.text) };
   }
+}
+
+/** The beginnings of words that may stand for anything. */
+const ANYTHING =
+  /^(?:it|they|them|this|that|these|those|all|both|each|every.*|whole|entire|suite|rest)$/;
+
+/** "It was 30 s" tells what was before, and is no news. */
+const WAS = /^(?:it|this|that|which)? ?(?:was|had been|used to be) \d/i;
+
+function hasSameDigits(one: string, other: string): boolean {
+  return [...one].sort().join("") === [...other].sort().join("");
+}
+
+/** Words that two clauses share, beside a number and its label, if they are about the same. */
+const SHARED_WORDS_MIN = 3;
+
+function isSameMatter(one: Clause, other: Clause): boolean {
+  const shared = [...other.words].filter((word) => !/^\d/.test(word) && one.words.has(word));
+  return shared.length >= SHARED_WORDS_MIN;
 }
 
 /** How a correction quotes the record, which may have the correction of an earlier summary. */

@@ -132,6 +132,14 @@ test.each([
   ["Make sure every answer names a source.", ["Make sure every answer names a source."]],
   ["Only answers in German, please.", ["Only answers in German, please."]],
   ["Never commit keys, as I said.", ["Never commit keys, as I said."]],
+  ["Never on a Friday.", ["Never on a Friday."]],
+  ["Only our team may deploy.", ["Only our team may deploy."]],
+  ["Only 80 characters per line.", ["Only 80 characters per line."]],
+  ["Only our logo on the poster, please.", ["Only our logo on the poster, please."]],
+  [
+    "Don't tell me it is done until the tests pass.",
+    ["Don't tell me it is done until the tests pass."],
+  ],
   ["Never call it Always On.", ["Never call it Always On."]],
   ["Only Maria Lopez is to approve invoices.", ["Only Maria Lopez is to approve invoices."]],
   [`${"Here is what I want. ".repeat(200)}\nNever use the network.`, ["Never use the network."]],
@@ -178,6 +186,16 @@ test.each([
   "Only the good die young, like my aunt used to say.",
   "Just don't touch it for a minute, I am restarting the server.",
   "Don't push for the next few minutes, CI is down.",
+  "Only my sister knows how it works.",
+  "Only ten people answered.",
+  "Do not disturb mode is on.",
+  "You must see this film!",
+  "Don't tell me you broke it again.",
+  "Don't ask me why it works.",
+  "Never a dull moment here.",
+  "You can say that again.",
+  "Make sure nobody is logged in, then restart it.",
+  "Stop worrying about every little thing.",
 ])("what is said in passing, asked or quoted is none: %s", (message) => {
   expect(instructionsIn(message)).toEqual([]);
 });
