@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { recallRoom } from "./recall-room.ts";
+import { recallRoom, reservedForRecords } from "./recall-room.ts";
 
 test("records take at most half of what a compaction freed, so that the request is smaller than before", () => {
   const asked = { threshold: 2_000, expected: 600, recalled: 0 };
@@ -18,4 +18,12 @@ test("records make a request longer by at most two thirds of what is free before
     instead: 500,
   });
   expect(recallRoom({ threshold: 2_000, expected: 2_100, recalled: 0 }).beside).toBeLessThan(1);
+});
+
+test("a summary of people's words leaves records their room, up to four fifths of the threshold", () => {
+  const asked = { threshold: 6_400, recallTokens: 1_500 };
+  expect(reservedForRecords({ ...asked, summaryTokens: 1_000 })).toBe(1_500);
+  expect(reservedForRecords({ ...asked, summaryTokens: 3_600 })).toBe(1_500);
+  expect(reservedForRecords({ ...asked, summaryTokens: 4_800 })).toBe(320);
+  expect(reservedForRecords({ ...asked, summaryTokens: 5_500 })).toBe(0);
 });

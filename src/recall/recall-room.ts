@@ -10,8 +10,11 @@ const ALL_RECALLED_PART = 1 / 3;
 /** Records make a request longer by at most this part of what is free. The rest is for the answer and the next prompts. */
 const FREE_PART = 2 / 3;
 
-/** A summary and the room for records take at most this part of the threshold together. */
-const SUMMARY_AND_RECORDS_PART = 7 / 10;
+/**
+ * A summary and the room for records take at most this part of the threshold together. With seven tenths, requests of long talks
+ * in which people's words fill the summary were up to a tenth longer, and had fewer of the answers.
+ */
+const SUMMARY_AND_RECORDS_PART = 4 / 5;
 
 /** Tokens that records of memory may take before a prompt. */
 export interface RecallRoom {
