@@ -74,7 +74,9 @@ test("the numbers are for who has the server's own token, and there are none unl
     headers: { authorization: `Bearer ${token}`, ...more },
   });
   expect((await ask("/metrics")).status).toBe(401);
-  expect((await ask("/metrics", as(tokens.userTokens.ada))).status).toBe(403);
+  const refused = await ask("/metrics", as(tokens.userTokens.ada));
+  expect(refused.status).toBe(403);
+  expect(await refused.json()).toMatchObject({ hint: expect.stringContaining("RKAT_TOKEN") });
   expect((await ask("/metrics", as(tokens.token, { "x-rkat-user": "ada" }))).status).toBe(403);
   expect((await ask("/metrics", as(tokens.token))).status).toBe(200);
   const { service } = server();

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SessionError } from "../src/index.ts";
@@ -307,6 +308,23 @@ describe("what may be asked", () => {
     expect(await raw(port, head)).toMatch(
       /^HTTP\/1.1 431 .*"The address and the headers of the request have more than 16 KiB\."/s,
     );
+  });
+});
+
+describe("a client of HTTP/1.0", () => {
+  test("gets events without chunks, which it does not know", async () => {
+    const { service, port, server } = await serve();
+    const { sessionId } = await service.createSession({});
+    const socket = connect(port, "127.0.0.1");
+    socket.write(
+      `GET /sessions/${sessionId}/events?after_seq=0 HTTP/1.0\r\nHost: localhost\r\n\r\n`,
+    );
+    await once(socket, "readable");
+    await server.close({ graceMs: 0 });
+    const [head = "", body = ""] = (await text(socket)).split(/\r\n\r\n/);
+    expect(head).not.toMatch(/transfer-encoding/i);
+    expect(framesOf(body).at(-1)).toMatchObject({ event: "done" });
+    expect(body).toMatch(/^retry: /);
   });
 });
 

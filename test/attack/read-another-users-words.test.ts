@@ -324,6 +324,12 @@ test("a user's name arrives over every surface as it was given", async () => {
     expect(await service.forUser(name).read({ sessionId })).toMatchObject({ user: name });
     expect(() => client.forUser("a\nb")).toThrow(/control characters/);
   }
+  // A proxy that adds its own header to that of a client.
+  const headers: [string, string][] = [
+    ["x-rkat-user", "bo"],
+    ["x-rkat-user", "ada"],
+  ];
+  expect((await fetch(`${rest.url}/sessions`, { headers })).status).toBe(400);
   const broken = await fetch(`${rest.url}/sessions`, { headers: { "x-rkat-user": "%" } });
   expect(broken.status).toBe(400);
 });

@@ -20,28 +20,35 @@ export interface TokenOptions {
 /** The user that a request acts for. Any text, with `encodeURIComponent`. */
 export const USER_HEADER = "x-rkat-user";
 
-/** The variables that a handler finds in its context. */
-export interface Acting {
-  readonly Variables: { readonly service: SessionService };
+/** Who a request acts as. */
+export interface Caller {
+  readonly service: SessionService;
+  /** The user that it acts for. Without one, it is the server's own. */
+  readonly user?: string | undefined;
 }
 
-/** Finds the service of a request's token; `undefined` when it needs a token and has none, or a wrong one. */
-type CallerOf = (context: Context) => SessionService | undefined;
+/** The variables that a handler finds in its context. */
+export interface Acting {
+  readonly Variables: Caller;
+}
+
+/** Finds the caller by a request's token; `undefined` when it needs a token and has none, or a wrong one. */
+type CallerOf = (context: Context) => Caller | undefined;
 
 /** The comparison takes the same time for every text. */
 export function callers(service: SessionService, tokens: TokenOptions): CallerOf {
   const { token, userTokens } = tokens;
-  if (token === undefined && userTokens === undefined) return () => service;
+  if (token === undefined && userTokens === undefined) return () => ({ service });
   const known = [
-    ...(token === undefined ? [] : [{ expected: digest(token), service }]),
+    ...(token === undefined ? [] : [{ expected: digest(token), caller: { service } }]),
     ...Object.entries(userTokens ?? {}).map(([user, text]) => ({
       expected: digest(text),
-      service: service.forUser(user),
+      caller: callerFor(user, { service }),
     })),
   ];
   return (context) => {
     const given = tokenOf(context);
-    return given === undefined ? undefined : known.filter(isSame(digest(given)))[0]?.service;
+    return given === undefined ? undefined : known.filter(isSame(digest(given)))[0]?.caller;
   };
 }
 
@@ -50,10 +57,16 @@ export function actingService(callerOf: CallerOf): MiddlewareHandler<Acting> {
   return async (context, next) => {
     const caller = callerOf(context);
     if (!caller) return refusal(tokenOf(context));
-    const user = context.req.header(USER_HEADER);
-    context.set("service", user === undefined ? caller : caller.forUser(decoded(user)));
+    const header = context.req.header(USER_HEADER);
+    const acting = header === undefined ? caller : callerFor(decoded(header), caller);
+    context.set("service", acting.service);
+    context.set("user", acting.user);
     return await next();
   };
+}
+
+function callerFor(user: string, { service }: Caller): Caller {
+  return { service: service.forUser(user), user };
 }
 
 function tokenOf({ req }: Context): string | undefined {
@@ -71,6 +84,13 @@ function refusal(given: string | undefined): Response {
 }
 
 function decoded(user: string): string {
+  // Several headers of one name arrive as one, with commas between them.
+  if (user.includes(",")) {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "The header X-Rkat-User was sent more than once, or is not percent-encoded.",
+      hint: "Send it once, and let a proxy replace what a client sent. Write a comma as %2C, as `encodeURIComponent` does.",
+    });
+  }
   try {
     return decodeURIComponent(user);
   } catch {

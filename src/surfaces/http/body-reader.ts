@@ -1,6 +1,7 @@
 import { isObject } from "../../core/fields.ts";
 import { WRAPPED_NESTING_MAX } from "../../core/json-values.ts";
-import { notValid, unavailable } from "./error-response.ts";
+import { notValid } from "./error-response.ts";
+import { FairShare, type Holder } from "./fair-share.ts";
 
 export interface BodyLimits {
   /** Bytes of one body. Default 8 MiB. */
@@ -13,17 +14,18 @@ const JSON_LIMITS: JsonLimits = { depth: WRAPPED_NESTING_MAX, values: 500_000 };
 
 /** Reads request bodies as JSON objects, within limits. */
 export class BodyReader {
-  readonly #limits: BodyLimits;
+  readonly #bodyBytesMax: number;
   /** Bytes of the bodies that are being received. */
-  #receiving = 0;
+  readonly #receiving: FairShare;
 
-  constructor(limits: BodyLimits) {
-    this.#limits = limits;
+  constructor({ bodyBytesMax, allBodiesBytesMax }: BodyLimits) {
+    this.#bodyBytesMax = bodyBytesMax;
+    this.#receiving = new FairShare(allBodiesBytesMax);
   }
 
-  /** An empty body reads as an empty object. */
-  async read(request: Request): Promise<Record<string, unknown>> {
-    const bytes = await this.#receive(request);
+  /** An empty body reads as an empty object. `user` is who sends it. */
+  async read(request: Request, user: Holder): Promise<Record<string, unknown>> {
+    const bytes = await this.#receive(request, user);
     if (bytes.length === 0) return {};
     requireJson(request.headers);
     requireSmallJson(bytes);
@@ -46,8 +48,8 @@ export class BodyReader {
     if (size === 0) throw notValid(400, "The request has no body: send the file as the body.");
   }
 
-  async #receive({ body, headers }: Request): Promise<Uint8Array> {
-    const { bodyBytesMax, allBodiesBytesMax } = this.#limits;
+  async #receive({ body, headers }: Request, user: Holder): Promise<Uint8Array> {
+    const bodyBytesMax = this.#bodyBytesMax;
     const tooLarge = () => notValid(413, `The body has more than ${bodyBytesMax} bytes.`);
     if (Number(headers.get("content-length")) > bodyBytesMax) throw tooLarge();
     // One array, because a body can arrive byte by byte, and a chunk takes more memory than its byte.
@@ -55,21 +57,23 @@ export class BodyReader {
     let size = 0;
     try {
       for await (const chunk of chunksOf(body)) {
+        if (size + chunk.length > bodyBytesMax) throw tooLarge();
+        this.#receiving.take(user, RECEIVING, chunk.length);
         size += chunk.length;
-        this.#receiving += chunk.length;
-        if (size > bodyBytesMax) throw tooLarge();
-        if (this.#receiving > allBodiesBytesMax) {
-          throw unavailable("The server is receiving too much data at once.");
-        }
         if (size > bytes.length) bytes = withRoom(bytes, size);
         bytes.set(chunk, size - chunk.length);
       }
       return bytes.subarray(0, size);
     } finally {
-      this.#receiving -= size;
+      this.#receiving.add(user, -size);
     }
   }
 }
+
+const RECEIVING = {
+  free: "The server is receiving too much data at once.",
+  share: "This user is sending too much data at once.",
+};
 
 function withRoom(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   const larger = new Uint8Array(Math.max(size, 2 * bytes.length));

@@ -32,6 +32,11 @@ export function shuttingDown(): SessionError {
   return unavailable("The server is shutting down.", 5000);
 }
 
+/** Refuses a user who holds their share. A 503 would tell a load balancer that the server is down for all. */
+export function shareUsedUp(message: string): HTTPException {
+  return new HTTPException(429, { res: errorResponse(unavailable(message), 429) });
+}
+
 /** Refuses a request that may succeed later. */
 export function unavailable(message: string, afterMs = 1000): SessionError {
   return new SessionError("SERVICE_UNAVAILABLE", { message, retry: { afterMs } });

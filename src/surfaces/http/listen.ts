@@ -2,6 +2,7 @@ import { once } from "node:events";
 import {
   createServer,
   type IncomingMessage,
+  type OutgoingHttpHeaders,
   type Server,
   ServerResponse,
   STATUS_CODES,
@@ -10,6 +11,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { SessionError } from "../../core/errors.ts";
+import { isObject } from "../../core/fields.ts";
 import { wireError } from "../call-operation.ts";
 import { isLoopback, type TokenOptions } from "./acting-service.ts";
 import { notValid } from "./error-response.ts";
@@ -229,6 +231,14 @@ export function boundedResponses(bytesMax: number): typeof ServerResponse<Incomi
       super(request);
       this.on("drain", () => count(this, 0));
       this.on("close", () => count(this, 0));
+    }
+
+    // HTTP/1.0 has no chunks: an answer without a length ends with its connection.
+    override writeHead(...given: [never]): this {
+      const headers: unknown = given.at(-1);
+      if (!isObject(headers) || this.req.httpVersion !== "1.0") return super.writeHead(...given);
+      const { "transfer-encoding": _, ...others } = headers;
+      return super.writeHead(given[0], others as OutgoingHttpHeaders);
     }
 
     // Node's overloads cannot be written down again; all of them go on as they came.

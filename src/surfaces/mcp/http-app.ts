@@ -6,17 +6,18 @@ import {
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
-import type { SessionService } from "../../core/session-service.ts";
 import { checkSurfaceOptions } from "../check-options.ts";
 import {
   type Acting,
   actingService,
+  type Caller,
   callers,
   guardNames,
   type TokenOptions,
 } from "../http/acting-service.ts";
 import { BodyReader } from "../http/body-reader.ts";
 import { errorResponse } from "../http/error-response.ts";
+import { FairShare } from "../http/fair-share.ts";
 import { listen } from "../http/listen.ts";
 import { HttpExchange, refuse, TransportSessions } from "./http-exchange.ts";
 import { McpEndpoint, type McpServerOptions } from "./mcp-endpoint.ts";
@@ -54,18 +55,18 @@ class McpHttpApp {
     bodyBytesMax: BODY_BYTES_MAX,
     allBodiesBytesMax: ALL_BODIES_BYTES_MAX,
   });
-  #exchanges = 0;
+  readonly #exchanges = new FairShare(EXCHANGES_MAX);
 
   constructor(options: McpHttpAppOptions) {
     const endpoint = new McpEndpoint(options, HttpExchange.send);
     this.#endpoint = endpoint;
     this.#modern = createMcpHandler(
-      (context) => endpoint.createServer(context, HttpExchange.service()),
+      (context) => endpoint.createServer(context, HttpExchange.caller()),
       {
         legacy: "reject",
       },
     );
-    this.#sessions = new TransportSessions((service) => endpoint.createServer({}, service), {
+    this.#sessions = new TransportSessions((caller) => endpoint.createServer({}, caller), {
       sessions: options.transportSessionsMax ?? SESSIONS_MAX,
       idleMs: options.transportSessionIdleMs ?? IDLE_MS,
     });
@@ -73,7 +74,7 @@ class McpHttpApp {
     const { hosts = [], anyAddress = false, origins = [] } = options;
     app.use(guardNames({ hosts, anyAddress, cors: origins }));
     app.use(actingService(callers(options.service, options)));
-    app.all(MCP_PATH, (context) => this.#handle(context.req.raw, context.get("service")));
+    app.all(MCP_PATH, ({ req, var: caller }) => this.#handle(req.raw, caller));
     app.notFound(({ req }) =>
       refuse(404, -32000, `There is no ${req.path}; MCP is at ${MCP_PATH}`),
     );
@@ -91,32 +92,37 @@ class McpHttpApp {
     await this.#endpoint.settled();
   }
 
-  async #handle(request: Request, service: SessionService): Promise<Response> {
-    if (this.#exchanges >= EXCHANGES_MAX) {
+  async #handle(request: Request, caller: Caller): Promise<Response> {
+    const { user } = caller;
+    const lack = this.#exchanges.lack(user);
+    if (lack === "free") {
       return refuse(503, -32000, `Too many requests at once: ${EXCHANGES_MAX}`);
+    }
+    if (lack === "share") {
+      return refuse(
+        429,
+        -32000,
+        `Too many requests of this user at once: ${this.#exchanges.heldBy(user)}`,
+      );
     }
     let parsedBody: unknown;
     if (request.method === "POST") {
       try {
-        parsedBody = await this.#bodies.read(request);
+        parsedBody = await this.#bodies.read(request, user);
       } catch (error) {
         return await bodyRefused(error);
       }
     }
     if (await isLegacyRequest(request, parsedBody)) {
-      return await this.#counted(service, () =>
-        this.#sessions.handle(request, parsedBody, service),
-      );
+      return await this.#counted(caller, () => this.#sessions.handle(request, parsedBody, caller));
     }
-    return await this.#counted(service, () => this.#modern.fetch(request, { parsedBody }));
+    return await this.#counted(caller, () => this.#modern.fetch(request, { parsedBody }));
   }
 
-  #counted(service: SessionService, work: () => Promise<Response>): Promise<Response> {
-    this.#exchanges += 1;
-    return HttpExchange.serve(service, () => {
-      HttpExchange.atEnd(() => {
-        this.#exchanges -= 1;
-      });
+  #counted(caller: Caller, work: () => Promise<Response>): Promise<Response> {
+    this.#exchanges.add(caller.user, 1);
+    return HttpExchange.serve(caller, () => {
+      HttpExchange.atEnd(() => this.#exchanges.add(caller.user, -1));
       return work();
     });
   }

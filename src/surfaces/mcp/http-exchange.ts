@@ -6,7 +6,8 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
-import type { SessionService } from "../../core/session-service.ts";
+import type { Caller } from "../http/acting-service.ts";
+import { FairShare } from "../http/fair-share.ts";
 
 /**
  * One HTTP request with its response. The SDK's transports queue streamed messages
@@ -15,19 +16,19 @@ import type { SessionService } from "../../core/session-service.ts";
  */
 export class HttpExchange {
   static readonly #current = new AsyncLocalStorage<HttpExchange>();
-  readonly #service: SessionService;
+  readonly #caller: Caller;
   readonly #atEnd: (() => void)[] = [];
   #untaken = 0;
   #ended = false;
   #senders: (() => void)[] = [];
 
-  private constructor(service: SessionService) {
-    this.#service = service;
+  private constructor(caller: Caller) {
+    this.#caller = caller;
   }
 
-  /** Serves a request that acts with a service. Code that runs in `work` finds this exchange. */
-  static async serve(service: SessionService, work: () => Promise<Response>): Promise<Response> {
-    const exchange = new HttpExchange(service);
+  /** Serves a request of a caller. Code that runs in `work` finds this exchange. */
+  static async serve(caller: Caller, work: () => Promise<Response>): Promise<Response> {
+    const exchange = new HttpExchange(caller);
     try {
       return exchange.#counted(await HttpExchange.#current.run(exchange, work));
     } catch (error) {
@@ -36,11 +37,11 @@ export class HttpExchange {
     }
   }
 
-  /** The service that the current request acts with. */
-  static service(): SessionService {
+  /** Who sent the current request. */
+  static caller(): Caller {
     const exchange = HttpExchange.#current.getStore();
     assert(exchange);
-    return exchange.#service;
+    return exchange.#caller;
   }
 
   /**
@@ -116,8 +117,8 @@ export class HttpExchange {
 }
 
 interface TransportSession {
-  /** The service that its requests act with. */
-  readonly service: SessionService;
+  /** Who began it. Its requests act with the same service. */
+  readonly caller: Caller;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   /** Open requests, streams included. */
   open: number;
@@ -125,7 +126,7 @@ interface TransportSession {
 }
 
 interface TransportSessionLimits {
-  /** Sessions at once. A new one ends the session that was idle longest. */
+  /** Sessions at once. A new one ends one that is idle: of a user with as many, and of these the longest unused. */
   readonly sessions: number;
   /** An idle session ends after this time. */
   readonly idleMs: number;
@@ -136,30 +137,29 @@ interface TransportSessionLimits {
  * a transport session, which is not a session of rkat.
  */
 export class TransportSessions {
-  readonly #createServer: (service: SessionService) => Promise<Server>;
+  readonly #createServer: (caller: Caller) => Promise<Server>;
   readonly #limits: TransportSessionLimits;
+  readonly #share: FairShare;
   /** In the order of their last use. */
   readonly #sessions = new Map<string, TransportSession>();
   readonly #sweep: NodeJS.Timeout;
 
-  constructor(
-    createServer: (service: SessionService) => Promise<Server>,
-    limits: TransportSessionLimits,
-  ) {
+  constructor(createServer: (caller: Caller) => Promise<Server>, limits: TransportSessionLimits) {
     this.#createServer = createServer;
     this.#limits = limits;
+    this.#share = new FairShare(limits.sessions);
     this.#sweep = setInterval(() => this.#expire(), Math.min(limits.idleMs, 60_000)).unref();
   }
 
-  async handle(request: Request, parsedBody: unknown, service: SessionService): Promise<Response> {
+  async handle(request: Request, parsedBody: unknown, caller: Caller): Promise<Response> {
     const id = request.headers.get("mcp-session-id");
     if (id === null) {
-      if (isInitializeRequest(parsedBody)) return await this.#begin(request, parsedBody, service);
+      if (isInitializeRequest(parsedBody)) return await this.#begin(request, parsedBody, caller);
       return refuse(400, -32000, "Bad Request: initialize first, and send the Mcp-Session-Id");
     }
     const session = this.#sessions.get(id);
     // To another user, it is as if it had never been there.
-    if (session?.service !== service)
+    if (session?.caller.service !== caller.service)
       return refuse(404, -32001, "Session not found: it ended, initialize again");
     return await this.#serve(id, session, request, parsedBody);
   }
@@ -169,19 +169,28 @@ export class TransportSessions {
     await Promise.all([...this.#sessions.keys()].map((id) => this.#end(id)));
   }
 
-  async #begin(request: Request, parsedBody: unknown, service: SessionService): Promise<Response> {
-    const server = await this.#createServer(service);
-    if (this.#sessions.size >= this.#limits.sessions && !(await this.#endIdle())) {
-      return refuse(503, -32000, `Too many clients: ${this.#limits.sessions} are connected`);
+  async #begin(request: Request, parsedBody: unknown, caller: Caller): Promise<Response> {
+    const server = await this.#createServer(caller);
+    const { user } = caller;
+    for (let lack = this.#share.lack(user); lack; lack = this.#share.lack(user)) {
+      if (await this.#endIdle(this.#share.heldBy(user))) continue;
+      return lack === "share"
+        ? refuse(
+            429,
+            -32000,
+            `Too many clients of this user: ${this.#share.heldBy(user)} are connected`,
+          )
+        : refuse(503, -32000, `Too many clients: ${this.#limits.sessions} are connected`);
     }
+    this.#share.add(user, 1);
     const id = randomUUID();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
-      onsessionclosed: () => void this.#sessions.delete(id),
+      onsessionclosed: () => void this.#remove(id),
     });
-    await server.connect(transport);
-    const session = { service, transport, open: 0, lastUsed: Date.now() };
+    const session = { caller, transport, open: 0, lastUsed: Date.now() };
     this.#sessions.set(id, session);
+    await server.connect(transport);
     const response = await this.#serve(id, session, request, parsedBody);
     if (!response.ok) await this.#end(id);
     return response;
@@ -212,9 +221,10 @@ export class TransportSessions {
     }
   }
 
-  async #endIdle(): Promise<boolean> {
-    for (const [id, { open }] of this.#sessions) {
-      if (open > 0) continue;
+  /** Ends the longest unused session, of those whose user holds at least so many. */
+  async #endIdle(held: number): Promise<boolean> {
+    for (const [id, { open, caller }] of this.#sessions) {
+      if (open > 0 || this.#share.heldBy(caller.user) < held) continue;
       await this.#end(id);
       return true;
     }
@@ -222,9 +232,13 @@ export class TransportSessions {
   }
 
   async #end(id: string): Promise<void> {
+    await this.#remove(id)?.transport.close();
+  }
+
+  #remove(id: string): TransportSession | undefined {
     const session = this.#sessions.get(id);
-    this.#sessions.delete(id);
-    await session?.transport.close();
+    if (this.#sessions.delete(id)) this.#share.add(session?.caller.user, -1);
+    return session;
   }
 }
 

@@ -20,6 +20,8 @@ import type { SessionService } from "../../core/session-service.ts";
 import { headWithin } from "../../core/tokens.ts";
 import { fromWire } from "../../core/wire.ts";
 import { callOperation, wireError } from "../call-operation.ts";
+import type { Caller } from "../http/acting-service.ts";
+import { FairShare, type Holder } from "../http/fair-share.ts";
 import { ApprovalRounds } from "./approval-rounds.ts";
 import { chosenTools, lackingIn, notOffered, type ToolChoice, toolsFor } from "./mcp-tools.ts";
 import { CLIENT_CAPABILITIES_META, LOG_LEVEL_META, USER_META } from "./meta-keys.ts";
@@ -53,6 +55,7 @@ export class McpEndpoint {
   readonly #rounds = new WeakMap<SessionService, ApprovalRounds>();
   readonly #chosen: ToolChoice;
   readonly #calls = new Set<Promise<unknown>>();
+  readonly #share = new FairShare(CALLS_MAX);
 
   constructor(options: McpServerOptions, backpressure: Backpressure = (message) => message()) {
     this.#options = options;
@@ -63,8 +66,9 @@ export class McpEndpoint {
   /** A protocol server for one connection. */
   async createServer(
     { era }: Partial<Pick<McpRequestContext, "era">> = {},
-    service = this.#options.service,
+    caller: Caller = { service: this.#options.service },
   ): Promise<Server> {
+    const { service } = caller;
     const { version = "0.0.0" } = this.#options;
     const offered = async () => toolsFor(await service.capabilities(), this.#chosen);
     const instructions =
@@ -91,10 +95,6 @@ export class McpEndpoint {
       }
       const lacking = lackingIn(name, args, this.#chosen);
       if (lacking) return failedCall(lacking);
-      if (this.#calls.size >= CALLS_MAX) {
-        const text = `Too many calls at once: ${CALLS_MAX} are running. Try again later.`;
-        throw new ProtocolError(ProtocolErrorCode.InternalError, text);
-      }
       const meta = context.mcpReq._meta ?? {};
       let acting: SessionService;
       try {
@@ -102,10 +102,13 @@ export class McpEndpoint {
       } catch (error) {
         return failedCall(error);
       }
+      const user = userIn(context) ?? caller.user;
+      this.#requireRoom(user);
       // From 2026 on each request sets its own level, and gets no notifications without one.
       const asked = era === "modern" ? levelOf(context) : connectionLevel;
       const { signal, release } = joinSignals([context.mcpReq.signal, closed.signal]);
       return this.#track(
+        user,
         runToolCall(acting, {
           name,
           args,
@@ -149,9 +152,23 @@ export class McpEndpoint {
     return { rounds: { turns, responses: mcpReq.inputResponses } };
   }
 
-  #track<T>(call: Promise<T>): Promise<T> {
+  /** @throws ProtocolError when too many calls are running. */
+  #requireRoom(user: Holder): void {
+    const lack = this.#share.lack(user);
+    if (lack === undefined) return;
+    const whose = lack === "share" ? " of this user" : "";
+    const running = lack === "share" ? this.#share.heldBy(user) : CALLS_MAX;
+    const text = `Too many calls${whose} at once: ${running} are running. Try again later.`;
+    throw new ProtocolError(ProtocolErrorCode.InternalError, text);
+  }
+
+  #track<T>(user: Holder, call: Promise<T>): Promise<T> {
     this.#calls.add(call);
-    const done = () => void this.#calls.delete(call);
+    this.#share.add(user, 1);
+    const done = () => {
+      this.#calls.delete(call);
+      this.#share.add(user, -1);
+    };
     call.then(done, done);
     return call;
   }
@@ -162,9 +179,14 @@ export class McpEndpoint {
  *
  * @throws SessionError `INVALID_PARAMS`, `USER_NOT_ALLOWED`
  */
-function actingIn({ mcpReq }: ServerContext, service: SessionService): SessionService {
-  const { [USER_META]: user } = mcpReq._meta ?? {};
-  return user === undefined ? service : service.forUser(user as string);
+function actingIn(context: ServerContext, service: SessionService): SessionService {
+  const user = userIn(context);
+  return user === undefined ? service : service.forUser(user);
+}
+
+/** As the client sent it: not checked. */
+function userIn({ mcpReq }: ServerContext): string | undefined {
+  return mcpReq._meta?.[USER_META] as string | undefined;
 }
 
 function askMeanwhile(server: Server, { mcpReq }: ServerContext): Pick<ToolCall, "elicit"> {

@@ -5,7 +5,9 @@ import { subscribe as subscribeRequest } from "../../core/operations/sessions.ts
 import type { SessionService } from "../../core/session-service.ts";
 import { errorToWire, fromWire } from "../../core/wire.ts";
 import { wireError } from "../call-operation.ts";
-import { shuttingDown, unavailable } from "../http/error-response.ts";
+import type { Acting } from "../http/acting-service.ts";
+import { shuttingDown } from "../http/error-response.ts";
+import { FairShare, type Holder } from "../http/fair-share.ts";
 import type { TurnEvents } from "../turn-events.ts";
 import { readQuery } from "./query-params.ts";
 import type { RestLimits } from "./rest-options.ts";
@@ -26,8 +28,7 @@ const RETRY_MS = 1000;
  * continues after it: no event is missed or repeated.
  */
 export async function sessionEvents(
-  context: Context,
-  service: Pick<SessionService, "subscribe">,
+  context: Context<Acting>,
   streams: OpenStreams,
   limits: Pick<RestLimits, "heartbeatMs" | "stallMs">,
 ): Promise<Response> {
@@ -38,10 +39,11 @@ export async function sessionEvents(
     ...lastEventId(context),
     session_id: context.req.param("session_id"),
   };
-  const stream = streams.open();
+  const stream = streams.open(context.get("user"));
   try {
     const opened = Promise.withResolvers<number>();
-    const events = service
+    const events = context
+      .get("service")
       .subscribe(fromWire(subscribeRequest, params) as never, {
         signal: stream.signal,
         onOpen: opened.resolve,
@@ -148,14 +150,21 @@ async function* framesOfTurn(events: TurnEvents, turn: Turn): AsyncGenerator<Uin
   }
 }
 
+interface TurnOwner {
+  readonly service: Pick<SessionService, "interrupt">;
+  readonly user: Holder;
+}
+
 /** The running turns and compactions. They outlive the requests that started them. */
 export class RunningTurns {
   readonly #max: number;
+  readonly #share: FairShare;
   readonly #turns = new Map<Promise<unknown>, () => Promise<void>>();
   #draining = false;
 
   constructor(max: number) {
     this.#max = max;
+    this.#share = new FairShare(max);
   }
 
   get size(): number {
@@ -164,17 +173,22 @@ export class RunningTurns {
 
   /** @throws SessionError `SERVICE_UNAVAILABLE` when too many are running, or the server shuts down. */
   run<Result>(
-    service: Pick<SessionService, "interrupt">,
+    { service, user }: TurnOwner,
     sessionId: string,
     work: () => Promise<Result>,
   ): Promise<Result> {
     // The shutdown may have begun while the request's body arrived.
     if (this.#draining) throw shuttingDown();
-    if (this.#turns.size >= this.#max)
-      throw unavailable(`Too many turns: ${this.#max} are running.`);
+    this.#share.take(user, {
+      free: `Too many turns: ${this.#max} are running.`,
+      share: `Too many turns of this user: ${this.#share.heldBy(user)} are running.`,
+    });
     const turn = work();
     this.#turns.set(turn, () => service.interrupt({ sessionId }));
-    const forget = () => this.#turns.delete(turn);
+    const forget = () => {
+      this.#turns.delete(turn);
+      this.#share.add(user, -1);
+    };
     turn.then(forget, forget);
     return turn;
   }

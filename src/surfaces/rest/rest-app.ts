@@ -18,7 +18,8 @@ import {
   USER_HEADER,
 } from "../http/acting-service.ts";
 import { BodyReader, isJson } from "../http/body-reader.ts";
-import { errorResponse, notValid, shuttingDown, unavailable } from "../http/error-response.ts";
+import { errorResponse, notValid, shuttingDown } from "../http/error-response.ts";
+import { FairShare } from "../http/fair-share.ts";
 import { listen } from "../http/listen.ts";
 import { TurnEvents } from "../turn-events.ts";
 import { RunningTurns, sessionEvents, turnStream } from "./event-streams.ts";
@@ -50,7 +51,7 @@ export function createRestApp(options: RestOptions): RestApp {
   const readiness = new Readiness(options.ready);
   const requests = new RequestCounts();
   let draining = false;
-  let importing = 0;
+  const imports = new FairShare(limits.importsMax);
 
   const app = new Hono<Acting>();
   app.use(async (context, next) => {
@@ -92,18 +93,17 @@ export function createRestApp(options: RestOptions): RestApp {
   app.get("/metrics", async (context) => {
     const { metrics } = options;
     if (!metrics) throw notValid(404, "This server was started without numbers.");
-    if (callerOf(context) !== service || context.req.header(USER_HEADER) !== undefined) {
+    if (callerOf(context)?.service !== service || context.req.header(USER_HEADER) !== undefined) {
       throw new SessionError("FORBIDDEN", {
         message: "The numbers of the server are for who has its own token.",
+        hint: "Send the token of the server, without X-Rkat-User. Set RKAT_TOKEN to have one beside those of users.",
       });
     }
     const all = [...requests.read({ turns, streams }), ...(await metrics())];
     return context.body(prometheusText(all), 200, { "content-type": PROMETHEUS });
   });
   app.get("/openapi.json", (context) => context.json(document()));
-  app.get("/sessions/:session_id/events", (context) =>
-    sessionEvents(context, context.get("service"), streams, limits),
-  );
+  app.get("/sessions/:session_id/events", (context) => sessionEvents(context, streams, limits));
   for (const [name, operation] of Object.entries(OPERATIONS) as [OperationName, Operation][]) {
     const { method, path } = operation.http;
     app.on(method, routeOf(path), async (context) => {
@@ -124,42 +124,44 @@ export function createRestApp(options: RestOptions): RestApp {
   /** A request as JSON, or the file itself. */
   async function answerUpload(context: Context<Acting>) {
     const { req } = context;
-    if (importing >= limits.importsMax) {
-      throw unavailable("The server is busy with other imports.");
-    }
-    importing += 1;
+    const user = context.get("user");
+    imports.take(user, {
+      free: "The server is busy with other imports.",
+      share: "The server is busy with other imports of this user.",
+    });
     try {
       const { importTranscripts: operation } = OPERATIONS;
       const query = readQuery(streamedImport, new URL(req.url).searchParams);
       const named = parseRequest(streamedImport, query);
       const service = context.get("service");
       if (isJson(req.raw.headers)) {
-        const params = { ...named, ...(await bodies.read(req.raw)) };
+        const params = { ...named, ...(await bodies.read(req.raw, user)) };
         return context.json(await callOperation(service, "importTranscripts", params));
       }
       const bytes = bodies.stream(req.raw, limits.importBytesMax);
       const report = await service.importTranscripts({ ...named, bytes });
       return context.json(wireResult(operation, report));
     } finally {
-      importing -= 1;
+      imports.add(user, -1);
     }
   }
 
   /** The turn goes on when its reader leaves. Only an interrupt ends it. */
   async function answerTurn(context: Context<Acting>, name: OperationName, params: WireParams) {
     const { session_id: sessionId } = params;
-    const acting = context.get("service");
+    const owner = { service: context.get("service"), user: context.get("user") };
+    const acting = owner.service;
     if (!/\btext\/event-stream\b/.test(context.req.header("accept") ?? "")) {
       return context.json(
-        await turns.run(acting, sessionId, () => callOperation(acting, name, params)),
+        await turns.run(owner, sessionId, () => callOperation(acting, name, params)),
       );
     }
     const events = new TurnEvents(acting, sessionId);
     const begin = () =>
-      turns.run(acting, sessionId, () =>
+      turns.run(owner, sessionId, () =>
         callOperation(acting, name, params, { onEvent: events.push }),
       );
-    return await turnStream(begin, events, streams.open(), limits);
+    return await turnStream(begin, events, streams.open(owner.user), limits);
   }
 
   return {
@@ -202,16 +204,17 @@ type WireParams = Record<string, unknown> & { readonly session_id: string };
 
 /** The request from path, query and body. */
 async function paramsOf(
-  { req }: Context,
+  context: Context<Acting>,
   { request, http }: Operation,
   bodies: BodyReader,
 ): Promise<WireParams> {
+  const { req } = context;
   const query = new URL(req.url).searchParams;
   const inPath = req.param() as WireParams;
   if (http.method !== "POST") return { ...readQuery(request, query), ...inPath };
   if (query.size > 0)
     throw notValid(400, "Send the parameters of this route in the body, not in the query.");
-  const body = await bodies.read(req.raw);
+  const body = await bodies.read(req.raw, context.get("user"));
   for (const [name, value] of Object.entries(inPath)) {
     if (Object.hasOwn(body, name) && body[name] !== value) {
       throw notValid(400, `The body and the path have different values for ${name}.`);

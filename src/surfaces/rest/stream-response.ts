@@ -1,6 +1,7 @@
 import type { UnderlyingSource } from "node:stream/web";
 import { type EventEnvelope, isTransient } from "../../core/event.ts";
-import { shuttingDown, unavailable } from "../http/error-response.ts";
+import { shuttingDown } from "../http/error-response.ts";
+import { FairShare, type Holder } from "../http/fair-share.ts";
 
 const encoder = new TextEncoder();
 /** Keeps a quiet connection alive. Readers skip it. */
@@ -162,11 +163,13 @@ export interface OpenStream {
 /** All open event streams, to limit their number and to end them. */
 export class OpenStreams {
   readonly #max: number;
+  readonly #share: FairShare;
   readonly #end = new Set<() => void>();
   #ended = false;
 
   constructor(max: number) {
     this.#max = max;
+    this.#share = new FairShare(max);
   }
 
   get size(): number {
@@ -174,10 +177,12 @@ export class OpenStreams {
   }
 
   /** @throws SessionError `SERVICE_UNAVAILABLE` when too many are open, or the server shuts down. */
-  open(): OpenStream {
+  open(user: Holder): OpenStream {
     if (this.#ended) throw shuttingDown();
-    if (this.#end.size >= this.#max)
-      throw unavailable(`Too many event streams: ${this.#max} are open.`);
+    this.#share.take(user, {
+      free: `Too many event streams: ${this.#max} are open.`,
+      share: `Too many event streams of this user: ${this.#share.heldBy(user)} are open.`,
+    });
     const controller = new AbortController();
     let endedHere = false;
     const end = () => {
@@ -191,7 +196,7 @@ export class OpenStreams {
         return endedHere;
       },
       close: () => {
-        this.#end.delete(end);
+        if (this.#end.delete(end)) this.#share.add(user, -1);
         controller.abort();
       },
     };
