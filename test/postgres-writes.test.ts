@@ -62,6 +62,29 @@ describe.skipIf(!hasPostgres)("what is written on PostgreSQL", NEEDS_POSTGRES, (
     expect(Math.min(...each) / TURNS - TURN).toBeLessThan(9000);
   });
 
+  test("a program of an earlier version lists the sessions that this one wrote, and this one those of earlier ones", async () => {
+    const schema = await freshSchema();
+    const ask = await openAdmin();
+    const stores = await openStores(schema);
+    const service = createSessionService({ model: scriptedModel([]), stores });
+    const { sessionId } = await service.createSession({});
+    await service.startTurn({ sessionId, prompt: "The heron waits." });
+    await service.close();
+    const table = `"${schema}".snapshot`;
+    const [row] = await ask<{ snapshot: string }>(`select snapshot from ${table}`);
+    // They take the first line for the JSON.
+    const [first = ""] = row?.snapshot.split("\n") ?? [];
+    const { checksum, ...snapshot } = JSON.parse(first);
+    expect(snapshot).toMatchObject({ id: sessionId, version: expect.any(Number) });
+    const json = JSON.stringify(snapshot);
+    for (const text of [`${json}\n${checksum}`, `${checksum}\n${json}`, json]) {
+      await ask(`update ${table} set snapshot = '${text.replaceAll("'", "''")}'`);
+      expect(await stores.sessions.list({})).toEqual([snapshot]);
+      const known = text === json ? undefined : snapshot;
+      expect(await stores.sessions.load(sessionId)).toEqual(known);
+    }
+  });
+
   test("a process that closes asks few statements for each of its users", async () => {
     const schema = await freshSchema();
     const pool = new pg.Pool({ connectionString: await postgresUrl() });

@@ -19,6 +19,7 @@ import { quoted, type Statements } from "./statements.ts";
  * - One that adds tables, indexes, or columns with a default keeps `usableFrom`. Old programs go on.
  * - One that old programs cannot use sets `usableFrom` to its own version, and renames a table or column that
  *   they use. So a program that is running fails at its next statement, and says that it is too old.
+ * - The form of a value in a column counts too: what old programs read of it has to stay readable for them.
  */
 interface Migration {
   readonly version: number;

@@ -295,8 +295,9 @@ const LASTING: ReadonlySet<string> = new Set<keyof SessionSnapshot>([
 ]);
 
 /**
- * A snapshot as a store keeps it: its JSON, and a line with a checksum of it. SQLite does not notice a
- * byte that flips on the disk.
+ * A snapshot as a store keeps it: its JSON, with a checksum of it in its first field or in a line below it. SQLite does
+ * not notice a byte that flips on the disk. The first line is JSON in any case: programs of earlier versions, which run
+ * beside this one while servers are updated, list sessions by it.
  */
 function snapshotText(snapshot: SessionSnapshot, isChecksumFirst: boolean): string {
   const [lasting = [], changing = []] = [true, false].map((lasts) =>
@@ -304,11 +305,15 @@ function snapshotText(snapshot: SessionSnapshot, isChecksumFirst: boolean): stri
   );
   const json = JSON.stringify(Object.fromEntries([...changing, ...lasting]));
   const checksum = hashOfKey(json);
-  return isChecksumFirst ? `${checksum}\n${json}` : `${json}\n${checksum}`;
+  return isChecksumFirst ? `{"checksum":${checksum},${json.slice(1)}` : `${json}\n${checksum}`;
 }
 
-/** The JSON of a snapshot's text, and its checksum if there is one. */
+const CHECKSUM_FIRST = /^\{"checksum":(\d+),/;
+
+/** The JSON of a snapshot's text, and its checksum if there is one. For a short time, that was a line above the JSON. */
 function partsOf(text: string): readonly [json: string, checksum: string | undefined] {
+  const [before, checksum] = CHECKSUM_FIRST.exec(text) ?? [];
+  if (before !== undefined) return [`{${text.slice(before.length)}`, checksum];
   const [first = "", second] = String(text).split("\n");
   return second === undefined || first.startsWith("{") ? [first, second] : [second, first];
 }
@@ -330,7 +335,7 @@ export function snapshotIn(text: string): SessionSnapshot | undefined {
 
 /** Whether a text is no snapshot, or another one than was stored. One without a checksum is as good as its JSON. */
 export function isChangedSnapshot(text: string): boolean {
-  return snapshotIn(text) === undefined || (text.includes("\n") && !readSnapshot(text));
+  return snapshotIn(text) === undefined || (partsOf(text)[1] !== undefined && !readSnapshot(text));
 }
 
 /** @throws SessionError `SESSION_STORE_ERROR` when the text has changed so much that it is no snapshot. */
