@@ -111,6 +111,26 @@ test("a server is up, and not ready, while its store does not answer", async () 
   expect(asked).toBe(1);
 });
 
+test("a store that does not answer is down after two seconds, and the numbers of the work are there", async () => {
+  const stores = ephemeralStores();
+  let asked = 0;
+  const leases = () => {
+    asked += 1;
+    return new Promise<never>(() => {});
+  };
+  const silent = { ...stores, sessions: Object.assign(Object.create(stores.sessions), { leases }) };
+  const watched = new WatchedService();
+  watched.opened(silent, "all");
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const scrapes = Promise.all([watched.metrics(), watched.metrics()]);
+  await vi.advanceTimersByTimeAsync(2000);
+  for (const scraped of await scrapes) {
+    expect(numbersIn(prometheusText(scraped))).toMatchObject({ rkat_store_up: 0 });
+  }
+  expect(asked).toBe(1);
+});
+
 test("rkat serve has the numbers of its store", async () => {
   const project = await Project.open();
   const { stderr, kill, ended } = serving(project);

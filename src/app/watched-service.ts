@@ -1,4 +1,5 @@
 import type { MemoryScope } from "../core/memory-store.ts";
+import { SharedAnswer } from "../core/shared-answer.ts";
 import type { Stores } from "../core/stores.ts";
 import type { Metric, Sample } from "../core/traces.ts";
 import { MEMORY_INDEX, memoryLag } from "../projections/log-projection.ts";
@@ -11,15 +12,21 @@ const LEASES_MAX = 10_000;
 export class WatchedService {
   readonly meters = new Meters();
   #opened: { readonly stores: Stores; readonly scope: MemoryScope } | undefined;
+  /** While a database is away, its store tries again for longer than a scrape waits. */
+  #ofStore: SharedAnswer<readonly Metric[]> | undefined;
 
   /** The store of the server. Those that it only reads besides are opened after it. */
   opened(stores: Stores, scope: MemoryScope): void {
-    this.#opened ??= { stores, scope };
+    if (this.#opened) return;
+    this.#opened = { stores, scope };
+    this.#ofStore = new SharedAnswer(
+      () => storeMetrics(stores, scope),
+      () => downMetrics(stores),
+    );
   }
 
   async metrics(): Promise<readonly Metric[]> {
-    const { stores, scope } = this.#opened ?? {};
-    const ofStore = stores && scope ? await storeMetrics(stores, scope) : [];
+    const ofStore = (await this.#ofStore?.read()) ?? [];
     return [...this.meters.read(), ...ofStore];
   }
 
@@ -30,7 +37,7 @@ export class WatchedService {
   }
 }
 
-/** The numbers of a store. One that does not answer is down, and has no others. */
+/** The numbers of a store. */
 async function storeMetrics(stores: Stores, scope: MemoryScope): Promise<readonly Metric[]> {
   try {
     const [lag, leases] = await Promise.all([
@@ -61,8 +68,13 @@ async function storeMetrics(stores: Stores, scope: MemoryScope): Promise<readonl
       ...connections(stores),
     ];
   } catch {
-    return [gauge("rkat_store_up", "Whether the store answers.", 0), ...connections(stores)];
+    return downMetrics(stores);
   }
+}
+
+/** The numbers of a store that does not answer. */
+function downMetrics(stores: Stores): readonly Metric[] {
+  return [gauge("rkat_store_up", "Whether the store answers.", 0), ...connections(stores)];
 }
 
 function connections({ connections: count }: Stores): readonly Metric[] {

@@ -29,6 +29,7 @@ import { type Style, styleFor } from "../render/style.ts";
 import { printJson, printText } from "../terminal/print.ts";
 import { longWork, ProgressLine } from "../terminal/progress-line.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { roomProblem } from "./disk-room.ts";
 import { withMemory, workspaceOf } from "./with-service.ts";
 
 /** `rkat doctor`: checks that rkat has everything that it needs. */
@@ -175,9 +176,9 @@ function placeProblem({
   storeFile,
 }: Workspace["storePlace"]): string | undefined {
   try {
-    if (!lookAt(folder, dataFolder)) return writingProblem(folder);
+    if (!lookAt(folder, dataFolder)) return writingProblem(folder) ?? roomProblem(folder);
     if (lookAtFile(folder, storeFile)) accessSync(storeFile, constants.R_OK | constants.W_OK);
-    return writingProblem(dataFolder);
+    return writingProblem(dataFolder) ?? roomProblem(dataFolder);
   } catch (error) {
     return SessionError.from(error).message;
   }

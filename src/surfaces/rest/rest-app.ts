@@ -27,7 +27,7 @@ import { openApiDocument } from "./openapi-document.ts";
 import { readQuery } from "./query-params.ts";
 import { DEFAULT_LIMITS, type RestOptions } from "./rest-options.ts";
 import { OpenStreams } from "./stream-response.ts";
-import { Readiness, RequestCounts } from "./watching.ts";
+import { RequestCounts, readiness } from "./watching.ts";
 
 /** A session service over HTTP, as a function from requests to responses. */
 export interface RestApp {
@@ -48,7 +48,7 @@ export function createRestApp(options: RestOptions): RestApp {
   const bodies = new BodyReader(limits);
   const turns = new RunningTurns(limits.turnsMax);
   const streams = new OpenStreams(limits.streamsMax);
-  const readiness = new Readiness(options.ready);
+  const ready = readiness(options.ready);
   const requests = new RequestCounts();
   let draining = false;
   const imports = new FairShare(limits.importsMax);
@@ -86,7 +86,7 @@ export function createRestApp(options: RestOptions): RestApp {
     return context.json({ status: "ok", ...(shown === undefined ? {} : { version: shown }) });
   });
   app.get("/ready", async (context) => {
-    const isReady = await readiness.isReady();
+    const isReady = await ready.read();
     return context.json({ status: isReady ? "ready" : "unavailable" }, isReady ? 200 : 503);
   });
   app.use(actingService(callerOf));

@@ -1,40 +1,19 @@
+import { SharedAnswer } from "../../core/shared-answer.ts";
 import type { Metric } from "../../core/traces.ts";
 import type { RunningTurns } from "./event-streams.ts";
 import type { OpenStreams } from "./stream-response.ts";
 
-/** How long `/ready` waits for the store. Those who ask it come again in seconds. */
-const READY_MS = 2000;
-
-/**
- * Whether the server can work now. Anybody may ask, so the store is asked by one at a time, however many come.
- */
-export class Readiness {
-  readonly #ask: () => Promise<unknown>;
-  #asking: Promise<boolean> | undefined;
-
-  constructor(ask: () => Promise<unknown> = async () => {}) {
-    this.#ask = ask;
-  }
-
-  async isReady(): Promise<boolean> {
-    this.#asking ??= this.#answered().finally(() => {
-      this.#asking = undefined;
-    });
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), READY_MS);
-    });
-    return await Promise.race([this.#asking, late]).finally(() => clearTimeout(timer));
-  }
-
-  async #answered(): Promise<boolean> {
+/** Whether the server can work now: whether `ask` succeeds in time. */
+export function readiness(ask: () => Promise<unknown> = async () => {}): SharedAnswer<boolean> {
+  const succeeds = async () => {
     try {
-      await this.#ask();
+      await ask();
       return true;
     } catch {
       return false;
     }
-  }
+  };
+  return new SharedAnswer(succeeds, () => false);
 }
 
 /** Counts the requests of a server, by their route and what they were answered. */
