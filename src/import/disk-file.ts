@@ -129,7 +129,11 @@ export async function withSpooled<Result>(
   try {
     const path = join(folder, fileNameOf(name));
     const file = createWriteStream(path, { flags: "wx", mode: 0o600 });
-    await pipeline(copiedChunks(bytes), file, signal ? { signal } : {});
+    await pipeline(copiedChunks(bytes), file, signal ? { signal } : {}).catch((error) => {
+      // A stream that fails as well is in Node's error too, in front of it.
+      signal?.throwIfAborted();
+      throw error;
+    });
     return await work(path);
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -5,6 +5,7 @@ import { LOOPBACK_NAME } from "../../core/bypass-proxy.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { errorResponse } from "./error-response.ts";
+import { FairShare } from "./fair-share.ts";
 
 /** The tokens that a server accepts. Without any, it accepts every request. */
 export interface TokenOptions {
@@ -52,8 +53,20 @@ export function callers(service: SessionService, tokens: TokenOptions): CallerOf
   };
 }
 
+/** Requests that are received and answered at once: as many as a server has connections. Streams count until they begin. */
+export const REQUESTS_MAX = 4096;
+
+const REQUESTS = {
+  free: "The server is busy with other requests.",
+  share: "The server is busy with other requests of this user.",
+};
+
 /** Lets requests with a token through, and gives them the service that they act with. */
-export function actingService(callerOf: CallerOf): MiddlewareHandler<Acting> {
+export function actingService(
+  callerOf: CallerOf,
+  requestsMax: number = REQUESTS_MAX,
+): MiddlewareHandler<Acting> {
+  const requests = new FairShare(requestsMax);
   return async (context, next) => {
     const caller = callerOf(context);
     if (!caller) return refusal(tokenOf(context));
@@ -61,7 +74,8 @@ export function actingService(callerOf: CallerOf): MiddlewareHandler<Acting> {
     const acting = header === undefined ? caller : callerFor(decoded(header), caller);
     context.set("service", acting.service);
     context.set("user", acting.user);
-    return await next();
+    requests.take(acting.user, REQUESTS);
+    return await next().finally(() => requests.add(acting.user, -1));
   };
 }
 

@@ -13,7 +13,7 @@ import { getRequestListener } from "@hono/node-server";
 import { SessionError } from "../../core/errors.ts";
 import { isObject } from "../../core/fields.ts";
 import { wireError } from "../call-operation.ts";
-import { isLoopback, type TokenOptions } from "./acting-service.ts";
+import { isLoopback, REQUESTS_MAX, type TokenOptions } from "./acting-service.ts";
 import { notValid } from "./error-response.ts";
 
 interface ListenOptions extends TokenOptions {
@@ -54,7 +54,6 @@ const LIMITS = {
   highWaterMark: 16 * 1024,
 };
 const UPLOADS = { graceMs: 30_000, bytesPerSecondMin: 16 * 1024, everyMs: 10_000 };
-const CONNECTIONS_MAX = 4096;
 /** Bytes that all slow clients of a server may leave untaken. */
 const UNTAKEN_BYTES_MAX = 64 * 1024 * 1024;
 const EVERYWHERE = ["0.0.0.0", "::", "[::]"];
@@ -86,7 +85,7 @@ export async function listen<App extends HttpApp>(
     { ...LIMITS, ServerResponse },
     (request, response) => void listener(request, response),
   );
-  server.maxConnections = CONNECTIONS_MAX;
+  server.maxConnections = REQUESTS_MAX;
   answerBadRequests(server);
   refuseSlowUploads(server, UPLOADS);
   server.listen(port, host.replace(/^\[|\]$/g, ""));
