@@ -2,10 +2,12 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
+import { ToolSet } from "../src/agent/tool-set.ts";
 import { renderContext } from "../src/cli/render/render-context.ts";
 import { styleFor } from "../src/cli/render/style.ts";
 import type { MemoryRecalled } from "../src/core/event.ts";
 import type { Message } from "../src/core/message.ts";
+import { estimateTokens } from "../src/core/tokens.ts";
 import { createSessionService, defineTool, type ServiceOptions } from "../src/index.ts";
 import { type Stores, sqliteStores } from "../src/sqlite.ts";
 import { scriptedModel } from "../src/testing.ts";
@@ -321,6 +323,65 @@ describe("with recallFrom: project", () => {
     expect(records).toContain("This session, ");
     expect(records).not.toContain("Last year");
   });
+});
+
+test("no request is above the threshold where its history alone is below it", async () => {
+  const threshold = COMPACTION.autoCompactThreshold;
+  const towns = ["Constanta", "Valparaiso", "Thessaloniki", "Zanzibar"];
+  const wares = ["coal", "copper", "cedar", "cotton", "cocoa", "cork", "cement"];
+  const about = (town: string, ware: string) =>
+    `The harbour of ${town}: ${town} ships ${ware} ${"to every other coast by night and by day ".repeat(8)}`;
+  const read = defineTool({
+    name: "read",
+    description: "Reads a part of the diary.",
+    input: z.object({ bytes: z.number() }),
+    execute: ({ bytes }) => FILLER.slice(0, bytes),
+  });
+  const beside = new ToolSet([read]).tokens;
+  let left: number[] = [];
+  const model = scriptedModel(({ messages }) => {
+    const bytes = messages.at(-1)?.role === "system" ? undefined : left.shift();
+    return bytes === undefined
+      ? "Noted."
+      : { toolCalls: [{ id: `c${messages.length}`, name: "read", args: { bytes } }] };
+  });
+  const reads = fc.array(fc.integer({ min: 50, max: 600 }), { minLength: 5, maxLength: 30 });
+  const turn = fc.record({ town: fc.constantFrom(...towns), extra: fc.nat(800), reads });
+  let replaced = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(turn, { minLength: 2, maxLength: 4 }), async (turns) => {
+      left = [];
+      const options = {
+        model,
+        compaction: COMPACTION,
+        tools: [read],
+        builtinTools: false,
+        recallTokens: 300,
+      } as const;
+      const project = await openProject(options);
+      const session = await project.begin();
+      const said = towns.flatMap((town) => wares.map((ware) => about(town, ware)));
+      await project.left(session, ...said);
+      const begun = model.requests.length;
+      for (const [index, town] of [...towns, ...towns].entries())
+        await project.say(session, `What of ${wares[index % wares.length]} in ${town}?`);
+      for (const { town, extra, reads } of turns) {
+        left = [...reads];
+        await project.say(session, `What of coal in ${town}? ${FILLER.slice(0, extra)}`);
+      }
+      for (const { messages } of model.requests.slice(begun)) {
+        const records = new Set(recordsIn(messages));
+        const isRecord = (message: Message) =>
+          message.role === "user" && records.has(String(message.content));
+        const alone = messages.filter((message) => !isRecord(message));
+        if (estimateTokens(alone) + beside < threshold)
+          expect(estimateTokens(messages) + beside).toBeLessThanOrEqual(threshold);
+      }
+      replaced += (await project.recalled(session)).filter(({ replaces }) => replaces).length;
+    }),
+    { numRuns: trials(2, 60) },
+  );
+  expect(replaced).toBeGreaterThan(0);
 });
 
 test("a short prompt is read with the goal of the task", async () => {

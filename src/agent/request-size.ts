@@ -1,14 +1,14 @@
 import { countLooseMessages, roomWithin } from "../compaction/measure-history.ts";
 import type { CompactionContext, EngineCompactor } from "../core/compactor.ts";
 import type { LanguageModel } from "../core/language-model.ts";
-import { isSummary } from "../core/message.ts";
+import { isSummary, type Message } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
+import { estimateTokens } from "../core/tokens.ts";
 import {
   type RecallRoom,
   reservedForRecords,
   recallRoom as roomForRecords,
 } from "../recall/recall-room.ts";
-import { textWeight } from "../text/text-weight.ts";
 import type { ToolSet } from "./tool-set.ts";
 
 type Sized = Pick<LanguageModel, "id" | "contextWindow">;
@@ -59,17 +59,18 @@ function expectedTokens(state: SessionState, { id }: Sized, tools: ToolSet): num
     : state.historyTokens + state.shownTokens;
 }
 
-/** The room for records before a prompt, in which no compaction is due because of them. */
+/** The room for records before a prompt, in which no compaction is due because of them. `added` are messages that the log will have. */
 export function recallRoom(
   { log: { state }, compaction, model, tools }: Recalling,
-  prompt: string,
+  added: readonly Message[],
 ): RecallRoom {
   const all = Number.POSITIVE_INFINITY;
   if (!compaction) return { beside: all, instead: all };
-  const expected = Math.max(expectedTokens(state, model, tools), state.lastInputTokens);
+  const more = added.length === 0 ? 0 : estimateTokens(added, state.settings.model);
+  const estimated = requestTokens(state, tools) + more;
   return roomForRecords({
     threshold: compaction.compactor.config.autoCompactThreshold,
-    expected: expected + Math.ceil(textWeight(prompt) / 4),
+    expected: Math.max(state.counts.expected(model.id, estimated), state.lastInputTokens + more),
     recalled: state.recalled.tokens,
   });
 }

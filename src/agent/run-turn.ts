@@ -2,12 +2,12 @@ import { ERRORS, SessionError } from "../core/errors.ts";
 import type { DurableEvent, MemoryRecalled } from "../core/event.ts";
 import { type JoinedSignal, joinSignals } from "../core/join-signals.ts";
 import type { LanguageModel } from "../core/language-model.ts";
-import { contentText, type ToolUse, toolUses } from "../core/message.ts";
+import { contentText, type Message, type ToolUse, toolUses } from "../core/message.ts";
 import { eventOfBlock } from "../core/message-assembler.ts";
 import type { Budget, TurnEnd, TurnResult } from "../core/operations/turns.ts";
 import type { Traces } from "../core/traces.ts";
 import { addUsage, NO_USAGE, tokenUsage, type Usage } from "../core/usage.ts";
-import type { RecallRoom } from "../recall/recall-room.ts";
+import { NO_RECORDS, type RecallRoom } from "../recall/recall-room.ts";
 import type { Approvals } from "./approvals.ts";
 import { callModel, type ModelReply, type RetryPolicy } from "./call-model.ts";
 import { recallRoom, requestTokens } from "./request-size.ts";
@@ -139,7 +139,8 @@ class Run {
       return await this.#loop();
     }
     // One batch instead of two: each takes its time to get to the disk.
-    await log.commit([...opening, ...(await this.#recall()), this.#started()]);
+    const added = [...prompt.context, { role: "user", content: prompt.content } as const];
+    await log.commit([...opening, ...(await this.#recall(added)), this.#started()]);
     return await this.#loop({ isStarted: true });
   }
 
@@ -153,14 +154,19 @@ class Run {
     );
   }
 
-  /** The records of memory about the prompt, if memory was not asked since the last compaction. */
-  async #recall(): Promise<readonly DurableEvent[]> {
+  /**
+   * The records of memory about the prompt, if memory was not asked since the last compaction, or if those that are shown
+   * have no room any more. `added` are messages that the log does not have yet.
+   */
+  async #recall(added: readonly Message[] = []): Promise<readonly DurableEvent[]> {
     const { log, recall } = this.#options;
     const { clearings } = log.state.recalled;
-    if (!recall || this.#recalledAt === clearings) return [];
+    const room = recallRoom(this.#options, added);
+    if (this.#recalledAt === clearings && !room.isOver) return [];
     this.#recalledAt = clearings;
-    const found = await recall(this.#prompt, recallRoom(this.#options, this.#prompt));
-    return found ? [found] : [];
+    const found = await recall?.(this.#prompt, room);
+    if (found) return [found];
+    return room.isOver ? [NO_RECORDS] : [];
   }
 
   #started(): DurableEvent {

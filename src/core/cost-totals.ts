@@ -108,7 +108,7 @@ export class CostTotals {
         if (this.#counts.first === 0) this.#counts = { ...this.#counts, first: seq };
         return;
       case "memory_recalled":
-        this.#add({ recalled_times: 1 });
+        this.#add({ recalled_times: Number(event.tokens > 0) });
         this.#now = {
           ...this.#now,
           recalled: event.tokens + (event.replaces ? 0 : this.#now.recalled),

@@ -66,11 +66,12 @@ export class Recalled {
     event: number,
   ): void {
     const text = renderRecords(records);
-    if (prompt === undefined || text === "") return;
+    if (prompt === undefined) return;
+    const ids = records.map(({ id }) => id);
     this.#set([
       // In another package's loop, only the window knows what the records stand before.
-      ...(replaces || before !== undefined ? [] : this.shown),
-      { before: prompt, text, ids: records.map(({ id }) => id), event },
+      ...(replaces || (before !== undefined && text !== "") ? [] : this.shown),
+      ...(text === "" ? [] : [{ before: prompt, text, ids, event }]),
     ]);
   }
 

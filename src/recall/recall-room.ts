@@ -22,7 +22,17 @@ export interface RecallRoom {
   readonly beside: number;
   /** In their place. */
   readonly instead: number;
+  /** Those of earlier prompts have to leave: with them the request is above the threshold. */
+  readonly isOver?: true;
 }
+
+/** The records of earlier prompts leave, and none come in their place. */
+export const NO_RECORDS = {
+  type: "memory_recalled",
+  records: [],
+  tokens: 0,
+  replaces: true,
+} as const satisfies MemoryRecalled;
 
 /** The room for records before a prompt, in which no compaction is due because of them. */
 export function recallRoom({
@@ -39,12 +49,14 @@ export function recallRoom({
   /** Tokens that a compaction has just freed. Records take at most half of them, so that the request is smaller than before. */
   readonly freed?: number;
 }): RecallRoom {
-  const room = FREE_PART * (threshold - expected);
+  const free = threshold - expected;
+  const isOver = recalled > 0 && free < 0;
   const least = (...limits: readonly number[]) =>
     Math.floor(Math.min(RECALLED_PART * threshold, freed / 2, ...limits));
   return {
-    beside: least(ALL_RECALLED_PART * threshold - recalled, room),
-    instead: least(room + recalled),
+    beside: least(ALL_RECALLED_PART * threshold - recalled, FREE_PART * free),
+    instead: least(isOver ? FREE_PART * (free + recalled) : FREE_PART * free + recalled),
+    ...(isOver ? { isOver } : {}),
   };
 }
 
@@ -56,14 +68,14 @@ export function recallRoom({
  *                                       they have none            shown  A1 A2 B1
  */
 export async function recallWithin(
-  { beside, instead }: RecallRoom,
+  { beside, instead, isOver }: RecallRoom,
   recallTokens: number,
   choose: (tokensMax: number, leaving?: "shown leave") => Promise<MemoryRecalled | undefined>,
 ): Promise<MemoryRecalled | undefined> {
   const tokensMax = Math.min(recallTokens, Math.max(beside, instead));
   if (tokensMax <= 0) return undefined;
-  const found = await choose(tokensMax);
-  if (!found || found.tokens <= beside) return found;
+  const found = isOver ? undefined : await choose(tokensMax);
+  if (!isOver && (!found || found.tokens <= beside)) return found;
   const all = await choose(Math.min(recallTokens, instead), "shown leave");
   return all && { ...all, replaces: true };
 }

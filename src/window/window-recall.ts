@@ -12,7 +12,7 @@ import {
 } from "../recall/choose-records.ts";
 import { shownBy } from "../recall/quoted-passage.ts";
 import { BAR_LEAST, recallQuery } from "../recall/recall-bar.ts";
-import { type RecallRoom, recallWithin } from "../recall/recall-room.ts";
+import { NO_RECORDS, type RecallRoom, recallWithin } from "../recall/recall-room.ts";
 import type { MessageView } from "./message-view.ts";
 import type { SentPrompt } from "./sent-history.ts";
 
@@ -118,9 +118,8 @@ export class WindowRecall<HostMessage extends object> {
   /** The records leave. Others may come to this prompt. It never fails. */
   async leave({ key }: SentPrompt): Promise<void> {
     if (this.#shown.length === 0) return;
-    const none = { type: "memory_recalled", records: [], tokens: 0 } as const;
     try {
-      await this.#add({ ...none, before: key, replaces: true });
+      await this.#add({ ...NO_RECORDS, before: key });
     } catch (error) {
       this.#memory.failed(error);
     }

@@ -153,6 +153,7 @@ function cut(text: string, bytesMax: number): string {
 
 /** The records that came back by themselves, and why: the best score, and the one that it had to reach. */
 function renderRecalled({ records, tokens, bar }: MemoryRecalled): string {
+  if (records.length === 0) return "  ↶ From memory: no room, so what came back before left\n";
   const count = `${records.length} ${records.length === 1 ? "record" : "records"}`;
   const best = Math.max(0, ...records.map(({ score }) => score));
   const why =

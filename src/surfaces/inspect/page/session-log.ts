@@ -184,6 +184,10 @@ export class SessionLog {
         });
         return;
       case "memory_recalled":
+        if (payload.records.length === 0) {
+          this.#note(at, "quiet", "Records of memory had no room any more, and left");
+          return;
+        }
         this.#add({ kind: "recalled", ...at, event: payload, prompt: this.#prompt });
         return;
       case "compaction_completed":
