@@ -78,6 +78,38 @@ test("a fork sends what the other session would have sent at that event, byte fo
   await fc.assert(property, { numRuns: trials(2, 200) });
 }, 300_000);
 
+test("the context of a fork says what it is sent from memory, with who said it where and when", async () => {
+  const { service, say } = await openProject();
+  const { sessionId } = await service.createSession({});
+  await say(sessionId, "My sister Mirela keeps bees near Constanta, twelve hives.");
+  for (let at = 0; at < 8; at += 1) await say(sessionId, `${at} ${FILLER}`);
+  await service.compact({ sessionId });
+  await say(sessionId, "How many hives of bees does my sister Mirela keep?");
+  const [shown] = (await service.context({ sessionId })).recalled;
+  expect(shown?.records.length).toBeGreaterThan(0);
+  let forked = sessionId;
+  for (const depth of [1, 2]) {
+    ({ sessionId: forked } = await service.forkSession({ sessionId: forked }));
+    const view = await service.context({ sessionId: forked });
+    expect(view.recalled, `${depth} forks deep`).toHaveLength(1);
+    const { message = 0, event, bar, records = [] } = view.recalled[0] ?? {};
+    const { history } = await service.read({ sessionId: forked });
+    const prompt = history.find(({ id }) => id === message)?.message;
+    expect(JSON.stringify(prompt)).toContain("How many hives");
+    expect({ event, bar }).toEqual({ event: expect.any(Number), bar: null });
+    expect(records).toEqual(
+      shown?.records.map((record) => ({
+        ...record,
+        session: record.session ?? sessionId,
+        time: record.time?.slice(0, 10) ?? null,
+        score: null,
+      })),
+    );
+    await say(forked, "Thanks.");
+    expect((await service.context({ sessionId: forked })).recalled).toEqual(view.recalled);
+  }
+});
+
 test("a fork costs what the window has, not what the log has", async () => {
   const { service, stores, say } = await openProject();
   const { sessionId } = await service.createSession({ memory: false });

@@ -276,6 +276,27 @@ const NAMES: Readonly<Record<string, string>> = {
   project: "Learned in this project",
 };
 
+/** The records that a text shows. `here` is the session that it calls this one. */
+export function shownRecords(text: string, ids: readonly string[], here: string | null) {
+  let session = here;
+  let time: string | null = null;
+  const lines = text.split("\n").flatMap((line) => {
+    const [, said_by, said] = /^- (.*?): (.*)$/.exec(line) ?? [];
+    if (said_by !== undefined && said !== undefined)
+      return [{ session, saidBy: said_by, time, score: null, text: said }];
+    const [, name = "", day = null] = /^(.*?)(?:, (\d{4}-\d\d-\d\d))?:$/.exec(line) ?? [];
+    time = day;
+    session = name === "This session" ? here : sessionNamed(name);
+    return [];
+  });
+  return lines.map((line, at) => ({ id: ids[at] ?? "", ...line }));
+}
+
+function sessionNamed(heading: string): string {
+  const known = Object.entries(NAMES).find(([, name]) => name === heading);
+  return known?.[0] ?? heading.replace(/^Session /, "");
+}
+
 function headingOf({ session, time }: RecalledRecord): string {
   const name = session === undefined ? "This session" : (NAMES[session] ?? `Session ${session}`);
   return time === undefined ? `${name}:` : `${name}, ${time.slice(0, 10)}:`;

@@ -25,6 +25,7 @@ import type {
   RecalledText,
   WorkingMemoryOperations,
 } from "../core/operations/working-memory.ts";
+import { shownRecords } from "../core/recalled.ts";
 import type { SessionState } from "../core/session-state.ts";
 import {
   changedTask,
@@ -250,14 +251,20 @@ function contextView(
 
 /** The records that came back from memory and are still sent. The state has their text, and the log why they came back. */
 async function recalledBefore(
-  { id: sessionId, recalled }: SessionState,
+  { id: sessionId, recalled, history }: SessionState,
   events: Pick<EventStore, "read">,
 ): Promise<readonly RecalledBefore[]> {
   const found: RecalledBefore[] = [];
-  for (const { before: message, ids } of recalled.shown) {
+  for (const { before: message, ids, text } of recalled.shown) {
     const isShown = ({ id }: RecalledRecord) => ids.includes(id);
     for await (const { seq, event } of events.read(sessionId, message)) {
       if (event.type === "run_completed" || event.type === "run_failed") break;
+      if (event.type === "history_inherited") {
+        const { inherited } = history.find(({ id }) => id === message) ?? {};
+        const records = shownRecords(text, ids, inherited?.session ?? null);
+        found.push({ message, event: seq, bar: null, records });
+        break;
+      }
       if (event.type !== "memory_recalled" || !event.records.some(isShown)) continue;
       const records = event.records.filter(isShown).map(recalledText);
       found.push({ message, event: seq, bar: event.bar ?? null, records });

@@ -54,7 +54,7 @@ function recalledLines({ message, event, bar, records }: RecalledBefore): string
     `From memory, before message ${message} (event ${event})${needed}:`,
     ...records.map(({ id, session, saidBy, score, text }) => {
       const who = session === null ? saidBy : `${saidBy}, session ${session}`;
-      return `  ${score.toFixed(2)}  ${oneLine(who, WHO_COLUMNS)}: ${oneLine(text, TEXT_COLUMNS)}  (${id})`;
+      return `  ${score?.toFixed(2) ?? "   -"}  ${oneLine(who, WHO_COLUMNS)}: ${oneLine(text, TEXT_COLUMNS)}  (${id})`;
     }),
   ];
 }

@@ -113,9 +113,9 @@ export interface ContextView {
 export interface RecalledBefore {
   /** Id of the prompt. */
   readonly message: number;
-  /** The `memory_recalled` that has them. */
+  /** The `memory_recalled` that has them; in a fork, the `history_inherited` that it began with. */
   readonly event: number;
-  /** The score that the best of them had to reach; null in the log of an earlier version. */
+  /** The score that the best of them had to reach; null in the log of an earlier version, and where a fork began with them. */
   readonly bar: number | null;
   readonly records: readonly RecalledText[];
 }
@@ -127,8 +127,8 @@ export interface RecalledText {
   readonly session: string | null;
   readonly saidBy: string;
   readonly time: string | null;
-  /** How sure memory was of it, or of the record that it stands beside. */
-  readonly score: number;
+  /** How sure memory was of it, or of the record that it stands beside; null where a fork began with it. */
+  readonly score: number | null;
   readonly text: string;
 }
 
@@ -212,7 +212,7 @@ export const contextView = shape<ContextView>()({
           session: z.string().nullable(),
           saidBy: z.string(),
           time: z.string().nullable(),
-          score: z.number(),
+          score: z.number().nullable(),
           text: z.string(),
         }),
       ),
