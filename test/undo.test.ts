@@ -64,6 +64,32 @@ test("what compactions saved is the same, whether another process undid the last
   expect(compacting.savedTokens).toBe(saved_tokens);
 });
 
+test("what an undo brings back counts for no growth of the session by its calls", async () => {
+  const project = await openProject();
+  const { stores, service, say } = project;
+  const { sessionId } = await service.createSession({ memory: false });
+  const read = (after: number, to?: number) => stores.events.read(sessionId, after, to);
+  const growth = async () => {
+    const saved = await stores.sessions.load(sessionId);
+    if (!saved) throw new Error("no snapshot");
+    const states = [
+      await SessionState.restore(saved, read),
+      await SessionState.fold(sessionId, read),
+    ];
+    return states.map(({ cache, historyTokens }) => cache.growth(historyTokens));
+  };
+  for (let turn = 0; turn < 8; turn += 1) await say(sessionId, `${turn} ${FILLER}`);
+  const [each = 0] = await growth();
+  expect((await service.compact({ sessionId })).compacted).toBe(true);
+  await say(sessionId, FILLER);
+  for (const how of [{}, { redo: true }] as const) {
+    await undo(project, sessionId, how);
+    expect(await growth()).toEqual([0, 0]);
+    await say(sessionId, FILLER);
+    for (const undone of await growth()) expect(Math.abs(undone - each)).toBeLessThan(10);
+  }
+});
+
 test("compactions are undone one after the other, or back to one, in any order with turns, prunings and pins", async () => {
   const step = fc.constantFrom("say", "compact", "undo", "redo", "back", "pin", "tool");
   const property = fc.asyncProperty(

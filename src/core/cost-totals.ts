@@ -1,4 +1,4 @@
-import type { DurableEvent, StoredEvent } from "./event.ts";
+import type { DurableEvent, MemoryRecalled, StoredEvent } from "./event.ts";
 import type { CompactingCost, SessionCost } from "./operations/cost.ts";
 import {
   costOfTokens,
@@ -14,6 +14,7 @@ import {
   type Tokens,
   tokensOf,
 } from "./prices.ts";
+import { tokensOfLine } from "./recalled.ts";
 import { NO_USAGE, type Usage } from "./usage.ts";
 
 /** The tokens of one model: those of all calls, of summaries, and those that compactions saved and cost. */
@@ -36,6 +37,8 @@ interface InEffect {
   } | null;
   /** Tokens of the records of memory in each request. */
   readonly recalled: number;
+  /** Tokens of each of them, by id, without its heading. Missing when there are none, and in the snapshot of an earlier version. */
+  readonly records?: Readonly<Record<string, number>>;
 }
 
 interface Counts {
@@ -109,10 +112,12 @@ export class CostTotals {
         return;
       case "memory_recalled":
         this.#add({ recalled_times: Number(event.tokens > 0) });
-        this.#now = {
-          ...this.#now,
-          recalled: event.tokens + (event.replaces ? 0 : this.#now.recalled),
-        };
+        this.#now = withMore(this.#now, event);
+        return;
+      case "recall_refused":
+        this.#now = withoutRefused(this.#now, event.records);
+        for (const [change, then] of this.#before)
+          this.#before.set(change, withoutRefused(then, event.records));
         return;
       case "turn_completed":
         this.#answered(seq, event.usage, event.model ?? this.#model);
@@ -282,6 +287,26 @@ export interface ListedCall {
   readonly usage: Usage;
   /** Undefined for a model without a price. */
   readonly billionths: number | undefined;
+}
+
+function withMore(now: InEffect, { records, tokens, replaces }: MemoryRecalled): InEffect {
+  const kept = replaces ? NOTHING : now;
+  const more = records.map((record) => [record.id, tokensOfLine(record)]);
+  return {
+    compaction: now.compaction,
+    recalled: tokens + kept.recalled,
+    records: { ...kept.records, ...Object.fromEntries(more) },
+  };
+}
+
+/** The effect without records that a person refused. The last one takes the headings along. */
+function withoutRefused(now: InEffect, refused: readonly string[]): InEffect {
+  const all = Object.entries(now.records ?? {});
+  const left = all.filter(([id]) => !refused.includes(id));
+  if (left.length === all.length) return now;
+  const sum = (records: typeof all) => records.reduce((tokens, [, each]) => tokens + each, 0);
+  const recalled = left.length === 0 ? 0 : Math.max(0, now.recalled - sum(all) + sum(left));
+  return { ...now, recalled, records: Object.fromEntries(left) };
 }
 
 const NOTHING: InEffect = { compaction: null, recalled: 0 };

@@ -25,7 +25,8 @@ export class PromptCache {
   #last: CachedCall | undefined;
   #pace: Pace = { calls: 0, tokens: 0 };
 
-  note({ event, timestamp_ms }: StoredEvent): void {
+  /** Takes the next event. `historyTokens` are those of the history after it, estimated. */
+  note({ event, timestamp_ms }: StoredEvent, historyTokens: number): void {
     switch (event.type) {
       case "turn_completed": {
         const { model, usage } = event;
@@ -34,7 +35,7 @@ export class PromptCache {
         return;
       }
       case "compaction_undone":
-        this.#last = undefined;
+        this.changed(historyTokens);
         return;
       case "compaction_completed":
       case "tool_output_pruned":

@@ -250,6 +250,11 @@ export function tokensOfRecords(records: readonly RecalledRecord[]): number {
     : Math.ceil(lines.reduce((sum, line) => sum + lineTokens(line), 0));
 }
 
+/** The estimated tokens of the line that shows a record. */
+export function tokensOfLine(record: RecalledRecord): number {
+  return Math.ceil(lineTokens(lineOf(record)));
+}
+
 function lineTokens(line: string): number {
   return (textWeight(line) + 1) / 4;
 }

@@ -120,7 +120,7 @@ export class SessionState extends SessionFacts {
       this.cost = undefined;
     }
     this.cost?.note(stored);
-    this.cache.note(stored);
+    this.cache.note(stored, this.historyTokens);
     this.counts.note(stored);
     this.appended.note(stored);
   }
@@ -343,7 +343,9 @@ export class SessionState extends SessionFacts {
   }
 
   async #takeBack(undone: number, read: ReadLog): Promise<void> {
-    this.#showAs(await this.#foldedSince(await changeBelow(undone, read), read, {}));
+    const fresh = await this.#foldedSince(await changeBelow(undone, read), read, {});
+    this.#showAs(fresh);
+    this.cache.restore(fresh.cache.snapshot());
     this.#undone = undefined;
   }
 

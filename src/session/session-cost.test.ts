@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { CostTotals } from "../core/cost-totals.ts";
-import type { DurableEvent, StoredEvent } from "../core/event.ts";
+import type { DurableEvent, RecalledRecord, StoredEvent } from "../core/event.ts";
+import { tokensOfRecords } from "../core/recalled.ts";
 import { addUsage, NO_USAGE, tokenUsage, type Usage } from "../core/usage.ts";
 import { CostLedger } from "./session-cost.ts";
 
@@ -187,6 +188,29 @@ test("records that came back count in each call that has them", () => {
   const events = [asked, recalled(100), call, call, recalled(50), call, recalled(20, true), call];
   const cost = ledgerOf([...events, compacted(NO_USAGE), call]);
   expect(cost.recalled).toEqual({ times: 3, tokens: 100 + 100 + 150 + 20 });
+});
+
+test("records that a person refused count in no later call, nor do they come back with an undo", () => {
+  const record = (id: string): RecalledRecord => {
+    return { id, turn: 1, said_by: "user", score: 0.8, text: `The ${id} is open. `.repeat(9) };
+  };
+  const records = [record("a"), record("b")];
+  const tokens = tokensOfRecords(records);
+  const one = tokensOfRecords(records.slice(1));
+  const refused = (id: string): DurableEvent => ({ type: "recall_refused", records: [id] });
+  const call = answered(usageOf(1000, null));
+  const log = [
+    asked,
+    { type: "memory_recalled", records, tokens } as const,
+    call,
+    refused("a"),
+    call,
+  ];
+  const spent = (...more: DurableEvent[]) => ledgerOf([...log, ...more]).recalled.tokens;
+  expect(Math.abs(spent() - tokens - one)).toBeLessThan(2);
+  expect(spent(refused("b"), call)).toBe(spent());
+  const undone = { type: "compaction_undone", undone: 7 } as const;
+  expect(spent(compacted(NO_USAGE), call, refused("b"), undone, call)).toBe(spent());
 });
 
 test("calls make up turns, and turns the session, whatever happens and however many are listed", () => {
