@@ -68,6 +68,23 @@ test.each([null, "text", { path: "a.ts" }, { input: "What is 4 - 2?" }, { edits:
   (args) => expect(changeIn(args)).toBeUndefined(),
 );
 
+test("a log is read again where a text was forgotten since its reading began, in its first pages too", () => {
+  const at = (seq: number, payload: DurableEvent) => {
+    return { event_id: `${seq}`, source_id: "session:s", seq, timestamp_ms: seq, payload };
+  };
+  const said = at(1, { type: "run_started", session_id: "s", prompt: "The key is under the mat." });
+  const forgot = (seq: number) => at(seq, { type: "text_forgotten", messages: [], events: [] });
+  const log = new SessionLog();
+  expect(log.isOutdatedBy([forgot(2)])).toBe(false);
+  log.begin(3);
+  // The first page came after it, without the text.
+  expect(log.isOutdatedBy([said, forgot(3)])).toBe(false);
+  log.push(said);
+  log.begin(5);
+  expect(log.isWhole).toBe(false);
+  expect(log.isOutdatedBy([forgot(4)])).toBe(true);
+});
+
 function imported(messages: readonly (readonly [Message, ("compaction" | "clear")?])[]) {
   const log = new SessionLog();
   messages.forEach(([message, boundary], at) => {

@@ -93,10 +93,23 @@ export class SessionLog {
   isWhole = false;
   /** Events since the page is open that change what is said of the whole session. */
   changesSeen = 0;
+  /** The end of the log when its reading began. */
+  #begunAt: number | undefined;
   readonly #history = new HistoryChanges();
   readonly #messages = new MessageAssembler();
   readonly #tools = new Map<string, ToolRow>();
   #prompt = "";
+
+  /** Its reading begins, and the log ends at `lastSeq` now. Only the first time counts. */
+  begin(lastSeq: number): void {
+    this.#begunAt ??= lastSeq;
+  }
+
+  /** Whether a text was forgotten since its reading began: what was read before may still have it. */
+  isOutdatedBy(events: readonly EventEnvelope[]): boolean {
+    const begunAt = this.#begunAt ?? Infinity;
+    return events.some(({ seq, payload }) => payload.type === "text_forgotten" && seq > begunAt);
+  }
 
   push(envelope: EventEnvelope): void {
     const { event_id, seq, timestamp_ms, payload: event } = envelope;

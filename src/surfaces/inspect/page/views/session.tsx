@@ -146,9 +146,7 @@ function useLog(source: Source, id: string): LiveLog {
       repaint(undefined);
     };
     const onEvents = (events: readonly EventEnvelope[]) => {
-      // What was read before still has the text.
-      const isForgetting = events.some(({ payload }) => payload.type === "text_forgotten");
-      if (log.isWhole && isForgetting) return setLog(new SessionLog());
+      if (log.isOutdatedBy(events)) return setLog(new SessionLog());
       for (const event of events) log.push(event);
       if (!isAsked) requestAnimationFrame(paint);
       isAsked = true;
@@ -178,7 +176,8 @@ interface Reading {
 /** Reads the log to its end. */
 async function readOn({ source, id, log, onEvents }: Reading, ended: AbortSignal): Promise<void> {
   for (let hasMore = true; hasMore && !ended.aborted; ) {
-    const { events, after } = await source.log(id, log.seq, PAGE);
+    const { events, after, last_seq } = await source.log(id, log.seq, PAGE);
+    log.begin(last_seq);
     if (!ended.aborted) onEvents(events);
     hasMore = after && events.length > 0;
   }
