@@ -1,6 +1,14 @@
-import { chmodSync, readFileSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { globMatcher } from "../src/tools/project/glob.ts";
 import { projectForTools } from "./support/project-for-tools.ts";
 
@@ -107,6 +115,42 @@ test("an edit changes one place, keeps the file's permissions, and says when it 
   );
   await call("edit_file", { path: "run.sh", old_text: "$1", new_text: "$&", every: true });
   expect(readFileSync(file, "utf8")).toBe("$& $& $&");
+});
+
+test("a file is replaced whole: who reads it meanwhile has the text from before, and nothing stays beside it", async () => {
+  const name = "a".repeat(255);
+  const { call, folder } = await projectForTools({ [name]: "before" });
+  const file = join(folder, name);
+  chmodSync(file, 0o640);
+  const reader = openSync(file, "r");
+  onTestFinished(() => closeSync(reader));
+  expect(await call("write_file", { path: name, content: "after" })).toBe(`Replaced ${name}.`);
+  expect(readFileSync(reader, "utf8")).toBe("before");
+  expect(readFileSync(file, "utf8")).toBe("after");
+  expect(statSync(file).mode & 0o777).toBe(0o640);
+  expect(readdirSync(folder)).toEqual([name]);
+});
+
+test.runIf(process.getuid?.() !== 0)(
+  "a file that may not be written stays, and one in a folder that takes no new files is written",
+  async () => {
+    const { call, folder } = await projectForTools({ "closed.txt": "a", "locked/open.txt": "a" });
+    chmodSync(join(folder, "closed.txt"), 0o444);
+    chmodSync(join(folder, "locked"), 0o555);
+    onTestFinished(() => chmodSync(join(folder, "locked"), 0o755));
+    expect(await call("write_file", { path: "closed.txt", content: "b" })).toContain("EACCES");
+    expect(readFileSync(join(folder, "closed.txt"), "utf8")).toBe("a");
+    await call("edit_file", { path: "locked/open.txt", old_text: "a", new_text: "b" });
+    expect(readFileSync(join(folder, "locked/open.txt"), "utf8")).toBe("b");
+    expect(readdirSync(join(folder, "locked"))).toEqual(["open.txt"]);
+  },
+);
+
+test("a file with two names has the new text under both", async () => {
+  const { call, folder } = await projectForTools({ "a.txt": "before" });
+  linkSync(join(folder, "a.txt"), join(folder, "b.txt"));
+  await call("write_file", { path: "a.txt", content: "after" });
+  expect(readFileSync(join(folder, "b.txt"), "utf8")).toBe("after");
 });
 
 test("a new file and its folders have the permissions of any other program's", async () => {

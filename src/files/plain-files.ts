@@ -2,6 +2,8 @@ import {
   closeSync,
   constants,
   existsSync,
+  fchmodSync,
+  fchownSync,
   fstatSync,
   fsyncSync,
   ftruncateSync,
@@ -19,7 +21,7 @@ import {
   unlinkSync,
   writeSync,
 } from "node:fs";
-import { basename, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { SessionError } from "../core/errors.ts";
 
 /**
@@ -134,14 +136,16 @@ export function writeAt(
   mode?: number,
 ): void {
   const flags = constants.O_WRONLY | constants.O_CREAT;
-  const write = (descriptor: number) => {
-    const bytes = Buffer.from(text);
-    for (let written = 0; written < bytes.length; ) {
-      written += writeSync(descriptor, bytes, written, bytes.length - written, offset + written);
-    }
-    ftruncateSync(descriptor, offset + bytes.length);
-  };
+  const write = (descriptor: number) => writeWhole(descriptor, text, offset);
   withFile(root, path, flags, write, mode);
+}
+
+function writeWhole(descriptor: number, text: string, offset: number): void {
+  const bytes = Buffer.from(text);
+  for (let written = 0; written < bytes.length; ) {
+    written += writeSync(descriptor, bytes, written, bytes.length - written, offset + written);
+  }
+  ftruncateSync(descriptor, offset + bytes.length);
 }
 
 /** Writes a file below `root` whole or not at all, as seen by anyone who reads it meanwhile. */
@@ -152,6 +156,57 @@ export function replaceFile(root: string, path: string, text: string): void {
   writeAt(root, unfinished, text, 0);
   inFolder(root, path, (place) => renameSync(join(place, "..", basename(unfinished)), place));
 }
+
+/**
+ * Writes the text of a file below `root`, so that a process that dies leaves the one text or the other. A file that is there
+ * keeps its permissions and its group, and refuses where you may not write it. `mode` is that of a new one.
+ *
+ * A file with several names keeps them, so it is written in place; so is one that nothing can be put in the place of.
+ */
+export function rewriteFile(root: string, path: string, text: string, mode: number): void {
+  const found = lookAtFile(root, path);
+  // Renaming asks no permission of the file.
+  if (found) withFile(root, path, constants.O_WRONLY, () => {});
+  if ((found?.nlink ?? 1) > 1 || !isReplaced(root, path, text, found ?? { mode }))
+    writeAt(root, path, text, 0, mode);
+}
+
+/** Puts a file with this text in the place of another. False where the system does not let it. */
+function isReplaced(
+  root: string,
+  path: string,
+  text: string,
+  { mode, gid }: Pick<Stats, "mode"> & Partial<Pick<Stats, "gid">>,
+): boolean {
+  // It may be short where the name of the file is as long as names can be.
+  const unfinished = join(dirname(path), `.rkat-${crypto.randomUUID()}.tmp`);
+  const flags = constants.O_WRONLY | constants.O_CREAT;
+  try {
+    withFile(
+      root,
+      unfinished,
+      flags,
+      (file) => {
+        if (gid !== undefined) {
+          if (fstatSync(file).gid !== gid) fchownSync(file, -1, gid);
+          fchmodSync(file, mode & 0o7777);
+        }
+        writeWhole(file, text, 0);
+        fsyncSync(file);
+      },
+      mode & 0o777,
+    );
+    inFolder(root, path, (place) => renameSync(join(place, "..", basename(unfinished)), place));
+    return true;
+  } catch (error) {
+    if (lookAt(root, unfinished)) inFolder(root, unfinished, unlinkSync);
+    if (NOT_REPLACED.has((error as NodeJS.ErrnoException).code ?? "")) return false;
+    throw error;
+  }
+}
+
+/** A folder that takes no new file, a group that is not yours, a file that is mounted by itself, or one that Windows has open. */
+const NOT_REPLACED: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "EBUSY", "EXDEV"]);
 
 /** Gives a complete file its final name, unless another process did it first. */
 export function publish(unseen: string, file: string): void {

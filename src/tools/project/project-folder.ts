@@ -2,7 +2,7 @@ import { constants, fstatSync, readSync, realpathSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
 import { SessionError } from "../../core/errors.ts";
 import { ToolError } from "../../core/tool.ts";
-import { lookAtFile, makeFolder, withFile, writeAt } from "../../files/plain-files.ts";
+import { lookAtFile, makeFolder, rewriteFile, withFile } from "../../files/plain-files.ts";
 
 /** Larger files are neither read nor edited. */
 const FILE_BYTES_MAX = 5_000_000;
@@ -63,7 +63,7 @@ export class ProjectFolder {
     return plainly(() => {
       const isNew = !lookAtFile(this.root, file);
       if (dirname(file) !== this.root) makeFolder(this.root, dirname(file), 0o777);
-      writeAt(this.root, file, text, 0, 0o666);
+      rewriteFile(this.root, file, text, 0o666);
       return isNew;
     });
   }
