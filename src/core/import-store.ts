@@ -17,7 +17,8 @@ export interface ImportStore {
 
   /**
    * Appends to the logs of sessions, one batch for each, and saves their snapshots and the states of files. A power
-   * failure may undo the last commits that have ids or files, so that these are imported again.
+   * failure may undo the last commits that have ids or files, so that these are imported again, unless `durable` is
+   * set: then it and all commits before are on the disk.
    *
    * Returns the position of the first event in the log of all sessions, when the others have the positions behind it.
    *
@@ -27,6 +28,7 @@ export interface ImportStore {
   commit(
     batches: readonly ImportBatch[],
     files?: ReadonlyMap<string, ImportedFile>,
+    options?: { readonly durable?: boolean },
   ): Promise<number | undefined>;
 
   /** The state of each file, by its path. */

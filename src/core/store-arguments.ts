@@ -313,6 +313,7 @@ const IMPORTS: StoreMethods = {
       object({ sessionId: text, lastSeq: whole(0), events: listOf(event), snapshot, ids: texts }),
     ),
     "files?": files,
+    "options?": group({ durable: flag }),
   },
   keys: { after: someText, limit },
   restore: { keys: texts },

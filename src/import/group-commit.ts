@@ -126,7 +126,9 @@ export class GroupCommit {
     const isOwn = this.#store === this.#own;
     const [here, after] = isOwn ? [files, NO_FILES] : [NO_FILES, files];
     const isAny = batches.length + here.size > 0;
-    const first = isAny ? await this.#store.commit(batches, here) : undefined;
+    // The note that a file was read is in another file than these messages: it must not outlive them.
+    const how = isOwn ? undefined : { durable: true };
+    const first = isAny ? await this.#store.commit(batches, here, how) : undefined;
     if (after.size > 0) await this.#own.commit([], after);
     return first;
   }

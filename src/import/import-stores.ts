@@ -70,7 +70,7 @@ export function withLibraryKnown(stores: ImportStores, library: ImportStores): I
         const [own, there] = await Promise.all([imports.known(ids), library.imports.known(ids)]);
         return new Set([...own, ...there]);
       },
-      commit: (batches, files) => imports.commit(batches, files),
+      commit: (batches, files, options) => imports.commit(batches, files, options),
       files: () => imports.files(),
     },
     ...(forgotten && library.forgotten

@@ -53,12 +53,13 @@ export class SqlImportStore implements Asking<ImportStore & ImportKeys> {
   *commit(
     batches: readonly ImportBatch[],
     files: ReadonlyMap<string, ImportedFile> = new Map(),
+    { durable = false }: { readonly durable?: boolean } = {},
   ): Sql<number | undefined> {
     const ids = batches.flatMap((batch) => batch.ids);
     const states = [...files.values()].map((file) => JSON.stringify(file));
     // A transcript has what a power failure takes away, and its file counts as read only after this. A fork or a
     // restored session is nowhere else.
-    const isOfFile = ids.length > 0 || files.size > 0;
+    const isOfFile = !durable && (ids.length > 0 || files.size > 0);
     return yield* transaction(isOfFile ? "write unsynced" : "write", () =>
       this.#commit(batches, ids, [...files.keys()], states),
     );

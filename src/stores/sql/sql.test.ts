@@ -99,4 +99,7 @@ test("a commit of sessions waits for the disk, unless a transcript or a file has
   expect(modeOf([{ ...fork, snapshot }])).toMatchObject({ mode: "write" });
   expect(modeOf([{ ...fork, snapshot, ids: ["m"] }])).toMatchObject({ mode: "write unsynced" });
   expect(modeOf([], new Map([["a.jsonl", file]]))).toMatchObject({ mode: "write unsynced" });
+  expect(modeOf([{ ...fork, snapshot, ids: ["m"] }], new Map(), { durable: true })).toMatchObject({
+    mode: "write",
+  });
 });
