@@ -1,7 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { SessionState } from "../src/core/session-state.ts";
 import { type SqliteStores, sqliteStores } from "../src/sqlite.ts";
 import { GIVEN_PATH, GIVEN_SEED } from "./support/given-seed.ts";
 import { filledPlace, newWorkPlace } from "./support/interrupted-work.ts";
@@ -92,6 +94,56 @@ test(
   },
   60_000 + 10_000 * DAMAGED,
 );
+
+// Takes over two seconds: a store is filled, and three commands are run.
+test("a repair makes damaged snapshots again from the log, also where calls wait for approval", async () => {
+  const project = await Project.open();
+  mkdirSync(join(project.folder, ".rkat"), { mode: 0o700 });
+  const store = join(project.folder, ".rkat/rkat.db");
+  const own = await filledPlace({ store, folder: join(project.folder, ".rkat") });
+  const ids = [own.first, own.waiting];
+  /** What the next call of each has, from its snapshot on and from the whole log; undefined without a snapshot. */
+  const states = async () => {
+    const stores = sqliteStores({ path: store });
+    try {
+      return await Promise.all(
+        ids.map(async (id) => {
+          const read = (after: number, to?: number) => stores.events.read(id, after, to);
+          const saved = await stores.sessions.load(id);
+          const both = saved && [
+            await SessionState.restore(saved, read),
+            await SessionState.fold(id, read),
+          ];
+          return both?.map(({ sentMessages, openCalls, turns }) => ({
+            sentMessages,
+            openCalls,
+            turns,
+          }));
+        }),
+      );
+    } finally {
+      await stores.close();
+    }
+  };
+  const before = await states();
+  expect(before[1]?.[0]?.openCalls).toHaveLength(1);
+  const database = new DatabaseSync(store);
+  for (const [id, damage] of [
+    [own.first, "replace(snapshot, 'turn', 'burn')"],
+    [own.waiting, "'{'"],
+  ] as const)
+    database.prepare(`UPDATE snapshot SET snapshot = ${damage} WHERE session_id = ?`).run(id);
+  database.close();
+  expect(await states()).toEqual([undefined, undefined]);
+  const done = await project.rkat(["repair", "--json"]);
+  expect(JSON.parse(done.stdout), done.stderr).toMatchObject({
+    events: [],
+    snapshots: ids.toSorted(),
+  });
+  expect(await states()).toEqual(before);
+  const again = await project.rkat(["repair", "--json"]);
+  expect(JSON.parse(again.stdout)).toMatchObject({ snapshots: [] });
+});
 
 test("a repair that cannot go on says where the damaged file is kept", async () => {
   const project = await Project.open();

@@ -50,6 +50,8 @@ export interface SessionStore {
   askedToStop(owner: LeaseOwner): Promise<readonly string[]>;
   /** Up to `limit` leases that are in force, those that end first before the others. */
   leases?(limit: number): Promise<readonly LeaseInForce[]>;
+  /** Ids of sessions whose snapshot has changed since it was stored. Without it, none is known to have. */
+  damaged?(): Promise<readonly string[]>;
 
   close(): Promise<void>;
 }

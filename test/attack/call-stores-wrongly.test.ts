@@ -121,6 +121,7 @@ const METHODS: Readonly<Record<string, Methods>> = {
     askToStop: ["k"],
     askedToStop: [OWNER],
     leases: [5],
+    damaged: [],
   },
   memory: {
     add: [[{ ...ENTRY, role: "user", speaker: "Ada", source: { from: 1, to: 2 } }]],

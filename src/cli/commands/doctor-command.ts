@@ -233,7 +233,7 @@ export function repairCommand(program: Command, context: CliContext): void {
   const command = program
     .command("repair")
     .description(
-      "make again what comes from the log: unreadable events, memory, the files of sessions",
+      "make again what comes from the log: unreadable events, snapshots, memory, the files of sessions",
     )
     .option("--json", "for scripts")
     .action(({ json }: { json?: true }) =>
@@ -251,6 +251,8 @@ interface Repaired {
   /** The damaged file as it was. */
   readonly kept?: string;
   readonly events: readonly { session_id: string; seq: number; type: string }[];
+  /** Ids of the sessions whose snapshot was made again. */
+  readonly snapshots: readonly string[];
   /** Not there without the memory-store capability. */
   readonly memory?: { readonly entries: number; readonly mended: readonly string[] };
   /** How many have files. Sessions of users have none. */
@@ -279,11 +281,8 @@ async function remade(
   { workspace, signal }: { readonly workspace: Workspace; readonly signal: AbortSignal },
 ): Promise<Repaired> {
   // Events first: the rest is made from them.
-  const events = (await repairSessions(workspace)).map(({ sessionId, seq, type }) => ({
-    session_id: sessionId,
-    seq,
-    type,
-  }));
+  const { events: readable, snapshots } = await repairSessions(workspace);
+  const events = readable.map(({ sessionId, seq, type }) => ({ session_id: sessionId, seq, type }));
   signal.throwIfAborted();
   let memory: Repaired["memory"];
   if (hasCapability(workspace.config, "memory-store")) {
@@ -295,16 +294,17 @@ async function remade(
   }
   signal.throwIfAborted();
   const keepsFiles = workspace.user === undefined && existsSync(workspace.storePlace.dataFolder);
-  if (!keepsFiles) return { events, ...given({ memory }) };
+  if (!keepsFiles) return { events, snapshots, ...given({ memory }) };
   const { sessions } = await projectSessions(workspace);
-  return { events, ...given({ memory }), sessions };
+  return { events, snapshots, ...given({ memory }), sessions };
 }
 
-function said({ kept, events, memory, sessions }: Repaired): string {
+function said({ kept, events, snapshots, memory, sessions }: Repaired): string {
   const lines = events.map(({ session_id, seq, type }) => {
     const what = type === "event_lost" ? "nothing of it could be kept" : `is ${type} again`;
     return `Event ${seq} of session ${session_id}: ${what}.`;
   });
+  for (const id of snapshots) lines.push(`Made the snapshot of session ${printable(id)} again.`);
   for (const problem of memory?.mended ?? []) lines.push(`Mended: ${printable(problem)}`);
   lines.push("Every event can be read.");
   if (memory)

@@ -177,6 +177,21 @@ export class SqlSessionStore implements Asking<Required<SessionStore>> {
       return { key, host, pid: Number(pid), leftMs: Math.round(Number(left_ms)) };
     });
   }
+
+  *damaged(): Sql<readonly string[]> {
+    const damaged: string[] = [];
+    for (let last: string | undefined = ""; last !== undefined; ) {
+      const found: readonly { id: string; snapshot: string }[] = yield* rows(
+        sql`select session_id as id, snapshot from rkat.snapshot
+          where namespace = ${this.#namespace} and session_id > ${last} order by session_id limit 500`,
+      );
+      damaged.push(
+        ...found.flatMap(({ id, snapshot }) => (isChangedSnapshot(snapshot) ? [id] : [])),
+      );
+      last = found.at(-1)?.id;
+    }
+    return damaged;
+  }
 }
 
 interface LeaseRow {

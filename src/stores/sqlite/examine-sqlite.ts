@@ -17,7 +17,7 @@ function changedSnapshots(rows: Iterable<SnapshotRow>): readonly string[] {
   for (const { session_id: id, snapshot } of rows) {
     if (!isChangedSnapshot(snapshot)) continue;
     problems.push(
-      `The snapshot of session ${id} has changed since it was stored. Its log is not affected. The next change stores it again, such as \`rkat sessions archive ${id}\` and \`rkat sessions unarchive ${id}\`.`,
+      `The snapshot of session ${id} has changed since it was stored. Its log is not affected. \`rkat repair\` makes it again, and so does the next change of the session.`,
     );
     if (problems.length === PROBLEMS_MAX) break;
   }
