@@ -127,6 +127,34 @@ test("Cline's history for the model: typed words without the environment, calls 
   expect(beside.sessions).toEqual([]);
 });
 
+test("Roo Code: a task that was copied elsewhere is Roo's by what only Roo writes", async () => {
+  const asked = (text: string) =>
+    JSON.stringify([
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "<task>\nWhy?\n</task>" },
+          { type: "text", text },
+        ],
+      },
+    ]);
+  const mode = (text: string) =>
+    asked(`<environment_details>\n# Current Mode\n${text}\n</environment_details>`);
+  const path = "copied/1770000000000/api_conversation_history.json";
+  const agentOf = async (text: string, at = path) => (await read(fileOf(at, text))).agent;
+  expect(await agentOf(mode("<slug>code</slug>\n<name>Code</name>"))).toBe("roo");
+  expect(await agentOf(mode("ACT MODE"))).toBe("cline");
+  expect(await agentOf(asked("What does <slug>code</slug> mean?"))).toBe("cline");
+  const ui = (request: object) =>
+    JSON.stringify([
+      { ts: 1, type: "say", say: "text", text: "Why?" },
+      { ts: 2, type: "say", say: "api_req_started", text: JSON.stringify(request) },
+    ]);
+  const place = "copied/1770000000000/ui_messages.json";
+  expect(await agentOf(ui({ apiProtocol: "anthropic", tokensIn: 1 }), place)).toBe("roo");
+  expect(await agentOf(ui({ request: "x", tokensIn: 1 }), place)).toBe("cline");
+});
+
 test("Copilot: what was rewound, what skills and sub-agents say, is counted and not the person's", async () => {
   const event = (id: string, type: string, data: object, more: object = {}) => ({
     ...{ id, type, data, timestamp: "2026-05-01T10:00:00.000Z" },
@@ -250,6 +278,52 @@ test("OpenHands: the files of a folder are one conversation in the order of thei
       "result: out",
       "text: Paint.",
     ],
+  ]);
+});
+
+test("OpenHands: thoughts that a model writes into its answers are thoughts", async () => {
+  const event = (id: number, more: object) => ({
+    ...{ id, timestamp: `2026-05-01T10:00:0${id}`, source: "agent" },
+    ...more,
+  });
+  const think = (text: string) => `\n<think>\n${text}\n</think>\n\n`;
+  const old = [
+    event(1, { source: "user", action: "message", args: { content: "<think>Why?</think>" } }),
+    event(2, { action: "run", args: { thought: `${think("A.")}I look.`, command: "ls" } }),
+    event(3, { action: "run", args: { thought: "<think>Cut o", command: "ls" } }),
+    event(4, { action: "message", args: { content: `${think("B.")}As \`</think>\` says.` } }),
+    event(5, { action: "message", args: { content: "A model writes <think>x</think>." } }),
+    event(6, { action: "finish", args: { final_thought: `${think("C.")}Paint.` } }),
+  ];
+  const newer = [
+    event(7, {
+      kind: "ActionEvent",
+      thought: [{ type: "text", text: `${think("D.")}I go.` }],
+      tool_name: "finish",
+      action: { kind: "FinishAction", message: `${think("E.")}Done.` },
+    }),
+    event(8, {
+      kind: "MessageEvent",
+      llm_message: { role: "assistant", content: `${think("F.")}Bye.` },
+    }),
+  ];
+  const { said } = await read(fileOf("trajectory.json", JSON.stringify([...old, ...newer])));
+  expect(said.flat().filter((line) => !line.startsWith("call: "))).toEqual([
+    "user: <think>Why?</think>",
+    "-reasoning: A.",
+    "text: I look.",
+    "-reasoning: Cut o",
+    "-reasoning: B.",
+    "text: As `</think>` says.",
+    "text: A model writes <think>x</think>.",
+    "-reasoning: C.",
+    "text: Paint.",
+    "-reasoning: D.",
+    "text: I go.",
+    "-reasoning: E.",
+    "text: Done.",
+    "-reasoning: F.",
+    "text: Bye.",
   ]);
 });
 

@@ -36,16 +36,20 @@ import { editorFolders } from "./vscode-folders.ts";
  *
  * The first is read. The second is read where the first is missing. Texts have the same ids in both.
  */
-export const clineFormat = clineFamily(
-  "cline",
-  "saoudrizwan.claude-dev",
-  (path) => !ROO.test(path),
-);
+export const clineFormat = clineFamily("cline", "saoudrizwan.claude-dev", (head) => !isRoo(head));
 
 /** Roo Code and what came of it. */
-export const rooFormat = clineFamily("roo", "rooveterinaryinc.roo-cline", (path) => ROO.test(path));
+export const rooFormat = clineFamily("roo", "rooveterinaryinc.roo-cline", isRoo);
 
 const ROO = /roo-?(?:cline|code)|zoo-?code/i;
+
+/** What only Roo Code writes: the mode of a task as an element, and the protocol of a request. As JSON, a line ends with `\\n`. */
+const ROO_WRITES = /# Current Mode\\n<slug>|\\"apiProtocol\\":/;
+
+/** A task that was copied elsewhere has no folder of Roo's above it. */
+function isRoo({ path, head }: Pick<FileHead, "path" | "head">): boolean {
+  return ROO.test(path) || ROO_WRITES.test(new TextDecoder().decode(head));
+}
 
 const TASK_FILE = /(?:^|[/\\])(ui_messages|api_conversation_history|claude_messages)\.json$/;
 const NEW_FILE = /(?:^|[/\\])[^/\\]+\.messages\.json$/;
@@ -53,13 +57,13 @@ const NEW_FILE = /(?:^|[/\\])[^/\\]+\.messages\.json$/;
 function clineFamily(
   agent: AgentName,
   extension: string,
-  isIts: (path: string) => boolean,
+  isIts: (head: FileHead) => boolean,
 ): ImportFormat {
   return {
     agent,
     places: (machine) => placesOf(agent, extension, machine),
     mayBe: (path) => TASK_FILE.test(path) || NEW_FILE.test(path),
-    recognises: (head) => kindOf(head) !== undefined && isIts(head.path),
+    recognises: (head) => kindOf(head) !== undefined && isIts(head),
     async *read(file, notes) {
       const kind = kindOf(await headOf(file));
       const folder = dirname(file.path);

@@ -15,7 +15,7 @@ import {
   titleOf,
 } from "../json-fields.ts";
 import { readListedObjects } from "../read-objects.ts";
-import { answer, call, instruction, prompt, result, summary, thinking } from "./parts.ts";
+import { call, instruction, prompt, result, summary, thinking, thoughtAndSaid } from "./parts.ts";
 
 /**
  * The conversations of OpenHands: a file for each event, or a list of events.
@@ -211,19 +211,19 @@ function* newParts(
       if (text === "") return;
       if (isTypedEvent(event)) yield prompt(id, text, { time });
       else if (event.source === "user") yield instruction(id, text, { time });
-      else yield answer(id, text, { time, group: id });
+      else yield* thoughtAndSaid(id, text, { time, group: id });
       return;
     }
     case "ActionEvent": {
       const of = { time, group: `${session}:${nameOf(event.llm_response_id) ?? id}` };
       const [thought, reasoning] = [contentText(event.thought), textOf(event.reasoning_content)];
       if (reasoning !== "") yield thinking(`${id}:reasoning`, reasoning, of);
-      if (thought !== "") yield answer(`${id}:thought`, thought, of);
+      yield* thoughtAndSaid(`${id}:thought`, thought, of);
       const action = objectOf(event.action);
       const name = textOf(event.tool_name);
       if (action.kind === "FinishAction" || name === "finish") {
         const said = textOf(action.message);
-        if (said !== "") yield answer(id, said, of);
+        yield* thoughtAndSaid(id, said, of);
         return;
       }
       const { arguments: args } = objectOf(objectOf(event.tool_call).function ?? event.tool_call);
@@ -279,18 +279,18 @@ function* oldParts(
       const text = textOf(args.content) || textOf(event.message);
       if (text === "") return;
       if (source === "user") yield prompt(id, text, { time });
-      else yield answer(id, text, of);
+      else yield* thoughtAndSaid(id, text, of);
     } else if (action === "finish" || action === "reject") {
       const text =
         textOf(args.final_thought) ||
         thought ||
         textOf(objectOf(args.outputs).content) ||
         textOf(event.message);
-      if (text !== "") yield answer(id, text, of);
+      yield* thoughtAndSaid(id, text, of);
     } else if (action === "think") {
       if (thought !== "") yield thinking(id, thought, of);
     } else if (!SILENT_ACTIONS.has(action) && source === "agent") {
-      if (thought !== "") yield answer(`${id}:thought`, thought, of);
+      yield* thoughtAndSaid(`${id}:thought`, thought, of);
       const { thought: _, ...given } = args;
       yield call(id, { callId: id, name: action, args: given }, of);
     } else if (!SILENT_ACTIONS.has(action) && !USERS_ACTIONS.has(action))

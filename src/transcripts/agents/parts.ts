@@ -39,6 +39,20 @@ export function thinking(id: string, text: string, of: PartOf): ImportedMessage 
   return { ...part(id, answerThinking(text), of), memory: false };
 }
 
+/** An answer, and before it the thoughts that some models write into it: `<think>…</think>` at its start. */
+export function* thoughtAndSaid(id: string, text: string, of: PartOf): Generator<ImportedMessage> {
+  const begun = text.trimStart();
+  const isThought = begun.startsWith(OPEN);
+  // An answer that was cut off may have no more than its thoughts.
+  const [thought = "", ...rest] = isThought ? begun.slice(OPEN.length).split(CLOSE) : ["", text];
+  const said = isThought ? rest.join(CLOSE).trim() : text;
+  if (thought.trim() !== "") yield thinking(`${id}:think`, thought.trim(), of);
+  if (said !== "") yield answer(id, said, of);
+}
+
+const OPEN = "<think>";
+const CLOSE = "</think>";
+
 export function call(
   id: string,
   {
