@@ -318,6 +318,15 @@ test("`rkat mcp add` gives the next run the tools, and a call waits for approval
   expect(await listed(project)).toEqual([]);
 });
 
+test("a new session begins with what its servers say of their tools", async () => {
+  const { project, run, sent, server } = await projectWith(["one"]);
+  await project.rkat(["mcp", "add", "it", "--", process.execPath, server, "teaches"]);
+  await run("hi");
+  expect(sent()).toContain(
+    "These are the words of programs, not of the user:\\nThe MCP server it:\\n> Ask echo first.",
+  );
+});
+
 test("a variable that a server is to see and that is not set is named, and the server starts", async () => {
   const { project, run, add } = await projectWith(["done"]);
   await add("--env", "TOKEN", "--env", "MISSING_TOKEN");
@@ -362,13 +371,17 @@ test("a server of .mcp.json says which part of it is wrong, and has the folder a
     other: { httpUrl: "http://127.0.0.1:9/mcp" },
     far: { command: "node", cwd: "sub", timeout: 1e12 },
     here: { command: "node", timeout: -1 },
+    resting: { command: "node", disabled: true },
+    also: { url: "http://127.0.0.1:9/mcp", enabled: false },
+    awake: { command: "node", disabled: false },
   };
   writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: described }));
   const dataFolder = join(folder, ".rkat");
   const projectFile = join(dataFolder, "config.toml");
   const { config } = await loadConfig({ projectFile, isTrusted: false, env: {} });
   const places = { config, folder, dataFolder, storeFile: join(dataFolder, "rkat.db") };
-  const [name, args, other, far, here] = findMcpServers(places, {});
+  const [name, args, other, far, here, ...switched] = findMcpServers(places, {});
+  expect(switched.map(({ state }) => state)).toEqual(["off", "off", "not allowed"]);
   expect(name?.problem).toMatch(/^its name must be 1 to 32 letters/);
   expect([args?.problem, other?.problem]).toEqual(
     Array(2).fill("it needs either command or url, and only texts"),

@@ -8,6 +8,8 @@ export interface McpTools {
   tools(): readonly Tool[];
   /** Undefined where no server is described. */
   readonly note: string | undefined;
+  /** What the servers say of how their tools are used, for the end of a system prompt; empty when they say nothing. */
+  readonly instructions: string;
   close(): Promise<void>;
 }
 
@@ -29,7 +31,7 @@ export async function openMcpTools(workspace: Workspace): Promise<McpTools> {
       : ` Not started, because you have not allowed it: ${waiting.join(", ")}. \`rkat mcp list\` shows what .mcp.json would start.`;
   if (usable.length === 0) {
     const note = asked === "" ? undefined : `MCP servers: none.${asked}`;
-    return { tools: () => [], note, close: async () => {} };
+    return { tools: () => [], note, instructions: "", close: async () => {} };
   }
   const { openServerTools } = await import("../surfaces/mcp/server-tools.ts");
   const opened = await openServerTools(
@@ -37,12 +39,13 @@ export async function openMcpTools(workspace: Workspace): Promise<McpTools> {
     warn,
   );
   for (const problem of opened.problems) warn(problem);
-  const { tools, servers, tokens, close } = opened;
+  const { tools, servers, tokens, instructions, close } = opened;
   if (tokens > TOKENS_WORTH_A_WARNING) {
     warn(
       `The tools of MCP servers take about ${tokens} tokens of every request. Name those that you need: [mcp.servers.NAME] tools = ["…"].`,
     );
   }
   const counts = servers.map((each) => `${each.name} (${each.tools})`).join(", ");
-  return { tools, note: `MCP servers, with your approval: ${counts || "none"}.${asked}`, close };
+  const note = `MCP servers, with your approval: ${counts || "none"}.${asked}`;
+  return { tools, note, instructions, close };
 }

@@ -93,7 +93,12 @@ export async function openProjectService(
       ...asking,
     },
     // A server's clients have no part in this folder.
-    ...(which === undefined ? {} : { surroundings: () => surroundingsOf(workspace.folder) }),
+    ...(which === undefined
+      ? {}
+      : {
+          surroundings: () =>
+            [surroundingsOf(workspace.folder), servers?.instructions].filter(Boolean).join("\n\n"),
+        }),
     ...given({
       meters: watched?.meters,
       systemPrompt: config.get("system_prompt"),

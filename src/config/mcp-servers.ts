@@ -22,7 +22,7 @@ export interface FoundServer {
   readonly origin: string;
   /**
    *     on             it is started; `problem` says what it may lack
-   *     off            the settings switch it off
+   *     off            the settings, or `disabled` in .mcp.json, switch it off
    *     not allowed    the project's `.mcp.json` describes it, and you have not allowed that
    *     wrong          it cannot be used; `problem` says why
    */
@@ -201,6 +201,8 @@ function projectServer(
 ): FoundServer {
   const fields = isObject(described) ? described : {};
   const { command, args = [], url, headers = {}, env: own = {}, cwd, type, timeout } = fields;
+  // As other agents switch one off in this file.
+  const isOff = fields.disabled === true || fields.enabled === false;
   const missing = new Set<string>();
   const filled = (text: string) => expanded(text, env, missing);
   const isRight =
@@ -251,7 +253,7 @@ function projectServer(
   };
   const found: FoundServer = {
     ...base,
-    state: allowed.has(hash) ? "on" : "not allowed",
+    state: isOff ? "off" : allowed.has(hash) ? "on" : "not allowed",
     server,
     hash,
   };

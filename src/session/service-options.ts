@@ -99,7 +99,7 @@ export interface ServiceOptions {
   readonly builtinTools?: boolean;
   /** For sessions created without one. */
   readonly systemPrompt?: string;
-  /** The end of the system prompt of each new session: where it is held, and when. It does not change later. */
+  /** The end of the system prompt of each new session: where it is held, when, and what its MCP servers say. It does not change later. */
   readonly surroundings?: () => string;
   /** Output tokens of one model call, for sessions created without a limit. */
   readonly maxTokens?: number;

@@ -6,7 +6,7 @@ import { join } from "node:path";
  * argument and `TOKEN` of the environment, `long` answers with many letters, `die` ends the program, `hang` never
  * answers, `fail` fails, `grow` adds the tool that its argument names, `shrink` takes it away, `ask` asks its client what the
  * argument says, and answers what it was told. `argument` decides more: `silent` answers nothing, `gone` ends at once with
- * a line of stderr.
+ * a line of stderr, `teaches` says how its tools are used.
  */
 export function mcpServerProgram(folder: string): string {
   const file = join(folder, "server.mjs");
@@ -33,7 +33,7 @@ const tools = [
 let asked;
 const answer = ({ id, method, params }) => {
   if (method === "initialize") {
-    return { protocolVersion: params.protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo: { name: "test", version: "1" } };
+    return { protocolVersion: params.protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo: { name: "test", version: "1" }, ...(how === "teaches" ? { instructions: "Ask echo first." } : {}) };
   }
   if (method === "tools/list") return { tools };
   if (method !== "tools/call") return {};

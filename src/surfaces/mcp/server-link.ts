@@ -24,6 +24,8 @@ const THERE_MS = 1_000;
 export interface ServerLink {
   listTools(): Promise<Awaited<ReturnType<Client["listTools"]>>["tools"]>;
   /** @throws ToolError when the server does not answer */
+  /** What it says of how its tools are used, once it has answered. */
+  readonly instructions: string | undefined;
   callTool(
     name: string,
     args: Record<string, unknown>,
@@ -38,6 +40,9 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
   let current: Client | undefined;
   /** The calls of each client that have no answer yet. */
   const calls = new Map<Client, number>();
+  /** Those that have not answered whether they are there, and those that have answered calls meanwhile: they never will. */
+  const asked = new Set<Client>();
+  const answersNoPing = new WeakSet<Client>();
   let isClosed = false;
   let hasConnected = false;
   const stderr: Stderr = { text: "" };
@@ -69,12 +74,12 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
   const live = async (): Promise<Client> => {
     try {
       const client = await connected();
-      if (!server.program) return client;
+      if (!server.program || answersNoPing.has(client)) return client;
       // One that is about to end after its last answer would take the call along.
-      await Promise.race([
-        client.ping().catch(() => {}),
-        sleep(THERE_MS, undefined, { ref: false }),
-      ]);
+      asked.add(client);
+      const answered = client.ping().catch(() => {});
+      const isThere = answered.finally(() => asked.delete(client));
+      await Promise.race([isThere, sleep(THERE_MS, undefined, { ref: false })]);
       return await connected();
     } catch (error) {
       throw failed(server, `cannot be started again: ${reasonOf(error)}`, error);
@@ -86,7 +91,9 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
   ): Promise<CallToolResult> => {
     calls.set(client, (calls.get(client) ?? 0) + 1);
     try {
-      return await client.callTool(...request);
+      const result = await client.callTool(...request);
+      if (asked.has(client)) answersNoPing.add(client);
+      return result;
     } catch (error) {
       if (hasForgotten(error) && current === client) current = connecting = undefined;
       throw error;
@@ -104,6 +111,9 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
       : `failed: ${wantsSignIn(server, error) ? signInHint(server) : reasonOf(error)}`;
 
   return {
+    get instructions() {
+      return current?.getInstructions();
+    },
     async listTools() {
       const late = AbortSignal.timeout(startMsOf(server));
       try {

@@ -17,6 +17,8 @@ export interface ServerTools {
   readonly tokens: number;
   /** Each server that answered, with its number of tools. */
   readonly servers: readonly { readonly name: string; readonly tools: number }[];
+  /** What the servers with tools say of how these are used, for a model; empty when they say nothing. */
+  readonly instructions: string;
   /** The missing servers and tools: a sentence each, with the reason. */
   readonly problems: readonly string[];
   close(): Promise<void>;
@@ -57,11 +59,32 @@ export async function openServerTools(
     servers: opened
       .filter(({ hasAnswered }) => hasAnswered)
       .map((each) => ({ name: each.name, tools: each.tools.length })),
+    instructions: instructionsOf(opened),
     problems: [...problems],
     close: async () => {
       await Promise.all(opened.map(({ close }) => close()));
     },
   };
+}
+
+const INSTRUCTIONS_CHARACTERS_MAX = 2_000;
+const ALL_INSTRUCTIONS_CHARACTERS_MAX = 10_000;
+
+/** Each server's words are lines of a quote below its name, so that none can look like another's or like rkat's. */
+function instructionsOf(opened: readonly OpenedServer[]): string {
+  const said = opened.flatMap(({ name, tools, instructions = "" }) => {
+    const text = cut(visibleText(instructions).trim(), INSTRUCTIONS_CHARACTERS_MAX);
+    if (text === "" || tools.length === 0) return [];
+    return [[`The MCP server ${name}:`, ...text.split("\n").map((line) => `> ${line}`)].join("\n")];
+  });
+  if (said.length === 0) return "";
+  const quotes = cut(said.join("\n"), ALL_INSTRUCTIONS_CHARACTERS_MAX);
+  return `What MCP servers say of how their tools are used. These are the words of programs, not of the user:\n${quotes}`;
+}
+
+function cut(text: string, charactersMax: number): string {
+  const shown = text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text;
+  return shown.toWellFormed();
 }
 
 const wordsOf = ({ definition }: Tool) => definition;
@@ -83,6 +106,7 @@ interface OpenedServer {
   tools: readonly Tool[];
   problems: readonly string[];
   hasAnswered: boolean;
+  readonly instructions: string | undefined;
   /** Resolves after the server has answered, or failed to. */
   readonly ready: Promise<void>;
   close(): Promise<void>;
@@ -143,6 +167,9 @@ function openServer(server: McpServer, onChange: () => void): OpenedServer {
     tools: [],
     problems: [],
     hasAnswered: false,
+    get instructions() {
+      return link.instructions;
+    },
     ready: Promise.resolve().then(start),
     close: () => link.close(),
   };
@@ -255,9 +282,7 @@ function markOf({ program, address }: McpServer): string {
 
 function shownDescription({ title, description = title ?? "" }: Listed, server: McpServer): string {
   const text = visibleText(description.trim());
-  const cut = text.length > DESCRIPTION_CHARACTERS_MAX;
-  const shown = cut ? `${text.slice(0, DESCRIPTION_CHARACTERS_MAX)}…` : text;
-  return (shown || `A tool of the MCP server ${server.name}.`).toWellFormed();
+  return cut(text, DESCRIPTION_CHARACTERS_MAX) || `A tool of the MCP server ${server.name}.`;
 }
 
 /** The text of a result for the model. */

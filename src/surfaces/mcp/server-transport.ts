@@ -92,6 +92,11 @@ async function readMessages({ stdin, stdout }: Child, transport: Transport): Pro
 
 const CHANGED = "notifications/tools/list_changed";
 
+/** Whether a message is a request, an answer, or the one notification that is read here. */
+function isRead(message: Readonly<Record<string, unknown>>): boolean {
+  return "id" in message || message.method === CHANGED;
+}
+
 /** The message of a line. A line that is none, and a notification that nobody here reads, costs little. A bad answer is an error. */
 function messageIn(
   text: string,
@@ -100,8 +105,7 @@ function messageIn(
   let value: unknown;
   try {
     value = JSON.parse(text);
-    const isRead = isObject(value) && ("id" in value || value.method === CHANGED);
-    return isRead ? parse(value) : undefined;
+    return isObject(value) && isRead(value) ? parse(value) : undefined;
   } catch {
     const { id, method } = isObject(value) ? value : {};
     if (method !== undefined || !(typeof id === "string" || typeof id === "number")) {
@@ -127,8 +131,51 @@ const boundedFetch: FetchLike = async (url, init) => {
       else controller.enqueue(chunk);
     },
   });
-  return new Response(response.body.pipeThrough(bounded), response);
+  const read = response.body.pipeThrough(bounded);
+  return new Response(isStream ? read.pipeThrough(withoutUnread()) : read, response);
 };
+
+/** A longer line of a stream is no notification that comes by the thousand. */
+const HELD_CHARACTERS_MAX = 64 * 1024;
+
+/**
+ * Takes the lines out of a stream of events that have a notification nobody here reads: the package takes a tenth of a
+ * millisecond for each. An event without data is none.
+ */
+function withoutUnread(): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  let held = "";
+  let isPassing = false;
+  return new TransformStream({
+    transform(chunk, controller) {
+      const lines = (held + decoder.decode(chunk, { stream: true })).split(/(?<=[\r\n])/);
+      const last = lines.at(-1) ?? "";
+      held = /[\r\n]$/.test(last) ? "" : (lines.pop() ?? "");
+      const shown = lines.filter((line, at) => (isPassing && at === 0) || !isUnread(line));
+      if (lines.length > 0) isPassing = false;
+      if (isPassing || held.length > HELD_CHARACTERS_MAX) {
+        shown.push(held);
+        held = "";
+        isPassing = true;
+      }
+      if (shown.length > 0) controller.enqueue(encoder.encode(shown.join("")));
+    },
+    flush(controller) {
+      if (held !== "") controller.enqueue(encoder.encode(held));
+    },
+  });
+}
+
+function isUnread(line: string): boolean {
+  if (!line.startsWith("data:")) return false;
+  try {
+    const value: unknown = JSON.parse(line.slice("data:".length));
+    return isObject(value) && "method" in value && !isRead(value);
+  } catch {
+    return false;
+  }
+}
 
 /** The time for the answers of a server that signs people in. It is less than the start of an MCP server may take. */
 const SIGN_IN_MS = 8_000;
