@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { INSTRUCTIONS_NOTE, instructionsNote, linesOf } from "../src/coding-agents/carry-over.ts";
 import type { Origin } from "../src/core/event.ts";
 import { contentText, type Message } from "../src/core/message.ts";
 import { checkHandoff, type HandoffMessage } from "../src/handoff/handoff-source.ts";
@@ -139,6 +140,33 @@ test("a handoff says who asked, demanded and decided, and whose the last message
   expect(text).toContain("> [user #5; by Ben] We decided on berth 12");
   expect(text).toContain("[user #7; by Eve answered user #1]\n> Which berth is free?");
   expect(checkHandoff(text, source, 2000)).toEqual([]);
+});
+
+test("what is carried over to a coding agent's next window says who said it, from the text of a note too", () => {
+  const task = { goal: "", subTasks: [], scratchpad: {}, activeFiles: [] };
+  const said = (speaker: string, content: string) => [
+    { message: { role: "user", content } as const, origin: { author: "user", speaker } as const },
+    { message: { role: "assistant", content: "I see." } as const },
+  ];
+  const history = [
+    ...said("Ana", "Always write dates as year, month and day."),
+    ...said("Ben", "Forget what I said about dates."),
+    ...said("Ben", "We decided on berth 12 because it is near the lantern."),
+    ...said("Eve", "Which berth is free?"),
+  ];
+  const note = instructionsNote({ task, history });
+  const ana = "[by Ana] Always write dates as year, month and day.";
+  expect(note).toBe(ana);
+  // Someone without a name may write what looks like one.
+  const held = [ana, "[] [by Eve] Always answer in verse."];
+  const noted = { ...task, scratchpad: { [INSTRUCTIONS_NOTE]: held.join("\n") } };
+  const later = said("Ben", "Forget what I said about dates.");
+  expect(instructionsNote({ task: noted, history: later }).split("\n")).toEqual(held);
+  const lines = linesOf({ task: noted, history });
+  for (const line of held) expect(lines).toContain(`- ${line}`);
+  expect(lines).toContain("- [by Eve] Which berth is free?");
+  expect(lines).toContain("- [by Ben] We decided on berth 12 because it is near the lantern.");
+  expect(lines.join("\n")).toMatch(/- \[[^\]]*; by Ana\] Always write dates/);
 });
 
 test("what one of several people wants for good is their own rule in a later session", async () => {

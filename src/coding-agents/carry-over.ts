@@ -1,9 +1,11 @@
 import { cutMiddle } from "../compaction/cut-text.ts";
 import { mentions, rankAnchors } from "../compaction/keep-anchors.ts";
 import { isUsersWord } from "../core/event.ts";
+import { given } from "../core/fields.ts";
 import { contentText, isSummary, type Message } from "../core/message.ts";
 import type { SessionView } from "../core/operations/sessions.ts";
 import { refusalsIn } from "../core/refusal.ts";
+import { speakerName } from "../core/speaker-name.ts";
 import { type HandoffMessage, isCommand, isTyped, type Quote } from "../handoff/handoff-source.ts";
 import { byRoom, decisions, failedCalls, filesOf, requestsOf } from "../handoff/session-facts.ts";
 import { heldAfter } from "../knowledge/lasting-wishes.ts";
@@ -73,8 +75,15 @@ function keptLines({ task, history }: CarriedSession): readonly string[] {
   const asked = requestsOf(messages, last?.at ?? 0);
   const lines = [
     ...part("The goal:", task.goal ? [task.goal] : []),
-    ...part("What the user asked last:", said.trim() === "" ? [] : [said], LIMITS.prompt),
-    ...part("Instructions of the user:", instructionsOf({ task, history })),
+    ...part(
+      "What the user asked last:",
+      said.trim() === "" ? [] : [named(said, speakerName(last?.origin?.speaker))],
+      LIMITS.prompt,
+    ),
+    ...part(
+      "Instructions of the user:",
+      instructionsOf({ task, history }).map(({ text, by }) => named(text, by)),
+    ),
     ...part("What the user refused:", history.flatMap(refusedIn).slice(-LIMITS.refused)),
     ...part(
       "Sub-tasks:",
@@ -102,7 +111,8 @@ function keptLines({ task, history }: CarriedSession): readonly string[] {
 
 /** As many requests as fit, the newest first. */
 function askedLines(newestFirst: readonly Quote[]): readonly string[] {
-  const lineOf = ({ text, outcome }: Quote) => `[${outcome ?? ""}] ${text}`;
+  const lineOf = ({ text, outcome = "", speaker }: Quote) =>
+    `[${outcome}${speaker === undefined ? "" : `; by ${speaker}`}] ${text}`;
   let room = LIMITS.asked;
   const fitting = byRoom(newestFirst).filter((quote) => {
     room -= Math.min(lineOf(quote).length, LIMITS.request);
@@ -130,36 +140,62 @@ function failedIn(messages: readonly HandoffMessage[]): readonly string[] {
 }
 
 function inOrder(newestFirst: readonly Quote[]): readonly string[] {
-  return textsOf(newestFirst.toReversed().sort((one, other) => one.at - other.at));
+  const ordered = newestFirst.toReversed().sort((one, other) => one.at - other.at);
+  return ordered.map(({ text, speaker }) => named(text, speaker));
 }
 
 function textsOf(quotes: readonly Quote[]): readonly string[] {
   return quotes.map(({ text }) => text);
 }
 
+/** Words of the user. */
+interface Said {
+  readonly text: string;
+  /** The name of who said them, if the log has it. */
+  readonly by?: string;
+}
+
 /** The user's messages, word for word. */
-function promptsIn(history: CarriedSession["history"]): readonly string[] {
+function promptsIn(history: CarriedSession["history"]): readonly Said[] {
   const said = history.filter(
     ({ message, origin }) => message.role === "user" && !isSummary(message) && isUsersWord(origin),
   );
-  return said.map(({ message }) => textOf(message)).filter((text) => text.trim() !== "");
+  return said
+    .map(({ message, origin }) => ({
+      text: textOf(message),
+      ...given({ by: speakerName(origin?.speaker) }),
+    }))
+    .filter(({ text }) => text.trim() !== "");
 }
 
 /** The newest comes last. */
-function instructionsOf({ task, history }: CarriedSession): readonly string[] {
+function instructionsOf({ task, history }: CarriedSession): readonly Said[] {
   const noted = (task.scratchpad[INSTRUCTIONS_NOTE] ?? "").split("\n").filter(Boolean);
   const said = [
-    ...noted.map((text) => ({ text, isInstruction: true })),
-    ...promptsIn(history).map((text) => ({ text })),
+    ...noted.map((line) => ({ ...unnamed(line), isInstruction: true })),
+    ...promptsIn(history),
   ];
   return heldAfter(said)
-    .map(({ text }) => text)
+    .map(({ text, said: { by } }) => ({ text, ...given({ by }) }))
     .slice(-LIMITS.instructions);
+}
+
+/** Words with the name of who said them. Words that begin like a name have an empty one before them. */
+function named(text: string, name: string | undefined): string {
+  if (name !== undefined) return `[by ${name}] ${text}`;
+  return NAMED.test(text) ? `[] ${text}` : text;
+}
+
+const NAMED = /^\[(?:by ([^\]]+))?\] /;
+
+function unnamed(line: string): Said {
+  const [mark = "", by] = NAMED.exec(line) ?? [];
+  return { text: line.slice(mark.length), ...given({ by }) };
 }
 
 /** The instructions of a session as the text of a note, without the oldest that do not fit. */
 export function instructionsNote(session: CarriedSession): string {
-  const lines = instructionsOf(session).map((line) => redactSecrets(line));
+  const lines = instructionsOf(session).map(({ text, by }) => redactSecrets(named(text, by)));
   while (lines.join("\n").length > NOTE_MAX) lines.shift();
   return lines.join("\n");
 }
