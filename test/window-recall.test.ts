@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { MemoryStore } from "../src/core/memory-store.ts";
 import type { Message } from "../src/core/message.ts";
+import { estimateTokens } from "../src/core/tokens.ts";
 import { createHistoryWindow, createSessionService } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { expectWarning } from "./support/expect-warning.ts";
@@ -184,6 +185,39 @@ test("the records of a new prompt take the place of earlier ones of a chat that 
     for (const records of [first, then]) expect(records).toContain("Mara signs");
   }
   expect((await events()).some(({ replaces }) => replaces)).toBe(true);
+});
+
+test("no request of a chat is above the threshold where its history alone is below it", async () => {
+  const { window, events } = await openChat(await temporaryFolder(), { recallTokens: 200 });
+  const threshold = 2_400;
+  const towns = ["Constanta", "Valparaiso", "Thessaloniki", "Zanzibar"];
+  const wares = ["coal", "copper", "cedar", "cotton", "cocoa", "cork", "cement"];
+  const about = (town: string, ware: string) =>
+    `The harbour of ${town}: ${town} ships ${ware} ${"to every other coast by night and by day ".repeat(4)}`;
+  const told = towns.flatMap((town) => wares.map((ware) => user(about(town, ware))));
+  const talk = [...told.flatMap((told) => [told, answer("Noted.")]), ...longTalk()];
+  await window.apply(talk);
+  const over: object[] = [];
+  const apply = async () => {
+    const { messages, recalled, tokens } = await window.apply(talk);
+    const alone = estimateTokens((messages as Message[]).filter((one) => !recalled.includes(one)));
+    if (alone < threshold && tokens > threshold) over.push({ alone, tokens });
+  };
+  for (const [index, town] of [...towns, ...towns].entries()) {
+    talk.push(user(`What of ${wares[index % wares.length]} in ${town}?`));
+    await apply();
+    talk.push(answer("It ships."));
+  }
+  talk.push(user("Read all files."));
+  for (let step = 0; step < 40; step += 1) {
+    await apply();
+    const tool_calls = [{ id: `c${step}`, name: "read", args: {} }];
+    const content = "The tide came in. ".repeat(8);
+    const results = [{ tool_use_id: `c${step}`, content, is_error: false }];
+    talk.push({ role: "assistant", content: "", tool_calls }, { role: "tool_results", results });
+  }
+  expect((await events()).length).toBeGreaterThan(4);
+  expect(over).toEqual([]);
 });
 
 test("a provider's count of a request with records teaches the same, whether the host copies its messages or not", async () => {

@@ -377,7 +377,8 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     if (!this.#recall) return;
     const prompt = this.#history.sent.lastPrompt;
     // Nothing else leaves, so the records do.
-    const isFull = this.#expected(call) >= contextWindow;
+    const expected = this.#expected(call);
+    const isFull = expected > threshold || expected >= contextWindow;
     if (prompt && !isCut && isFull) await this.#recall.leave(prompt);
     if (outgrown && !isCut) return;
     // Before a prompt that was answered in part, records would change the beginning of the next request.
