@@ -138,6 +138,9 @@ const boundedFetch: FetchLike = async (url, init) => {
 /** A longer line of a stream is no notification that comes by the thousand. */
 const HELD_CHARACTERS_MAX = 64 * 1024;
 
+/** With it a server says, over HTTP, that it will tell of its changes. The package waits for it. */
+const LISTENING = "notifications/subscriptions/acknowledged";
+
 /**
  * Takes the lines out of a stream of events that have a notification nobody here reads: the package takes a tenth of a
  * millisecond for each. An event without data is none.
@@ -171,7 +174,7 @@ function isUnread(line: string): boolean {
   if (!line.startsWith("data:")) return false;
   try {
     const value: unknown = JSON.parse(line.slice("data:".length));
-    return isObject(value) && "method" in value && !isRead(value);
+    return isObject(value) && "method" in value && !isRead(value) && value.method !== LISTENING;
   } catch {
     return false;
   }
