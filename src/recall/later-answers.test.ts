@@ -47,6 +47,18 @@ test.each([
   ["где наш склад", "Наш склад на улице Мира.", "Склад переехал на другой берег."],
   ["暖房の設定温度", "暖房の設定温度は二十度。", "暖房の設定温度を十八度に変更した。"],
   ["维修电话是多少", "维修电话是 400-111。", "维修电话改成 400-222 了。"],
+  // Another form of the word.
+  [
+    "who owns the crane",
+    "Farid owns the crane at the quay, until June.",
+    "The crane is now owned by Petra; Farid went to the yard.",
+  ],
+  // Much of both is the same.
+  [
+    "how much heart medicine does Rex get",
+    "Rex is nine and gets half a pill of heart medicine each evening.",
+    "The vet doubled the heart dose of Rex: a whole pill each evening.",
+  ],
   // What the older one answers with is not what the question is about.
   ["周会是什么时候", "部门周会在每周二上午十点。", "部门周会改到每周四下午两点。"],
 ])("%s: what changed comes first, and neither names the other", (question, older, newer) => {

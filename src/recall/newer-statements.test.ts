@@ -136,6 +136,65 @@ test.each([
     "11 часов",
     "10 часов",
   ],
+  // What the newer one says was, is gone.
+  [
+    "Photos are stored in Dropbox with a subscription.",
+    "Photos are now in Nextcloud, the Dropbox subscription was cancelled.",
+    "Dropbox",
+    "Nextcloud",
+  ],
+  [
+    "Retries stop after nine tries.",
+    "Retries stop after four tries now, nine was too many.",
+    "nine tries",
+    "four tries",
+  ],
+  // A name that both have is none of the two values.
+  [
+    "Pavel Hruby is a surveyor; he lives in Brno.",
+    "Pavel Hruby relocated from Brno to Graz.",
+    "Brno",
+    "Graz",
+  ],
+  // One clause of the sentence is about the thing.
+  [
+    "The parking fee is nine euros, the small museum in town takes six.",
+    "The parking fee was raised to eleven euros.",
+    "nine euros",
+    "eleven euros",
+  ],
+  [
+    "The cache runs on lyon-2 behind a proxy.",
+    "The cache no longer runs on lyon-2; it was moved to nice-4.",
+    "lyon-2",
+    "nice-4",
+  ],
+  [
+    "Ida's chess lesson is on Monday at three.",
+    "From now on Ida's chess lesson is on Tuesday at six.",
+    "Monday",
+    "Tuesday",
+  ],
+  [
+    "Der Chor findet montags um 18 Uhr statt.",
+    "Der Chor wurde verlegt: ab jetzt freitags um 20 Uhr.",
+    "montags",
+    "freitags",
+  ],
+  [
+    "De yogales is op maandagavond.",
+    "De yogales is verplaatst naar vrijdagavond.",
+    "maandagavond",
+    "vrijdagavond",
+  ],
+  [
+    "Avgiften är 12 400 kronor.",
+    "Avgiften höjdes till 13 100 kronor.",
+    "12 400 kronor",
+    "13 100 kronor",
+  ],
+  ["Kod do garażu to 1188.", "Nowy kod do garażu to 9053.", "1188", "9053"],
+  ["Toplantı salı günü.", "Toplantı perşembe gününe ertelendi.", "salı", "perşembe"],
 ])("%s < %s", (older, newer, before, now) => {
   const [first, second] = newestFirst(hits([1, older], [2, newer]));
   expect(first).toMatchObject({ content: newer, score: 0.9, replaces: { id: "1", said: before } });
@@ -163,6 +222,9 @@ test.each([
   ["Maria is the lead of the data team.", "Oleg is now the lead of the web team."],
   ["Dinner with Anna was great.", "Dinner with Ben was great."],
   ["The limit is 5 files and 9 folders.", "The limit is 6 files or 7 files."],
+  ["The museum takes six euros.", "The parking fee is nine euros now, the museum was shut."],
+  ["Ida's lesson is on Monday at three.", "Ben's lesson is on Tuesday at six now."],
+  ["New York has 8 million people.", "New Delhi has 33 million people."],
 ])("%s | %s", (older, newer) => {
   const found = hits([1, older], [2, newer]);
   expect(newestFirst(found)).toBe(found);

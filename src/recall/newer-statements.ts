@@ -10,6 +10,7 @@ import {
   hasOneValue,
   isChangeWord,
   isEmptyWord,
+  isNumberWord,
   isPlain,
   isWeekday,
   mayReplace,
@@ -179,10 +180,11 @@ function changeOf(newer: readonly Statement[], older: readonly Statement[]): Cha
 const OWN_WORDS_MAX = 2;
 
 function changeBetween(newer: Statement, older: Statement): Change | undefined {
-  const now = newer.values.filter(({ isGone }) => !isGone);
+  const now = holdingOnly(newer, older);
+  const then = holdingOnly(older, newer);
   for (const value of now) {
-    const ofKind = (one: Value) => one.kind === value.kind && !one.isGone;
-    const [before, ...more] = older.values.filter(ofKind);
+    const ofKind = (one: Value) => one.kind === value.kind;
+    const [before, ...more] = then.filter(ofKind);
     if (!before || more.length > 0 || now.filter(ofKind).length > 1) continue;
     if (before.key === value.key) continue;
     const namesOld = newer.values.some(({ isGone, key }) => isGone && key === before.key);
@@ -201,12 +203,37 @@ function changeBetween(newer: Statement, older: Statement): Change | undefined {
   return undefined;
 }
 
+/** The values of one statement that hold, without those that hold in the other one too. */
+function holdingOnly(one: Statement, other: Statement): readonly Value[] {
+  const holds = ({ isGone }: Value) => !isGone;
+  const isOfBoth = (value: Value) =>
+    other.values.some(
+      ({ kind, key, isGone }) => !isGone && kind === value.kind && key === value.key,
+    );
+  return one.values.filter(holds).filter((value) => !isOfBoth(value));
+}
+
 /** Longer texts are no notes. */
 const TEXT_MAX = 400;
 /** The least that the later answer has of the question, as a part of what the older one has. */
 const MATCH_MIN = 0.8;
+/** The same, where both texts are alike: this part of the shorter one's words, and this many and this part of the question's. */
+const ALIKE_MATCH_MIN = 0.7;
+const ALIKE_MIN = 0.5;
+const ALIKE_WORDS_MIN = 2;
+const ALIKE_ASKED_MIN = 0.6;
 /** The least part of the words of an older answer, without its values, that the question has. What says more is hardly about that alone. */
 const SHARED_MIN = 0.25;
+
+/** A function that works out its answer for each result once. */
+function remembered(read: (hit: MemoryHit) => readonly string[]) {
+  const known = new Map<MemoryHit, readonly string[]>();
+  return (hit: MemoryHit): readonly string[] => {
+    const words = known.get(hit) ?? read(hit);
+    known.set(hit, words);
+    return words;
+  };
+}
 
 /**
  * The results, as places in their order, with later answers to the question before older ones. The later one says that
@@ -224,20 +251,21 @@ function laterAnswersFirst(
   const order = hits.map((_, at) => at);
   const asked = [...new Set(subjectWords(question))];
   if (asked.length === 0) return order;
-  const read = new Map<MemoryHit, readonly string[]>();
-  const sharedOf = (hit: MemoryHit) => {
-    const words = read.get(hit) ?? sharedWords(asked, hit);
-    read.set(hit, words);
-    return words;
-  };
+  const wordsOf = remembered(({ content }: MemoryHit) =>
+    content.length <= TEXT_MAX ? [...new Set(subjectWords(withoutValues(content)))] : [],
+  );
+  const isAboutTheSame = (before: MemoryHit, hit: MemoryHit) =>
+    areAlike(wordsOf(before), wordsOf(hit), asked);
+  const sharedOf = remembered((hit: MemoryHit) => sharedWords(asked, hit));
   for (const [at, hit] of hits.entries()) {
     const changes = changesIn(hit.content);
     if (changes.length === 0) continue;
     const isAfter = (before: MemoryHit | undefined) =>
       before !== undefined &&
       isLater(hit, before) &&
-      matchOfHit(hit) >= MATCH_MIN * matchOfHit(before) &&
-      changes.some((change) => hasAll(change, sharedOf(before)));
+      (matchOfHit(hit) >= MATCH_MIN * matchOfHit(before)
+        ? changes.some((change) => hasAll(change, sharedOf(before))) || isAboutTheSame(before, hit)
+        : matchOfHit(hit) >= ALIKE_MATCH_MIN * matchOfHit(before) && isAboutTheSame(before, hit));
     const now = order.indexOf(at);
     const place = order.findIndex((other, nth) => nth < now && isAfter(hits[other]));
     if (place >= 0) order.splice(place, 0, ...order.splice(now, 1));
@@ -245,10 +273,43 @@ function laterAnswersFirst(
   return order;
 }
 
+/**
+ * Whether two texts share half of the words of the shorter one, values left out, and the other one has most words of the
+ * question that the first one has.
+ */
+function areAlike(
+  one: readonly string[],
+  other: readonly string[],
+  asked: readonly string[],
+): boolean {
+  const [few, many] = one.length < other.length ? [one, other] : [other, one];
+  const shared = few.filter((word) => hasWord(many, word));
+  const ofOne = asked.filter((word) => hasWord(one, word));
+  const ofBoth = ofOne.filter((word) => hasWord(other, word));
+  return (
+    shared.length >= ALIKE_MIN * few.length &&
+    ofBoth.length >= ALIKE_WORDS_MIN &&
+    ofBoth.length >= ALIKE_ASKED_MIN * ofOne.length
+  );
+}
+
+/** Also in another form: "owned" for "owns", "taking" for "take". */
+function hasWord(words: readonly string[], word: string): boolean {
+  return words.includes(word) || words.some((other) => isFormOf(other, word));
+}
+
+function isFormOf(one: string, other: string): boolean {
+  const [short, long] = one.length < other.length ? [one, other] : [other, one];
+  if (isPair(short) || long.length - short.length > ENDING_MAX) return false;
+  return long.startsWith(short.replace(/e$/, ""));
+}
+
+const ENDING_MAX = 3;
+
 function sharedWords(asked: readonly string[], { content }: MemoryHit): readonly string[] {
   if (content.length > TEXT_MAX) return [];
-  const words = new Set(subjectWords(content));
-  const shared = asked.filter((word) => words.has(word));
+  const words = subjectWords(content);
+  const shared = asked.filter((word) => hasWord(words, word));
   const about = new Set([...shared, ...subjectWords(withoutValues(content))]);
   return shared.length >= SHARED_MIN * about.size ? shared : [];
 }
@@ -256,30 +317,34 @@ function sharedWords(asked: readonly string[], { content }: MemoryHit): readonly
 /** A text without its numbers and times: what it answers with is not what the question asks about. */
 function withoutValues(text: string): string {
   return text
-    .replace(ANY_WORD, (word) => (isWeekday(word.toLowerCase()) ? " " : word))
+    .replace(ANY_WORD, (word) => (isTimeOrNumber(word.toLowerCase()) ? " " : word))
     .replace(VALUE, " ");
+}
+
+function isTimeOrNumber(word: string): boolean {
+  return isWeekday(word) || isNumberWord(word);
 }
 
 const VALUE =
   /\p{N}[\p{L}\p{N}.,:/-]*|[每毎]?(?:星期|礼拜|禮拜|[周週])[一二三四五六日天]|[月火水木金土日]曜日?|[上下]午|午[前后後]|[零〇一二三四五六七八九十百千万两]{1,9}[点點时時分秒月日号號年天个個元円岁歳度]/gu;
 
 /** The words of each sentence that says, plainly, that something changed. */
-function changesIn(content: string): readonly ReadonlySet<string>[] {
+function changesIn(content: string): readonly (readonly string[])[] {
   if (content.length > TEXT_MAX || !saysChange(content)) return [];
   return sentencesOf(content)
     .filter((sentence) => saysChange(sentence) && isPlain(sentence))
-    .map((sentence) => new Set(subjectWords(sentence)));
+    .map(subjectWords);
 }
 
 /** Two characters of a script without spaces may be those of two words, so one pair of three may be missing. */
 const PAIRS_MIN = 2 / 3;
 
-function hasAll(words: ReadonlySet<string>, shared: readonly string[]): boolean {
+function hasAll(words: readonly string[], shared: readonly string[]): boolean {
   const [pairs, others] = [shared.filter(isPair), shared.filter((word) => !isPair(word))];
-  const found = pairs.filter((pair) => words.has(pair)).length;
+  const found = pairs.filter((pair) => words.includes(pair)).length;
   return (
     shared.length > 0 &&
-    others.every((word) => words.has(word)) &&
+    others.every((word) => hasWord(words, word)) &&
     found >= PAIRS_MIN * pairs.length
   );
 }
@@ -321,7 +386,8 @@ function saysChange(text: string): boolean {
 
 /** More than those that decide what replaced what: here an answer is only put first. */
 const CHANGED = new Set(
-  `new lower raise increase reduce change postpone move replace switch retired stopped started became becomes
+  `new lower raise increase reduce change postpone move replace switch retired stopped started became becomes relocate
+  double halve cut instead anymore quit swapped handed transfer cancelled canceled discontinued
   neu neue neuer neues neuen gestiegen gesunken wechselt gewechselt nouveau nouvelle passé passée augmenté baissé changera
   nuevo nueva subió bajó mudado cambiado pasa nuovo nuova aumentato aumentata diminuito passato passata diventato
   novo nova subiu aumentou nieuw nieuwe verhuisd gestegen voortaan veranderd ny nytt nya nye nyt stället höjd höjdes

@@ -49,7 +49,11 @@ const TOKENS_MAX = 40;
 /** The sentences of a text that give something a value, plainly. */
 export function statementsIn(content: string): readonly Statement[] {
   if (content.length > TEXT_MAX) return [];
-  return sentencesOf(content).flatMap((sentence) => statementOf(sentence) ?? []);
+  return sentencesOf(content).flatMap((sentence) => {
+    const clauses = sentence.split(CLAUSE_END);
+    const parts = clauses.length > 1 ? [sentence, ...clauses] : [sentence];
+    return parts.flatMap((part) => (isPlain(sentence) ? (statementOf(part) ?? []) : []));
+  });
 }
 
 /** The first sentences of a text. */
@@ -64,6 +68,9 @@ export function isPlain(sentence: string): boolean {
 
 /** Not behind "Dr." and the like. */
 const SENTENCE_END = /(?<=[.!?])(?<!\b(?:Dr|Mr|Mrs|Ms|Prof|St|Hr|Fr)\.)\s+|(?<=[。！？])|\n/u;
+/** Before another thing that is told in the same sentence. */
+const CLAUSE_END =
+  /;\s+|,\s+(?=(?:and |but |und |aber )?(?:the|its?|they|he|she|we|der|die|das|er|sie|es|wir|le|la|les|il|elle|el|lo|los|las)\s)/iu;
 /** Nothing is told plainly: a question, a condition, a plan, an opinion, a quotation, code. */
 const NOT_PLAIN =
   /[?？`"“”„«»|{}]|^\s*>|\b(?:if|unless|whether|would|could|should|might|maybe|perhaps|probably|plan|plans|planned(?! for| on)|propose|suggest|suggests|for example|think|guess|hope|wish|imagine|suppose|used to|previously|formerly|back then|wenn|falls|ob|vielleicht|könnte|würde|sollte|früher|damals|zum beispiel)\b/iu;
@@ -87,7 +94,8 @@ const WEEKLY: ReadonlyMap<string, number> = new Map([
 const MAY = /\bmay\b/;
 const MORE_NUMBERS: ReadonlyMap<string, number> = new Map(
   Object.entries({
-    ...{ fifteen: 15, twenty: 20, thirty: 30, forty: 40, fifty: 50, sixty: 60, seventy: 70 },
+    ...{ thirteen: 13, fourteen: 14, fifteen: 15, sixteen: 16, seventeen: 17, eighteen: 18 },
+    ...{ nineteen: 19, twenty: 20, thirty: 30, forty: 40, fifty: 50, sixty: 60, seventy: 70 },
     ...{ eighty: 80, ninety: 90, hundred: 100 },
   }),
 );
@@ -97,18 +105,19 @@ const COLOURS = set(
 /** "Maria is the lead of the team": what stands first is the value. */
 const ROLE =
   /^\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)? (?:is|ist) (?:now |jetzt )?(?:the|our|my|der|die|unser|unsere) (?:new |neue[r]? )?(?:owner|lead|leader|manager|ceo|cto|boss|head|captain|maintainer|chef|chefin|leiter|leiterin)\b/u;
-/** "My new dentist is …" */
-const NEW = /\b(?:my|our|the|his|her) new \p{L}+ (?:is|are)\b/iu;
+/** "My new dentist is …", "New bin calendar: …", "Nowy kod …" */
+const NEW =
+  /\b(?:my|our|the|his|her) new \p{L}+ (?:is|are)\b|^(?:(?:the|our|my|der|die|das|le|la|el|il|o|a|de|het|den|det) )?(?:new|neuer?|neues|nouve(?:au|lle)|nuev[oa]|nuov[oa]|nov[oa]|nieuwe?|nya?|nytt|now[yae]|нов(?:ый|ая|ое)|yeni)\s/iu;
 /** A number, a capital inside, or a name of a day, a month, a number or a colour. */
 const HAS_VALUE = new RegExp(
   `\\d|[^\\s.!?] (?![IA]\\s)\\p{Lu}(?!['’])|${ROLE.source}|[./@]\\p{L}|(?<![\\p{L}\\p{N}])(?:${[...WEEKDAYS.keys(), ...IN_RUSSIAN, ...MONTHS.keys(), ...NUMBERS.keys(), ...MORE_NUMBERS.keys(), ...COLOURS].filter((word) => word.length > 2).join("|")})`,
   "u",
 );
 const TOKEN =
-  /#[0-9a-f]{3,8}\b|\d{1,2}:\d{2}|\d{1,9}(?:-\d{1,9}){1,5}|[$€£]|v?\d+(?:[.,]\d+)*\p{L}{0,2}%?|[\p{L}\p{M}_][\p{L}\p{M}\p{N}_'’-]*(?:[./@][\p{L}\p{N}_-]+)*/giu;
+  /#[0-9a-f]{3,8}\b|\d{1,2}:\d{2}|\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,3}(?!\d)|\d{1,9}(?:-\d{1,9}){1,5}|[$€£]|v?\d+(?:[.,]\d+)*\p{L}{0,2}%?|[\p{L}\p{M}_][\p{L}\p{M}\p{N}_'’-]*(?:[./@][\p{L}\p{N}_-]+)*/giu;
 
 function statementOf(sentence: string): Statement | undefined {
-  if (!HAS_VALUE.test(sentence) || !isPlain(sentence) || MAY.test(sentence)) return undefined;
+  if (!HAS_VALUE.test(sentence) || MAY.test(sentence)) return undefined;
   const tokens = (sentence.match(TOKEN) ?? []).filter((token) => !OF_DATES.has(token));
   if (tokens.length < 2 || tokens.length > TOKENS_MAX) return undefined;
   const words = new Set<string>();
@@ -116,25 +125,57 @@ function statementOf(sentence: string): Statement | undefined {
   const hasNames = !tokens.some((token) => GERMAN.has(token.toLowerCase()));
   const saysChange = NEW.test(sentence) || tokens.some((token) => CHANGES.has(token.toLowerCase()));
   const isRole = ROLE.test(sentence);
+  const past = new Set<Value>();
   let isGone = false;
   for (let at = 0; at < tokens.length; at += 1) {
     const token = tokens[at] ?? "";
     const word = token.toLowerCase();
-    // "From Miami to Lisbon" may be a flight.
-    if (GONE.has(word)) isGone = saysChange || !FROM.has(word);
+    if (isGoneBefore(tokens, at)) isGone = saysChange || !FROM.has(word);
     else if (HOLDS.has(word)) isGone = false;
     const found =
       valueAt(tokens, at, hasNames) ?? (at === 0 && isRole ? nameAt(tokens) : undefined);
     if (found) {
-      values.push({ ...found.value, isGone });
+      const value = { ...found.value, isGone };
+      values.push(value);
+      if (isInPast(tokens, found.last)) past.add(value);
       isGone = false;
       at = found.last;
     } else if (!EMPTY.has(word) && !CHANGES.has(word) && !GONE.has(word) && !HOLDS.has(word)) {
       words.add(isKey(token) ? word : stem(word));
     }
   }
-  return values.length === 0 ? undefined : { words, values, saysChange };
+  if (values.length === 0) return undefined;
+  return { words, values: saysChange ? withPastOnes(values, past) : values, saysChange };
 }
+
+/** Whether what stands behind a word is gone: not in "from now on", and not in "findet montags statt". */
+function isGoneBefore(tokens: readonly string[], at: number): boolean {
+  const [word = "", next] = [tokens[at]?.toLowerCase(), tokens[at + 1]?.toLowerCase()];
+  return GONE.has(word) && next !== undefined && !(FROM.has(word) && FROM_NOW.has(next));
+}
+
+/** In "Backups go to Backblaze now, the Hetzner box was cancelled", what was is gone: another value of its kind holds. */
+function withPastOnes(values: readonly Value[], past: ReadonlySet<Value>): readonly Value[] {
+  const holds = (kind: string) =>
+    values.some((value) => !value.isGone && !past.has(value) && base(value.kind) === base(kind));
+  return values.map((value) =>
+    past.has(value) && holds(value.kind) ? { ...value, isGone: true } : value,
+  );
+}
+
+/** "number" of "number minute". */
+function base(kind: string): string {
+  return kind.split(" ", 1)[0] ?? kind;
+}
+
+/** Whether a word for what is past stands right behind the value that ends at `last`, or one word later. */
+function isInPast(tokens: readonly string[], last: number): boolean {
+  return [1, 2].some((away) => PAST.has(tokens[last + away]?.toLowerCase() ?? ""));
+}
+
+const PAST = set(
+  "was were war wurde wurden était étaient fut era erano foi werd var был была было были był była było",
+);
 
 interface FoundValue {
   readonly value: Omit<Value, "isGone">;
@@ -154,7 +195,9 @@ function valueAt(tokens: readonly string[], at: number, hasNames: boolean): Foun
   if (/^\p{Lu}{1,3}\d+$/u.test(token)) return found("code", word);
   if (/^\d+:\d/.test(word)) return found("time", word);
   if (/^v?\d+\.\d+\.\d|^v\d/.test(word)) return found("version", word.replace(/^v/, ""));
-  if (WEEKLY.has(word)) return found("weekday", String(WEEKLY.get(word)));
+  const weekday = weekdayOf(word);
+  if (weekday !== undefined) return found("weekday", String(weekday));
+  if (HOST.test(token)) return found("host", word);
   const isMonth = MONTHS.has(word) && (!ALSO_WORDS.has(word) || /^\d/.test(tokens[at + 1] ?? ""));
   if (isMonth) return dateAt(tokens, at, at + 1);
   const month = MONTHS.has(tokens[at + 1]?.toLowerCase() ?? "") && /^\d{1,2}\D*$/.test(word);
@@ -174,13 +217,14 @@ function valueAt(tokens: readonly string[], at: number, hasNames: boolean): Foun
     at > 0 &&
     /^\p{Lu}/u.test(token) &&
     !EMPTY.has(word) &&
+    !OF_SOMEBODY.test(word) &&
     !/^i(?:['’]|$)/.test(word);
   if (!isPlace && !isNamed) return undefined;
   let last = at;
   while (
     !isPlace &&
     /^\p{Lu}/u.test(tokens[last + 1] ?? "") &&
-    !WEEKLY.has(tokens[last + 1]?.toLowerCase() ?? "")
+    !isWeekday(tokens[last + 1]?.toLowerCase() ?? "")
   )
     last += 1;
   const text = tokens.slice(at, last + 1).join(" ");
@@ -214,12 +258,19 @@ function numberAt(
   const next = tokens[at + 1] ?? "";
   const lower = next.toLowerCase();
   const own = /(?<=\d)(\p{L}+|%)$/u.exec(token)?.[1];
+  const isClock = OF_CLOCK.has(own?.toLowerCase() ?? lower);
+  if (isClock && Number(key) <= 24) {
+    const [text, last] = own === undefined ? [`${token} ${next}`, at + 1] : [token, at];
+    return { value: { kind: "time", key, text }, last };
+  }
   if (own !== undefined)
     return { value: { kind: `number ${own.toLowerCase()}`, key, text: token }, last: at };
   // A name is no unit. In German each noun has a capital.
   const isUnit = (hasNames ? /^\p{Ll}/u : /^\p{L}/u).test(next);
-  if (!isUnit || EMPTY.has(lower) || CHANGES.has(lower) || GONE.has(lower) || HOLDS.has(lower))
-    return { value: { kind: "number", key, text: token }, last: at };
+  if (!isUnit || EMPTY.has(lower) || CHANGES.has(lower) || GONE.has(lower) || HOLDS.has(lower)) {
+    const isTime = AT.has(tokens[at - 1]?.toLowerCase() ?? "") && Number(key) <= 24;
+    return { value: { kind: isTime ? "time" : "number", key, text: token }, last: at };
+  }
   return {
     value: { kind: `number ${stem(lower)}`, key, text: `${token} ${next}` },
     last: at + 1,
@@ -233,8 +284,15 @@ function numberOf(word: string): string | undefined {
 }
 
 function numberKey(word: string): string {
-  return (/^[\d.,]*\d/.exec(word)?.[0] ?? word).replaceAll(/[.,](?=\d{3}(?!\d))/g, "");
+  return (/^[\d.,\s]*\d/.exec(word)?.[0] ?? word).replaceAll(/[.,\s](?=\d{3}(?!\d))/g, "");
 }
+
+/** "Lucy's" says whose a thing is. */
+const OF_SOMEBODY = /['’]s$/u;
+const DAY_PART =
+  /(?:avond|ochtend|middag|nacht|abend|morgen|vormittag|nachmittag|mittag|kväll|morgon|eftermiddag|aften|kveld)s?$/u;
+/** helsinki-3, db-ams-2 */
+const HOST = /^\p{Ll}\p{L}+(?:-\p{Ll}+){0,3}-\d{1,3}$/u;
 
 const ALSO_WORDS = set("may march");
 const CURRENCY: ReadonlyMap<string, string> = new Map([
@@ -243,14 +301,23 @@ const CURRENCY: ReadonlyMap<string, string> = new Map([
   ["£", "pound"],
 ]);
 
+/** Behind the number of a time of day, and before one. */
+const OF_CLOCK = set("uhr o'clock am pm");
+const AT = set("at um à alle las kl klockan klokken om saat");
+
 const STEM_LETTERS = 6;
 
 /** Words that say that something is no longer so. */
 const CHANGES = set(
   `now actually instead anymore longer moved changed switched renamed raised lowered increased reduced updated extended
   shortened replaced became correction meanwhile migrated rescheduled postponed upgraded downgraded bumped took over grown grew
-  slipped delayed pushed rose risen dropped
+  slipped delayed pushed rose risen dropped relocated transferred reassigned doubled halved tripled revised
   jetzt nun inzwischen stattdessen geändert verschoben umgezogen erhöht gesenkt verlängert umbenannt mittlerweile
+  verlegt vorverlegt umgestellt angehoben verdoppelt halbiert verkürzt reporté reportée avancé avancée augmenté baissé prolongé
+  aplazó aplazado aplazada pospuesto subió bajó aumentó trasladó spostata rinviato rinviata anticipato aumentato aumentata
+  adiado adiada aumentou transferido verzet verschoven uitgesteld verhuisd höjdes sänktes flyttad höjt sänkt hævet rykket
+  teraz zmieniono zmienił zmieniła przeniesiono przesunięto przesunięty podniesiono wzrósł wzrosła artık değişti taşındı
+  ertelendi yükseldi перенесён перенесено переехал переехала продлили
   ahora cambió movió maintenant désormais changé déplacé adesso ora cambiato spostato agora mudou mudado passou voortaan
   nu gewijzigd verplaatst verhoogd numera ändrat ändrades flyttat flyttades höjts nå flyttet endret ændret теперь уже изменился
   изменилась изменили перенесли перенесена повысили больше`,
@@ -259,9 +326,11 @@ const CHANGES = set(
 const GONE = set(
   "not longer from nicht statt von instead than niet inte ikke pas non não не вместо",
 );
+/** "From Miami to Lisbon" may be a flight. */
 const FROM = set("from von");
+const FROM_NOW = set("now today nun jetzt heute");
 /** Words before a value that holds. */
-const HOLDS = set("to but is are sondern auf zu ist");
+const HOLDS = set("to but is are sondern auf zu ist naar");
 /** In a sentence with one of these, each noun has a capital. */
 const GERMAN = set("der die das den dem des ein eine einen und ist wird nicht im am auf für mit");
 /** Words that say nothing of the thing. */
@@ -275,7 +344,10 @@ const EMPTY = set(
   war waren hat haben wir ich du er sie es unser unsere mein meine dein ihr läuft liegt steht
   el la los las un una de del en y es son le les du des et est sont notre mon ma il lo gli i di da è sono per nel della
   dell l o os as da dos das é são no na em ao het een op te zijn van voor met onze mijn en ett och är på av för vår min det
-  er til vores на в во и для от наш наша моя мой составляет равен`,
+  er til vores findet finden statt wurde wurden ab kostet kosten zahlen bezahlen beträgt monat monatlich jahr jährlich
+  costs charges pays paid monthly yearly coûte cuesta costa betaalt kostar koster fixé été wordt werd plats
+  neu neue neuer neues nouveau nouvelle nuevo nueva nuovo nuova novo nova nieuw nieuwe ny nytt nya nowy nowa nowe новый новая
+  новое yeni günü gününe günleri saat проходит проходят на в во и для от наш наша моя мой составляет равен`,
 );
 /** Things that have one value at a time, by their stems. */
 const ONE_VALUE_WORDS = set(
@@ -283,7 +355,7 @@ const ONE_VALUE_WORDS = set(
   email appointment region salary rent default manager lead leader ceo cto boss room gate seat floor provider colour color
   location password launch release date frist preis termin adresse nummer miete gehalt standort loyer prix adresse mot
   plazo precio alquiler fecha dirección presupuesto affitto scadenza prezzo indirizzo renda prazo preço endereço orçamento
-  huur prijs termijn adres begroting hyra pris adress budgeten husleie leie adresse бюджет порт срок цена адрес аренда пароль`,
+  code kod kode codice código код passwort hasło wachtwoord lösenord contraseña huur prijs termijn adres begroting hyra pris adress budgeten husleie leie adresse бюджет порт срок цена адрес аренда пароль`,
 );
 const ONE_VALUE = new Set([...ONE_VALUE_WORDS].map(stem));
 
@@ -293,6 +365,11 @@ export function stem(word: string): string {
     .replace(/['’]s$/u, "")
     .replace(/(?<=\p{L}{3})(?:s|es|en)$/u, "")
     .slice(0, STEM_LETTERS);
+}
+
+/** Whether a word, in small letters, is a number. */
+export function isNumberWord(word: string): boolean {
+  return numberOf(word) !== undefined;
 }
 
 /** Whether a word, in small letters, says nothing of the thing that a sentence is about. */
@@ -325,7 +402,12 @@ export function mayReplace(text: string): boolean {
 
 /** Whether a word, in small letters, is the name of a day of the week. */
 export function isWeekday(word: string): boolean {
-  return WEEKLY.has(word);
+  return weekdayOf(word) !== undefined;
+}
+
+/** Also of "woensdagavond" and "Mittwochabend". */
+function weekdayOf(word: string): number | undefined {
+  return WEEKLY.get(word) ?? WEEKLY.get(word.replace(DAY_PART, ""));
 }
 
 /** Whether a thing has one value at a time. `word` is the stem of what it is called, or a key. */
