@@ -94,6 +94,7 @@ const MISSPELLED: readonly (readonly [...Asked, meant: string | undefined])[] = 
   ["hazlenut alergy", "allergy", "hazelnut allergy"],
   ["who has a hazelnutt allergy", "allergy", "who has a hazelnut allergy"],
   ["Kubernets cluster in Frankfrut", "kubernetes", "Kubernets cluster in Frankfurt"],
+  ["allergy and deserrt", "allergy", "allergy and dessert"],
   ["which port is behind the old prxoy", "staging", "which port is behind the old proxy"],
   ["Vertrag Kaffemaschine", "coffee", "Vertrag Kaffeemaschine"],
   ["Rosenstrase Lager", "street", "Rosenstraße Lager"],
@@ -141,6 +142,11 @@ const NOTHING: readonly Asked[] = [
   ["what does the code 7717 of the dessert mean", undefined],
   ["what colour is the port of staging", undefined],
   ["wie alt ist der Hund von Brandt", undefined],
+  ["what is Mira's surname", undefined],
+  ["what is Mira's phone number", undefined],
+  ["what is the email address of Brandt", undefined],
+  ["when is Mira's birthday", undefined],
+  ["who painted the gateway", undefined],
 ];
 
 const OPEN: Readonly<Record<string, () => Promise<MemoryStore>>> = {

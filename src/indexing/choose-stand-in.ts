@@ -23,6 +23,8 @@ export interface Candidates {
   readonly isUnknown: boolean;
   /** The question tells its language. */
   readonly isTold: boolean;
+  /** It may be of another language than English. */
+  readonly isForeign: boolean;
   /** Its other spellings, which the index has looked up. */
   readonly otherForms: readonly string[];
   /** Other forms of the word. */
@@ -41,7 +43,8 @@ export interface Candidates {
 
 /** The best of the words that may stand for one of a question; `undefined` when it stands for itself, or nothing does. */
 export function bestOf(index: OpenIndex, candidates: Candidates): StandIn | undefined {
-  const { word, isUnknown, isTold, compounds, parts, root, spellings, beginning } = candidates;
+  const { word, isUnknown, isTold, compounds, parts, root, spellings, beginning, isForeign } =
+    candidates;
   const count = (one: string) => index.postings(one).slots.length;
   const standIn = (forms: readonly string[], counts: number): StandIn | undefined =>
     forms.length > 0 ? { word, forms, counts, isNear: false } : undefined;
@@ -55,9 +58,10 @@ export function bestOf(index: OpenIndex, candidates: Candidates): StandIn | unde
     (isTold ? undefined : withNear(standIn(forms, COUNTS.otherForm), near)) ??
     standIn(forms, COUNTS.spelling) ??
     standIn(inStore(compounds), COUNTS.compound) ??
+    (!isTold && near?.isSure ? near : undefined) ??
     withParts(word, parts) ??
     (near && !near.isNear ? near : undefined) ??
-    (isTold ? standIn(inStore(root), COUNTS.root) : undefined) ??
+    (isTold && isForeign ? standIn(inStore(root), COUNTS.root) : undefined) ??
     near ??
     standIn(inStore(root), COUNTS.root)
   );

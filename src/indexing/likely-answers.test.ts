@@ -48,6 +48,37 @@ describe("likelyAnswers", () => {
     expect(likelyAnswers([question], [hit("Ben is late.", 0.8)])).toEqual([]);
   });
 
+  test("finds nothing when none of the first hits has the name that is asked for", () => {
+    const hits = [hit("The roofer's bill was 340 euros.", 0.6), hit("Ben has a roof.", 0.3)];
+    expect(likelyAnswers(["what is the roofer's name"], hits)).toEqual([]);
+    const all = [...hits, hit("The roofer is called Oduya.", 0.5)];
+    expect(likelyAnswers(["what is the roofer's name"], all)).toEqual(all);
+    expect(likelyAnswers(["what is the roofer's name", "roofer"], hits)).toEqual(hits);
+  });
+
+  test("leaves out what has little of a question for a person, and names nobody", () => {
+    const hits = [hit("The shed was full.", 0.3), hit("Marta likes the shed.", 0.3)];
+    expect(contents(likelyAnswers(["who built the shed"], hits))).toEqual([
+      "Marta likes the shed.",
+    ]);
+    const sure = [hit("The shed was full.", 0.6)];
+    expect(likelyAnswers(["who built the shed"], sure)).toEqual(sure);
+  });
+
+  test("what was said at a time that is asked about may name nobody", () => {
+    const hits = [hit("The shed was full.", 0.3)];
+    const at = "2026-11-20T10:00:00Z";
+    expect(likelyAnswers(["who built the shed yesterday"], hits, at)).toEqual(hits);
+    expect(likelyAnswers(["who built the shed"], hits, at)).toEqual([]);
+  });
+
+  test("what a comma parts is a list only if no sentence goes on behind it", () => {
+    const clause = [hit("Ben pays in cash, never by card.", 0.6)];
+    expect(likelyAnswers(["how many employees has Ben"], clause)).toEqual([]);
+    const list = [hit("Ben's employees: Ada, Tom.", 0.6)];
+    expect(likelyAnswers(["how many employees has Ben"], list)).toEqual(list);
+  });
+
   test("keeps what may be counted, and the question itself", () => {
     const hikes = [hit("Ben hiked up the Rigi.", 0.6), hit("Ben hiked to the lake.", 0.6)];
     expect(likelyAnswers(["how many hikes did Ben do"], hikes)).toEqual(hikes);

@@ -1,38 +1,76 @@
 import type { MemoryHit } from "../core/memory-store.ts";
+import { readQuestion } from "./score/question.ts";
+import { type AskedName, askedName, lacksName } from "./words/asked-name.ts";
 import { type AskedValue, askedValue, lacksValue } from "./words/asked-value.ts";
 
 /**
- * The hits of questions that may answer them: those with little of a question are left out if it asks for a number or a
- * time and they have none. Of hits that are as good as the first, one in letters like those of the questions comes first.
+ * The hits of questions that may answer them: those with little of a question are left out if it asks for a number, a
+ * time or a name and they have none. Of hits that are as good as the first, one in letters like those of the questions comes first.
  */
 export function likelyAnswers(
   questions: readonly string[],
   hits: readonly MemoryHit[],
+  at?: string,
 ): readonly MemoryHit[] {
-  const values = questions.map(askedValue);
-  const lacks = ({ content }: MemoryHit) => values.every((value) => lacksValue(value, content));
+  const asked = questions.map((question) => askedOf(question, at));
+  const lacks = ({ content }: MemoryHit) =>
+    asked.every(
+      ({ value, name, question }) =>
+        lacksValue(value, content) || lacksName(name, question, content),
+    );
   const likely = hits.filter((hit) => (hit.match ?? 1) >= VALUE_MATCH || !lacks(hit));
-  if (haveNone(values, likely, lacks)) return [];
+  if (haveNone(asked, likely, lacks)) return [];
   return inLettersOf(questions, likely);
+}
+
+interface AskedFor {
+  readonly question: string;
+  readonly value: AskedValue;
+  readonly name: AskedName;
+}
+
+/** What was said at a time that a question names may answer it in any words. */
+function askedOf(question: string, at: string | undefined): AskedFor {
+  const value = askedValue(question);
+  const mayName = value === undefined && readQuestion(question, at).time === undefined;
+  return { question, value, name: mayName ? askedName(question) : undefined };
 }
 
 /** Whether all questions ask for values that are surely said in one way, and no hit that comes first has one. */
 function haveNone(
-  values: readonly AskedValue[],
+  asked: readonly AskedFor[],
   hits: readonly MemoryHit[],
   lacks: (hit: MemoryHit) => boolean,
 ): boolean {
   const canCount = () => hits.length >= COUNTED || hits.some(({ content }) => LIST.test(content));
-  const isSure = (value: AskedValue) => (value === "count" ? !canCount() : SURE.includes(value));
+  const isSure = ({ value, name }: AskedFor) =>
+    value === "count" ? !canCount() : SURE.includes(value ?? name);
   const isOther = (hit: MemoryHit) => (hit.match ?? 1) < SAME_MATCH && lacks(hit);
-  return values.every(isSure) && hits.slice(0, LOOKED_AT).every(isOther);
+  const best = (hits[0]?.match ?? 1) >= VALUE_MATCH ? hits.filter(hasMuch) : hits;
+  return asked.every(isSure) && best.slice(0, LOOKED_AT).every(isOther);
 }
 
-const SURE: readonly AskedValue[] = ["age", "amount", "colour"];
+function hasMuch({ match = 1 }: MemoryHit): boolean {
+  return match >= VALUE_MATCH;
+}
+
+const SURE: readonly (AskedValue | AskedName)[] = [
+  "age",
+  "amount",
+  "colour",
+  "e-mail",
+  "phone",
+  "address",
+  "birthday",
+  "birthplace",
+  "name",
+  "surname",
+];
 /** So many texts may be counted. */
 const COUNTED = 2;
 /** What one text lists may be counted too: "Ada has a son and a daughter." */
-const LIST = /(?<!\p{L})(?:and|und|et|y|e|och|og|en|и|ve)(?!\p{L})|[,&、，和と与및]/iu;
+const LIST =
+  /(?<!\p{L})(?:and|und|et|y|e|och|og|en|и|ve)(?!\p{L})|,(?! (?:never|but|so|then|because|since|which|who|where|when|not|the|its?|he|she|we|they|i|you)(?!\p{L}))|[&、，和と与및]/iu;
 /** From here on, a hit has so much of a question that it needs no value. */
 const VALUE_MATCH = 0.4;
 /** The question itself. */

@@ -25,7 +25,7 @@ import {
 } from "./vectors/search-vectors.ts";
 import { otherWays, withOtherWay } from "./words/definitions.ts";
 import { foldText } from "./words/fold-text.ts";
-import { editsAllowed, nearWords } from "./words/near-words.ts";
+import { misspelled } from "./words/near-words.ts";
 import { hasTextKey, stem, textKey } from "./words/words.ts";
 
 /**
@@ -61,7 +61,7 @@ export function* searchEntries(
   const { minScore } = query;
   if (minScore !== undefined) found = found.filter(({ score }) => score >= minScore);
   // Likeness may know what words do not tell.
-  else if (!isHybrid(embedded)) found = likelyAnswers(texts, found);
+  else if (!isHybrid(embedded)) found = likelyAnswers(texts, found, query.at);
   return found.length > query.limit ? found.slice(0, query.limit) : found;
 }
 
@@ -342,7 +342,7 @@ function didYouMean(
       // Stems may be nearer to each other than their words are.
       const found = forms
         .flatMap((form) => written.get(form) ?? [])
-        .find((one) => nearWords(folded, editsAllowed(folded), foldText(one)).length > 0);
+        .find((one) => misspelled(folded, foldText(one)).length > 0);
       return found === undefined ? asked : inCaseOf(asked, found);
     });
     if (meant !== text) return meant;

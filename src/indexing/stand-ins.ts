@@ -12,7 +12,7 @@ import {
   shortestForm,
 } from "./words/compounds.ts";
 import { tellingWords } from "./words/function-words.ts";
-import { editsAllowed, isOtherWord, type NearWord, nearWords } from "./words/near-words.ts";
+import { editsAllowed, isOtherWord, misspelled, type NearWord } from "./words/near-words.ts";
 import { beginningOf, sameRoot, sameStem } from "./words/other-forms.ts";
 import { possibleSpellings } from "./words/other-spellings.ts";
 
@@ -188,7 +188,9 @@ function candidatesFor(
 ): Candidates {
   const isWord = WORD.test(form);
   const isForeign = languages.length > 0 || question.languages === undefined;
-  const others = isWord && isForeign ? store.beginningWith(beginningOf(form)) : new Set<string>();
+  const needsOthers = isWord && (isForeign || isUnknown);
+  const others = needsOthers ? store.beginningWith(beginningOf(form)) : new Set<string>();
+  const rootKind = languages.length > 0 ? "told" : isForeign ? "any" : "english";
   const forms = sameStem({ word, form, languages }, others);
   const compounding = isWord ? compoundingOf(languages) : [];
   return {
@@ -196,6 +198,7 @@ function candidatesFor(
     form,
     isUnknown,
     isTold: question.languages !== undefined,
+    isForeign,
     otherForms: question.otherForms.get(word) ?? [],
     forms,
     compounds: compounding.length > 0 ? compoundsOf(store, form, compounding) : [],
@@ -203,10 +206,7 @@ function candidatesFor(
       compounding.length > 0 && isUnknown && forms.length === 0
         ? partsIn(store, form, compounding)
         : [],
-    root:
-      isUnknown && isWord && isForeign
-        ? sameRoot({ word, form }, others, languages.length > 0)
-        : [],
+    root: isUnknown && isWord ? sameRoot({ word, form }, others, rootKind) : [],
     near: isUnknown && !inCapitals ? nearIn(store, form) : [],
     spellings: isUnknown
       ? [...possibleSpellings(word).map(formOf), ...joined(store, form)].filter(store.mayHave)
@@ -264,14 +264,13 @@ function partsIn(
 }
 
 function nearIn(store: StoreWords, form: string): NearWord[] {
-  const limit = editsAllowed(form);
-  if (limit === 0) return [];
+  if (editsAllowed(form) === 0) return [];
   const found = new Map<string, NearWord>();
   // The stem of "proxy" is "proxi", and that of "prxoy" is itself.
   const asked = form.endsWith("y") ? [form, `${form.slice(0, -1)}i`] : [form];
   for (const letter of new Set([form[0] as string, form[1] as string])) {
     for (const list of store.listsOf(letter)) {
-      for (const near of asked.flatMap((one) => nearWords(one, limit, list))) {
+      for (const near of asked.flatMap((one) => misspelled(one, list))) {
         const known = found.get(near.word);
         if (isOtherWord(form, near.word) || editsAllowed(near.word) === 0) continue;
         if (!known || known.edits > near.edits) {

@@ -195,6 +195,14 @@ test.each([
   ],
   ["Kod do garażu to 1188.", "Nowy kod do garażu to 9053.", "1188", "9053"],
   ["Toplantı salı günü.", "Toplantı perşembe gününe ertelendi.", "salı", "perşembe"],
+  // Since then it holds.
+  ["Das Parken kostet 4 Euro.", "Das Parken kostet seit Montag 6 Euro.", "4 Euro", "6 Euro"],
+  [
+    "The pump firmware is at 1.2.0 and restarts at noon.",
+    "Firmware of the pump was upgraded to 2.0.1.",
+    "1.2.0",
+    "2.0.1",
+  ],
 ])("%s < %s", (older, newer, before, now) => {
   const [first, second] = newestFirst(hits([1, older], [2, newer]));
   expect(first).toMatchObject({ content: newer, score: 0.9, replaces: { id: "1", said: before } });
@@ -224,6 +232,7 @@ test.each([
   ["The limit is 5 files and 9 folders.", "The limit is 6 files or 7 files."],
   ["The museum takes six euros.", "The parking fee is nine euros now, the museum was shut."],
   ["Ida's lesson is on Monday at three.", "Ben's lesson is on Tuesday at six now."],
+  ["I got a dog and her name is Coco.", "Her name is Shadow now."],
   ["New York has 8 million people.", "New Delhi has 33 million people."],
 ])("%s | %s", (older, newer) => {
   const found = hits([1, older], [2, newer]);

@@ -49,12 +49,21 @@ const TOKENS_MAX = 40;
 /** The sentences of a text that give something a value, plainly. */
 export function statementsIn(content: string): readonly Statement[] {
   if (content.length > TEXT_MAX) return [];
-  return sentencesOf(content).flatMap((sentence) => {
-    const clauses = sentence.split(CLAUSE_END);
-    const parts = clauses.length > 1 ? [sentence, ...clauses] : [sentence];
-    return parts.flatMap((part) => (isPlain(sentence) ? (statementOf(part) ?? []) : []));
-  });
+  return sentencesOf(content)
+    .filter(isPlain)
+    .flatMap((sentence) => [statementOf(sentence) ?? [], clausesIn(sentence)].flat());
 }
+
+/** What the clauses of a sentence state, each by itself. Of one with a single word it is not known what it is about: "her name is …". */
+function clausesIn(sentence: string): readonly Statement[] {
+  const clauses = sentence.split(CLAUSE_END);
+  if (clauses.length === 1) return [];
+  return clauses
+    .flatMap((clause) => statementOf(clause) ?? [])
+    .filter(({ words }) => words.size >= CLAUSE_WORDS_MIN);
+}
+
+const CLAUSE_WORDS_MIN = 2;
 
 /** The first sentences of a text. */
 export function sentencesOf(content: string): readonly string[] {
@@ -70,7 +79,7 @@ export function isPlain(sentence: string): boolean {
 const SENTENCE_END = /(?<=[.!?])(?<!\b(?:Dr|Mr|Mrs|Ms|Prof|St|Hr|Fr)\.)\s+|(?<=[。！？])|\n/u;
 /** Before another thing that is told in the same sentence. */
 const CLAUSE_END =
-  /;\s+|,\s+(?=(?:and |but |und |aber )?(?:the|its?|they|he|she|we|der|die|das|er|sie|es|wir|le|la|les|il|elle|el|lo|los|las)\s)/iu;
+  /;\s+|\s(?:and|und|et|och|og|en|и)\s|,\s+(?=(?:and |but |und |aber )?(?:the|its?|they|he|she|we|der|die|das|er|sie|es|wir|le|la|les|il|elle|el|lo|los|las)\s)/iu;
 /** Nothing is told plainly: a question, a condition, a plan, an opinion, a quotation, code. */
 const NOT_PLAIN =
   /[?？`"“”„«»|{}]|^\s*>|\b(?:if|unless|whether|would|could|should|might|maybe|perhaps|probably|plan|plans|planned(?! for| on)|propose|suggest|suggests|for example|think|guess|hope|wish|imagine|suppose|used to|previously|formerly|back then|wenn|falls|ob|vielleicht|könnte|würde|sollte|früher|damals|zum beispiel)\b/iu;
@@ -102,6 +111,12 @@ const MORE_NUMBERS: ReadonlyMap<string, number> = new Map(
 const COLOURS = set(
   "red green blue yellow black white grey gray orange purple pink brown rot grün blau gelb schwarz weiß grau",
 );
+/** Before the time from which something holds. */
+const SINCE_WORDS = set("since seit depuis desde vanaf sinds sedan siden od с");
+const SINCE = new RegExp(
+  `(?<!\\p{L})(?:${[...SINCE_WORDS].join("|")}) (?:${[...WEEKDAYS.keys(), ...MONTHS.keys()].join("|")})(?!\\p{L})`,
+  "iu",
+);
 /** "Maria is the lead of the team": what stands first is the value. */
 const ROLE =
   /^\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)? (?:is|ist) (?:now |jetzt )?(?:the|our|my|der|die|unser|unsere) (?:new |neue[r]? )?(?:owner|lead|leader|manager|ceo|cto|boss|head|captain|maintainer|chef|chefin|leiter|leiterin)\b/u;
@@ -123,24 +138,30 @@ function statementOf(sentence: string): Statement | undefined {
   const words = new Set<string>();
   const values: Value[] = [];
   const hasNames = !tokens.some((token) => GERMAN.has(token.toLowerCase()));
-  const saysChange = NEW.test(sentence) || tokens.some((token) => CHANGES.has(token.toLowerCase()));
+  const saysChange =
+    SINCE.test(sentence) ||
+    NEW.test(sentence) ||
+    tokens.some((token) => CHANGES.has(token.toLowerCase()));
   const isRole = ROLE.test(sentence);
   const past = new Set<Value>();
   let isGone = false;
+  let isSince = false;
   for (let at = 0; at < tokens.length; at += 1) {
     const token = tokens[at] ?? "";
     const word = token.toLowerCase();
+    if (SINCE_WORDS.has(word)) isSince = true;
     if (isGoneBefore(tokens, at)) isGone = saysChange || !FROM.has(word);
     else if (HOLDS.has(word)) isGone = false;
     const found =
       valueAt(tokens, at, hasNames) ?? (at === 0 && isRole ? nameAt(tokens) : undefined);
     if (found) {
       const value = { ...found.value, isGone };
-      values.push(value);
+      if (!isSince || !isOfTime(value)) values.push(value);
+      isSince = false;
       if (isInPast(tokens, found.last)) past.add(value);
       isGone = false;
       at = found.last;
-    } else if (!EMPTY.has(word) && !CHANGES.has(word) && !GONE.has(word) && !HOLDS.has(word)) {
+    } else if (!isEmptyWord(word) && !CHANGES.has(word) && !SINCE_WORDS.has(word)) {
       words.add(isKey(token) ? word : stem(word));
     }
   }
@@ -161,6 +182,10 @@ function withPastOnes(values: readonly Value[], past: ReadonlySet<Value>): reado
   return values.map((value) =>
     past.has(value) && holds(value.kind) ? { ...value, isGone: true } : value,
   );
+}
+
+function isOfTime({ kind }: Value): boolean {
+  return kind === "date" || kind === "weekday";
 }
 
 /** "number" of "number minute". */
@@ -311,7 +336,7 @@ const STEM_LETTERS = 6;
 const CHANGES = set(
   `now actually instead anymore longer moved changed switched renamed raised lowered increased reduced updated extended
   shortened replaced became correction meanwhile migrated rescheduled postponed upgraded downgraded bumped took over grown grew
-  slipped delayed pushed rose risen dropped relocated transferred reassigned doubled halved tripled revised
+  slipped delayed pushed rose risen dropped relocated shifted transferred reassigned doubled halved tripled revised
   jetzt nun inzwischen stattdessen geändert verschoben umgezogen erhöht gesenkt verlängert umbenannt mittlerweile
   verlegt vorverlegt umgestellt angehoben verdoppelt halbiert verkürzt reporté reportée avancé avancée augmenté baissé prolongé
   aplazó aplazado aplazada pospuesto subió bajó aumentó trasladó spostata rinviato rinviata anticipato aumentato aumentata
@@ -345,7 +370,7 @@ const EMPTY = set(
   el la los las un una de del en y es son le les du des et est sont notre mon ma il lo gli i di da è sono per nel della
   dell l o os as da dos das é são no na em ao het een op te zijn van voor met onze mijn en ett och är på av för vår min det
   er til vores findet finden statt wurde wurden ab kostet kosten zahlen bezahlen beträgt monat monatlich jahr jährlich
-  costs charges pays paid monthly yearly coûte cuesta costa betaalt kostar koster fixé été wordt werd plats
+  held costs charges pays paid monthly yearly coûte cuesta costa betaalt kostar koster fixé été wordt werd plats
   neu neue neuer neues nouveau nouvelle nuevo nueva nuovo nuova novo nova nieuw nieuwe ny nytt nya nowy nowa nowe новый новая
   новое yeni günü gününe günleri saat проходит проходят на в во и для от наш наша моя мой составляет равен`,
 );
@@ -397,7 +422,7 @@ export function isChangeWord(word: string): boolean {
 
 /** Whether a text may say that something changed, by a quick look. */
 export function mayReplace(text: string): boolean {
-  return MAY_REPLACE.test(text) || KEY.test(text) || NEW.test(text);
+  return [MAY_REPLACE, KEY, NEW, SINCE].some((pattern) => pattern.test(text));
 }
 
 /** Whether a word, in small letters, is the name of a day of the week. */

@@ -219,14 +219,17 @@ function entriesWithWords(
   const hasRareWords = (entry: number) =>
     query.minMatch === undefined && own.rareShare(entry) >= rareShare;
   const lacksName = question.isEnglish && question.time === undefined && own.lacksName;
+  const commonMatch = evidence.namesSpeaker ? COMMON_MATCH.ofSpeaker : COMMON_MATCH.other;
   const matches = best.map(({ value }) => matchOf(value * confidence, question));
   const scores = scoresOf(matches, asked);
   const found = best.flatMap(({ entry: first, slot, value }, at): FoundEntry[] => {
     const relevance = value * confidence;
     const [match = 0, score = 0] = [matches[at], scores[at]];
     if (match === 0 || (match < floor && !hasRareWords(first))) return [];
-    const isWeak = match < COMMON_MATCH && query.minMatch === undefined;
-    if (isWeak && (lacksName || own.hasOnlyCommon(first))) return [];
+    if (query.minMatch === undefined) {
+      if (match < NAME_MATCH && lacksName) return [];
+      if (match < commonMatch && own.hasOnlyCommon(first)) return [];
+    }
     const explanation = query.explain
       ? { explanation: explainScore(index, evidence, likelihood, { slot, relevance }, weights) }
       : {};
@@ -235,8 +238,14 @@ function entriesWithWords(
   return { found, asked };
 }
 
-/** An entry that shares only words of any text with the question, such as "get", is a result from here on. */
-const COMMON_MATCH = 0.4;
+/** An entry is a result from here on where no entry has a name of the question. */
+const NAME_MATCH = 0.4;
+
+/**
+ * An entry that shares only words of any text with the question, such as "get", is a result from here on. In a talk, what a
+ * question is about may stand in the messages around it.
+ */
+const COMMON_MATCH = { ofSpeaker: 0.4, other: 0.5 } as const;
 
 /** Matches nearer to 1 are those of very different relevances. */
 const BOUNDED_MATCH_MAX = 0.99;

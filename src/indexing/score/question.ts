@@ -165,7 +165,9 @@ const sayingWords = madeOnce<ReadonlySet<string>>(
   everything something thing session sagen gesagt besprochen geredet erzählt erzahlt geschrieben notiert passiert
   gemacht los entschieden gefragt passe fait dit parle note decide faisons hicimos hice dije dijimos paso hablamos
   ocurrio fatto detto successo parlato deciso fizemos disse aconteceu falamos gedaan gezegd besproken gebeurde gebeurd
-  gjorde sade hande sagde skete skjedde сделали делали говорили сказал сказали произошло обсуждали случилось записали`
+  gjorde sade hande sagde skete skjedde сделали делали говорили сказал сказали произошло обсуждали случилось записали
+  notiere anote apunte escribi annotato scritto anotei escrevi skrev antecknade genoteerd geschreven opgeschreven записал
+  записала писал zanotowalem zanotowalam zapisalem zapisalam pisalem mowilem mowilam yazdım soyledim konustuk yaptım`
         .split(/\s+/)
         .map(stem),
     ),

@@ -27,6 +27,16 @@ describe("lacksValue", () => {
     ["Welche Farbe hat das Zelt?", "Das Zelt trocknet."],
     ["de quelle couleur est la tente", "La tente sèche."],
     ["帐篷是什么颜色", "帐篷在地下室。"],
+    ["how expensive is the choir", "The choir sings until ten."],
+    ["how much does the choir cost", "Choir on Mondays at seven."],
+    ["Wie alt ist Milena?", "Milena kommt donnerstags um neun."],
+    ["what is the salary of the gardener", "The gardener is late."],
+    ["what is Tadeo's email address", "Tadeo wrote release notes."],
+    ["what is the phone number of the pool", "The pool, 12 euros, closes at 9:30."],
+    ["what is Tadeo's address", "Tadeo goes to the pool."],
+    ["when is Tadeo's birthday", "Tadeo is in ward 5."],
+    ["Wann wurde Opa geboren?", "Opa mag 3 Katzen."],
+    ["where was Halina born", "Halina takes her pills in the kitchen."],
   ])("%s: %s", (question, text) => {
     expect(lacksValue(askedValue(question), text)).toBe(true);
   });
@@ -67,6 +77,16 @@ describe("lacksValue", () => {
     ["Welche Farbe hat das Zelt?", "Das graue Zelt trocknet."],
     ["какого цвета палатка", "Палатка зелёная."],
     ["帐篷是什么颜色", "帐篷是绿的。"],
+    ["which colour is the tent", "The tent's paint is Skimming Stone."],
+    ["how much does the choir cost", "The choir costs ten pounds."],
+    ["what is Tadeo's email address", "Write to tadeo@example.com."],
+    ["what is the phone number of the pool", "The pool: 01632 960 441."],
+    ["what is Tadeo's address", "Tadeo lives in Linden Street."],
+    ["what is the address of staging", "Staging is staging.example.com."],
+    ["when is Tadeo's birthday", "Tadeo's birthday is in May."],
+    ["when was Grandma born", "Grandma is from 1938."],
+    ["where was Halina born", "Halina is from Gdynia."],
+    ["how do I export my email", "Press the button."],
   ])("not %s: %s", (question, text) => {
     expect(lacksValue(askedValue(question), text)).toBe(false);
   });

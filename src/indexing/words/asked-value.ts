@@ -16,6 +16,11 @@ import { STOP_WORDS } from "./english.ts";
 
 /** The kind of value that a question asks for, if such values have a form of their own. */
 export type AskedValue =
+  | "e-mail"
+  | "phone"
+  | "address"
+  | "birthday"
+  | "birthplace"
   | "time"
   | "duration"
   | "colour"
@@ -40,12 +45,45 @@ export function askedValue(question: string): AskedValue {
 export function lacksValue(value: AskedValue, text: string): boolean {
   if (value === undefined) return false;
   if (value === "colour") return !COLOUR.test(text);
+  if (value === "e-mail") return !/@|mails?(?: address)?(?::| is | are )/i.test(text);
+  if (value === "phone") return !/(?:\d[ ()/.-]{0,2}){5}|phone number|telefonnummer/i.test(text);
+  if (value === "address") return !ADDRESS.test(text);
+  if (value === "birthplace") return !BIRTHPLACE.test(text);
+  if (value === "birthday") return !hasDate(text);
   const isOfTime = value === "time" || value === "duration";
   if (isOfTime || value === "age" ? NUMBER.test(text) : hasAmount(text)) return false;
   if (isOfTime && UNSPACED_TIME.test(text)) return false;
   if (NUMBER_END.test(text)) return false;
-  return !wordsOf(text).some((word) => numberWords().has(word) || (isOfTime && isTime(word)));
+  const words = wordsOf(text);
+  const isAmount = (word: string, at: number) =>
+    numberWords().has(word) && (isOfTime || !isOfDay(words, at));
+  return !words.some((word, at) => isAmount(word, at) || (isOfTime && isTime(word)));
 }
+
+/** "Until ten" is a time of day, and "at five pounds" is none. */
+function isOfDay(words: readonly string[], at: number): boolean {
+  const next = words[at + 1];
+  return AT.has(words[at - 1] ?? "") && (next === undefined || STOP_WORDS.has(next));
+}
+
+const AT: ReadonlySet<string> = new Set(
+  "at until till before after um bis à jusqu'à alle las om tot kl".split(" "),
+);
+
+const ASKS_EMAIL =
+  /^\P{L}*(?:what|which|was|wie|quel(?:le)?|cu[aá]l|qual|wat|vad|hvad|hva|какой|jaki)(?!\p{L}).*(?<!\p{L})(?:e-?mail|mail[- ]?(?:address|adresse))(?: address| adresse?)?(?=\P{L}*$| (?:of|for|von|de|di|van|för|til)(?!\p{L}))/iu;
+const ASKS_PHONE =
+  /^\P{L}*(?:what|which|was|wie|quel(?:le)?|cu[aá]l|qual|wat|vad|hvad|hva|какой|jaki)(?!\p{L}).*(?<!\p{L})(?:(?:tele)?phone number|phone|telefon(?:nummer)?|teléfono|numéro de téléphone|numero di telefono|номер телефона)(?=\P{L}*$| (?:of|for|von|de|di|van|för|til)(?!\p{L}))/iu;
+const ASKS_ADDRESS =
+  /^\P{L}*(?:what|which|wie lautet|was|quelle?|cu[aá]l|qual|wat|vad|hvad|hva|какой|jaki)(?!\p{L}).*(?<!\p{L})(?:address|adresse?|dirección|indirizzo|endereço|adress|адрес)(?=\P{L}*$| (?:of|for|von|de|di|van|för|til)(?!\p{L}))/iu;
+const ADDRESS =
+  /\d|@|\p{L}\.\p{L}|(?<!\p{L})(?:street|road|avenue|lane|square|lives?|moved|address|rue|calle|via|ul\.)(?!\p{L})|stra(?:ß|ss)e|adress|straat|gatan|indirizzo|dirección|адрес|улиц/iu;
+const ASKS_BIRTHPLACE =
+  /^\P{L}*(?:(?:in )?(?:what|which) (?:city|town|country|place|hospital)|where|wo|où|d[oó]nde|dove|onde|waar|var|hvor|gdzie|где)(?!\p{L}).*(?<!\p{L})(?:born|geboren|née?|naci[oó]|nat[oa]|nasceu|född|født|urodził\p{L}*|родил\p{L}+)(?!\p{L})/iu;
+const BIRTHPLACE =
+  /(?<!\p{L})(?:born|birthplace|from|grew up|native|geboren|gebürtig|stammt|née?|originaire|naci\p{L}+|nat[oa]|nasc\p{L}+|född|født|urodz\p{L}+|родил\p{L}+|родом)(?!\p{L})/iu;
+const ASKS_BIRTHDAY =
+  /^\P{L}*(?:when|wann|quand|cu[aá]ndo|quando|wanneer|när|hvornår|når|kiedy|когда|(?:on )?(?:what|which) (?:day|date|year))(?!\p{L}).*(?<!\p{L})(?:birthdays?|born|geburtstag|geboren|anniversaire|née?|cumpleaños|naci[oó]|compleanno|nat[oa]|aniversário|nasceu|verjaardag|jarig|födelsedag|född|fødselsdag|født|bursdag|urodz\p{L}+|родил\p{L}+|день рождения)(?!\p{L})/iu;
 
 /** At the beginning: inside a sentence, "when" seldom asks. */
 const ASKS_WHEN =
@@ -70,10 +108,15 @@ const ASKS_COUNT =
 
 /** How much something costs or weighs, and not how much it is liked. */
 const ASKS_AMOUNT =
-  /^\P{L}*(?:how (?:tall|heavy)|(?:how much|wie ?viel|combien|cu[aá]nt[oa]|quant[oa]|hur mycket|hvor meget)(?: (?:is|are|was|were|est|es|è|é|money|rent|geld|miete|dinero|denaro|dinheiro|pengar|penge)|(?!\p{L}).*(?<!\p{L})(?:cost|pa(?:y|id|i|g)|spen[dt]|charge|earn|owe|weigh|worth|(?:ge)?kost|(?:be)?zahl|wieg|verdien|co[uû]t|pès|gagn|cuest|val[eo]|gana|pesa|cust|guadagn|ganh|betal|väg|vej|tjän|tjen)\p{L}*)|(?:what|was|wat|vad|hvad|hva)(?!\p{L}).*(?<!\p{L})(?:costs?(?=\P{L}*$| (?:the|our|my)(?!\p{L}))|(?:ge)?kost(?:en|et|ede|ade|ar|er|t)?)|(?:what|which|was|quel|qual|cu[aá]l)(?!\p{L}).*(?<!\p{L})(?:age|height|weight|price|preis|prix|precio|edad|prezzo)(?=\P{L}*$| (?:of|for|has|is|de|du|von|del|di)(?!\p{L}))|wie ?(?:schwer|teuer))(?!\p{L})|多少|多[高重]|いくつ|いくら|얼마/iu;
+  /^\P{L}*(?:how (?:tall|heavy)|(?:how much|wie ?viel|combien|cu[aá]nt[oa]|quant[oa]|hur mycket|hvor meget)(?: (?:is|are|was|were|est|es|è|é|money|rent|geld|miete|dinero|denaro|dinheiro|pengar|penge)|(?!\p{L}).*(?<!\p{L})(?:cost|pa(?:y|id|i|g)|spen[dt]|charge|earn|owe|weigh|worth|(?:ge)?kost|(?:be)?zahl|wieg|verdien|co[uû]t|pès|gagn|cuest|val[eo]|gana|pesa|cust|guadagn|ganh|betal|väg|vej|tjän|tjen)\p{L}*)|(?:what|was|wat|vad|hvad|hva)(?!\p{L}).*(?<!\p{L})(?:costs?(?=\P{L}*$| (?:the|our|my)(?!\p{L}))|(?:ge)?kost(?:en|et|ede|ade|ar|er|t)?)|(?:what|which|was|quel|qual|cu[aá]l)(?!\p{L}).*(?<!\p{L})(?:age|height|weight|price|salary|wages?|fee|preis|gehalt|prix|salaire|precio|edad|salario|sueldo|prezzo|stipendio)(?=\P{L}*$| (?:of|for|has|is|de|du|von|del|di)(?!\p{L}))|wie ?(?:schwer|teuer)|how expensive|hoe duur|hur dyr|hvor dyr)(?!\p{L})|多少|多[高重]|いくつ|いくら|얼마/iu;
 
 /** The first that fits is taken. */
 const ASKED: readonly (readonly [AskedValue, RegExp])[] = [
+  ["birthday", ASKS_BIRTHDAY],
+  ["birthplace", ASKS_BIRTHPLACE],
+  ["e-mail", ASKS_EMAIL],
+  ["phone", ASKS_PHONE],
+  ["address", ASKS_ADDRESS],
   ["time", ASKS_WHEN],
   ["colour", ASKS_COLOUR],
   ["duration", ASKS_DURATION],
@@ -82,6 +125,13 @@ const ASKED: readonly (readonly [AskedValue, RegExp])[] = [
   ["amount", ASKS_AMOUNT],
   ["measure", ASKS_MEASURE],
 ];
+
+/** A day, a month or a year. */
+function hasDate(text: string): boolean {
+  return DATE.test(text) || wordsOf(text).some((word) => MONTHS.has(word) || DAY_WORDS.has(word));
+}
+
+const DATE = /(?<!\d)(?:1[89]|20)\d\d(?!\d)|\d{1,2}[./]\s?\d{1,2}(?!\d)|\d月|\d(?:st|nd|rd|th)\b/u;
 
 /** Not one in an identifier or a checksum: "3", "4th", "1:52", "三", and not "E4021", "fx-85" or "7be41fa". */
 const NUMBER =
@@ -113,8 +163,9 @@ const FIRST_WORD = /^[\s.,]*(?:of |de )?(\p{L}+)/u;
 const CLOCK = /^\d{1,2}:\d\d|\d[ap]m$/i;
 const OF_CLOCK: ReadonlySet<string> = new Set(["uhr", "am", "pm", "o"]);
 
+/** A colour may have any name, in a text about paint. */
 const COLOUR =
-  /#[0-9a-f]{3,8}\b|(?<!\p{L})(?:(?:hell|dunkel|light|dark)-?)?(?:red|green|blue|yellow|black|white|gr[ae]y|orange|purple|pink|brown|beige|silver|gold(?:en)?|teal|navy|maroon|(?:violet|turqu|türkis|turkos|anthra|cyan|magenta|oliv|lavend|cr[eèé]m|khaki|mint|bronz|бордов)\p{L}*|(?:rot|grün|blau|gelb|schwarz|wei(?:ß|ss)|grau|lila|rosa|braun)(?:e[nmrs]?)?|rouge|vert|bleu|jaune|noir|blanc|gris|rose|brun|marron|roj[oa]|verde|azul|amarill[oa]|negr[oa]|blanc[oa]|naranja|morad[oa]|ross[oai]|blu|azzurr[oa]|giall[oa]|ner[oa]|bianc[oa]|grigi[oa]|viola|vermelh[oa]|amarel[oa]|pret[oa]|branc[oa]|cinza|rood|rode|groene?|blauwe?|gele?|zwarte?|witte?|wit|grijze?|grijs|oranje|paarse?|roze|bruine?|röda?|rød|gröna?|grøn|blå|gula?|svarta?|vita?|hvid|grå|bruna?|(?:красн|зел[её]н|син|голуб|ж[её]лт|ч[её]рн|бел|сер|оранжев|фиолетов|розов|коричнев)\p{L}{1,3}|(?:czerwon|zielon|niebiesk|żółt|czarn|biał|szar)\p{L}{1,3}|kırmızı|yeşil|mavi|sarı|siyah|beyaz)s?(?!\p{L})|[红紅绿緑蓝青黄黑黒白灰粉紫橙]|빨[간강]|파[란랑]|노란|초록|검[은정]|하얀|흰|회색/iu;
+  /#[0-9a-f]{3,8}\b|(?<!\p{L})(?:paint(?:ed)?|colou?rs?|farbe|gestrichen|peinture|couleur|pintura|color|vernice|colore|verf|färg|краска|цвет)(?!\p{L})|(?<!\p{L})(?:(?:hell|dunkel|light|dark)-?)?(?:red|green|blue|yellow|black|white|gr[ae]y|orange|purple|pink|brown|beige|silver|gold(?:en)?|teal|navy|maroon|(?:violet|turqu|türkis|turkos|anthra|cyan|magenta|oliv|lavend|cr[eèé]m|khaki|mint|bronz|бордов)\p{L}*|(?:rot|grün|blau|gelb|schwarz|wei(?:ß|ss)|grau|lila|rosa|braun)(?:e[nmrs]?)?|rouge|vert|bleu|jaune|noir|blanc|gris|rose|brun|marron|roj[oa]|verde|azul|amarill[oa]|negr[oa]|blanc[oa]|naranja|morad[oa]|ross[oai]|blu|azzurr[oa]|giall[oa]|ner[oa]|bianc[oa]|grigi[oa]|viola|vermelh[oa]|amarel[oa]|pret[oa]|branc[oa]|cinza|rood|rode|groene?|blauwe?|gele?|zwarte?|witte?|wit|grijze?|grijs|oranje|paarse?|roze|bruine?|röda?|rød|gröna?|grøn|blå|gula?|svarta?|vita?|hvid|grå|bruna?|(?:красн|зел[её]н|син|голуб|ж[её]лт|ч[её]рн|бел|сер|оранжев|фиолетов|розов|коричнев)\p{L}{1,3}|(?:czerwon|zielon|niebiesk|żółt|czarn|biał|szar)\p{L}{1,3}|kırmızı|yeşil|mavi|sarı|siyah|beyaz)s?(?!\p{L})|[红紅绿緑蓝青黄黑黒白灰粉紫橙]|빨[간강]|파[란랑]|노란|초록|검[은정]|하얀|흰|회색/iu;
 
 /** Phrases of other languages become English words, which takes longer. */
 function wordsOf(text: string): readonly string[] {

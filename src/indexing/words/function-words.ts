@@ -20,19 +20,20 @@ const LISTS: Readonly<Record<string, readonly [own: string, shared: string]>> = 
     ueber über unter auf für fuer gegen ohne durch ans wenn dass weil ob auch nur noch schon sehr mehr
     dort jetzt kann kannst können koennen konnte soll sollte muss musste müssen muessen wollte wollten moechte
     möchte habt seid sich
-    hinter neben zwischen während wegen vor seit alles allem irgendwo jemand niemand diese dieser dieses diesen jener etwas nichts viel viele bitte wurdest gibt gab`,
+    hinter neben zwischen während wegen vor seit alles allem irgendwo jemand niemand diese dieser dieses diesen jener etwas nichts viel viele bitte wurdest gibt gab
+    gestern vorgestern heute`,
     "die den was war hat man so in an um bis da ja nein doch mal ich du er am will dir mit im ins als hier alle nie",
   ],
   dutch: [
     `het een niet geen zijn wordt werd worden hebben heeft heb hadden wij jij zij ik hij haar onze mijn
     jouw jullie wat wie waar wanneer waarom hoe welke welk van voor naar bij uit op onder tegen zonder als omdat
-    ook nog maar kunnen moet moeten zal zou deze dit dat daar hier meer veel alstublieft`,
+    ook nog maar kunnen moet moeten zal zou deze dit dat daar hier meer veel alstublieft gisteren eergisteren vandaag`,
     "de en is was in om of over te al aan er had met door hem kan waren ons nu iets niets alles iemand niemand ergens",
   ],
   swedish: [
     `och att det som är inte ett jag han hon dem sitt sina mitt ditt dina vår vårt våra
     vad vem när varför hur vilken vilket vilka med från på av för om eller också har hade kunde ska
-    skulle måste där här nu mycket blir blev`,
+    skulle måste där här nu mycket blir blev igår idag`,
     "den de en i du ni man ha så sin min mina din var till men bara vi kan något någon några inget alla allt",
   ],
   // And Norwegian.
@@ -52,20 +53,20 @@ const LISTS: Readonly<Record<string, readonly [own: string, shared: string]>> = 
   spanish: [
     `el los las una unos unas y pero lo le les mi mis tu tus su sus nuestro nuestra nuestros yo tú él ella
     nosotros ustedes ellos es eran está están estaba fue fueron hay ha han había he hemos qué que quién quien
-    quiénes cuál cual cuáles cuándo cuando dónde donde cómo como cuánto cuántos cuánta por porque del al
+    quiénes cuál cual cuáles cuándo cuando dónde donde cómo como cuánto cuántos cuánta por porque del al ayer anteayer hoy
     desde hasta entre sobre este esta esto ese esa eso estos estas muy también ya cuya alguien nadie`,
     "la de en a un no me se te si sin o u e sea son más era con para algo nada todo toda todos todas",
   ],
   italian: [
     `il lo gli uno una ma non che chi cosa quale quali quando perché come quanto quanti della dello delle dei
     degli del dal dalla nel nella nelle nei sul sulla tra fra è sono erano ho hai ha abbiamo hanno aveva stato
-    mio mia nostro nostra loro suo sua questo questa quello quella vi anche più molto cos'è dov'è`,
+    mio mia nostro nostra loro suo sua questo questa quello quella vi anche più molto cos'è dov'è ieri oggi`,
     "la le i in a un per di da al su se me te o io come dove con era e ed si ci qualcosa niente tutto tutti tutte qualche nessuno",
   ],
   portuguese: [
     `o uma mas não que quem qual quais quando onde como porque porquê por quanto quantos da dos das na
     nos nas ao aos à às pelo pela é são eram está estão estava foi foram tem têm tinha meu minha nosso
-    nossa seu sua este esta isso isto esse essa ele ela nós eles você vocês também muito já`,
+    nossa seu sua este esta isso isto esse essa ele ela nós eles você vocês também muito já ontem hoje`,
     "a de em se me te ou eu sem as no do com para os um e era algo nada tudo todo todos alguém algum alguma",
   ],
   hungarian: [
@@ -80,12 +81,12 @@ const LISTS: Readonly<Record<string, readonly [own: string, shared: string]>> = 
   polish: [
     `ze nie się jest są był była było były że jak kto co gdzie kiedy dlaczego czemu który która które
     czy lub oraz dla po przez przy nasz nasza nasze mój moja moje twój jego jej ich mamy mam ma już tylko
-    też te tego tej jaki jaka jakie ile`,
+    też te tego tej jaki jaka jakie ile wczoraj dzisiaj dziś`,
     "a o by za i to do ten ta ale od pod nad na z w",
   ],
   turkish: [
     `ve bir şu nerede nereye neden niçin niye nasıl kimin hangi hangisi kaç mı mu mü için ile ama veya
-    değil yok siz onlar benim bizim senin onun çok daha gibi kadar olan oldu nedir zaman`,
+    değil yok siz onlar benim bizim senin onun çok daha gibi kadar olan oldu nedir zaman hakkında göre dün bugün`,
     "o sen her en ben kim da de mi var biz bu ne",
   ],
   finnish: [
@@ -234,8 +235,8 @@ const UNSPACED =
 const PHRASES = new RegExp(
   `
   [它他她这這那]?[是在]?(?:什么时候|什麼時候|为什么|為什麼|怎么样|怎麼樣|什么|什麼|怎么|怎麼|怎样|怎樣|哪里|哪裡|哪儿|哪个|哪個|哪些|多少|几点|幾點|几号|幾號|星期几|周几|哪天|哪一天|何时|何時|谁|誰)
-  请问|請問|有没有|有沒有|是不是|我们|我們|你们|你們|他们|他們|[吗嗎呢吧]
-  どうして|どうやって|どのように|どのくらい|なんですか|何ですか|なぜ|いつ|どこ|どの|どれ|どう|だれ|いくつ|いくら|何時|何
+  (?:我|我们)?(?:记|写|说|聊|讨论|提)(?:了|过|到|下)(?:什么|啥|哪些)|关于|關於|有关|请问|請問|有没有|有沒有|是不是|我们|我們|你们|你們|他们|他們|[吗嗎呢吧]
+  について|に関して|どうして|どうやって|どのように|どのくらい|なんですか|何ですか|なぜ|いつ|どこ|どの|どれ|どう|だれ|いくつ|いくら|何時|何
   でしょうか|でしたか|ですか|ましたか|ますか|でした|です|あります|ありますか
   무엇인가요|무엇을|무엇|언제|어디에|어디서|어디|누가|누구|어떻게|어떤|얼마나|얼마|몇|왜|인가요|입니까|있나요|있습니까
   ทำไม|อะไร|ที่ไหน|เมื่อไหร่|เมื่อไร|อย่างไร|ยังไง|ใคร|เท่าไร|เท่าไหร่|หรือไม่|ไหม`

@@ -23,8 +23,18 @@ const LETTERS =
 /** Whether a word is another one with letters swapped or doubled, or long: hardly a word of its own. */
 export function isSlip(word: string, other: string): boolean {
   if (word.length >= LONG) return true;
-  const single = (text: string) => text.replace(/(.)\1/gu, "$1");
-  return single(word) === single(other) || [...word].sort().join("") === [...other].sort().join("");
+  return isDoubling(word, other) || [...word].sort().join("") === [...other].sort().join("");
+}
+
+/** Whether two words differ only in which letters are doubled. */
+function isDoubling(word: string, other: string): boolean {
+  return single(word) === single(other);
+}
+
+const DOUBLE = /(.)\1/u;
+
+function single(word: string): string {
+  return word.replace(/(.)\1/gu, "$1");
 }
 
 const LONG = 8;
@@ -78,6 +88,19 @@ export function nearWords(word: string, limit: number, list: string): NearWord[]
     }
   }
   return found.sort((one, other) => one.edits - other.edits);
+}
+
+/**
+ * The words of a list that a word may be meant for. Another letter that is doubled is one slip, though it takes two edits:
+ * "deserrt" for "dessert".
+ */
+export function misspelled(word: string, list: string): NearWord[] {
+  const limit = editsAllowed(word);
+  if (limit !== 1 || !DOUBLE.test(word)) return nearWords(word, limit, list);
+  return nearWords(word, limit + 1, list).flatMap((near) => {
+    if (near.edits <= limit) return [near];
+    return isDoubling(word, near.word) ? [{ ...near, edits: limit }] : [];
+  });
 }
 
 export function sharedLength(one: string, other: string): number {

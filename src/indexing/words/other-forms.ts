@@ -34,10 +34,10 @@ export function sameStem({ word, form, languages }: WordOf, words: Iterable<stri
 export function sameRoot(
   { word, form }: Pick<WordOf, "word" | "form">,
   words: Iterable<string>,
-  isTold: boolean,
+  kind: RootKind,
 ): string[] {
-  const { least, share } = isTold ? ROOT : ROOT_OF_ANY;
-  let most = least;
+  const { least, share } = ROOTS[kind];
+  let most: number = least;
   let found: string[] = [];
   for (const other of words) {
     const shared = sharedLength(form, other);
@@ -52,8 +52,13 @@ export function sameRoot(
 }
 
 /** The letters that words with the same root share, in number and as a part of the longer one. */
-const ROOT = { least: 4, share: 0.56 };
-const ROOT_OF_ANY = { least: 6, share: 0.65 };
+const ROOTS = {
+  told: { least: 4, share: 0.56 },
+  any: { least: 6, share: 0.65 },
+  english: { least: 5, share: 0.7 },
+} as const;
+/** Whether the language of a question is told, or it may be any one. Most forms of English words have the same stem already. */
+export type RootKind = keyof typeof ROOTS;
 const ENDING = 5;
 
 /** The languages whose words are known in all of their forms. */
