@@ -12,10 +12,11 @@ export async function runCli(): Promise<void> {
   const args = process.argv.slice(2);
   const [command = "", event = ""] = args;
   if (args.length === 1 && VERSION.includes(command)) {
+    process.stdout.on("error", (error) => void terminal().then((own) => own.exitOnError(error)));
     process.stdout.write(`${version()}\n`);
     return;
   }
-  const { printWarnings, processTerminal } = await import("./cli/terminal/process-terminal.ts");
+  const { printWarnings, processTerminal } = await terminal();
   const context: CliContext = {
     terminal: processTerminal(),
     version: version(),
@@ -34,6 +35,8 @@ export async function runCli(): Promise<void> {
   const { main } = await import("./cli/main.ts");
   process.exitCode = await main(args, context);
 }
+
+const terminal = () => import("./cli/terminal/process-terminal.ts");
 
 /** The value behind a flag, or after its `=`. */
 function flagIn(args: readonly string[], flag: string): string | undefined {

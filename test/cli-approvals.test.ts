@@ -239,3 +239,25 @@ test("a denial in another process shows what is learned from it, and how to refu
   await project.rkat(["knowledge", "forget", id]);
   expect(await project.json(["knowledge", "list", "--kind=rule", "--json"])).toEqual([]);
 });
+
+test("an empty name is no id of a call, although it is the beginning of each", async () => {
+  const project = await projectThatAsks(asks("a"), "it is late");
+  await project.rkat(["run", "what time is it?"]);
+  for (const decision of ["allow", "deny"]) {
+    const { code, stderr } = await project.rkat(["approvals", decision, ""]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("The id of the call is empty.")]);
+  }
+  expect(await project.json(["approvals", "list", "--json"])).toHaveLength(1);
+});
+
+test("a script is told as a person is that there is nothing to revoke", async () => {
+  const project = await projectThatAsks(asks("a"), "it is late");
+  await project.rkat(["run", "what time is it?"]);
+  for (const where of [[], ["--session", "last"]]) {
+    const revoke = ["approvals", "revoke", "datetime", ...where];
+    expect((await project.rkat(revoke)).code).toBe(2);
+    const { code, stdout, stderr } = await project.rkat([...revoke, "--json"]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(JSON.parse(stderr)).toMatchObject({ code: "INVALID_PARAMS" });
+  }
+});

@@ -349,3 +349,16 @@ test.skipIf(!hasScript)("the way back into a chat carries the user", async () =>
   chat.type("\u0004");
   expect((await chat.ends()).written).toContain("To continue: rkat --user ada chat --resume ");
 });
+
+test("a command is one in capitals too, and is not sent to a model", async () => {
+  const { code, stdout, provider } = await chatWith(["/HELP", "/Quit", "hello"]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("/compact");
+  expect(provider.requests).toHaveLength(0);
+});
+
+test("hints in a chat have the flags of its command line", async () => {
+  const project = await Project.open();
+  const { stderr } = await project.rkat(["--user", "ada", "chat"], "/resume nosuch\n");
+  expect(stderr).toContain("`rkat --user ada sessions list`");
+});

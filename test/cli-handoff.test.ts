@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ClaudeLines } from "./support/claude-lines.ts";
@@ -243,4 +243,15 @@ test("rkat handoff of a fork says which session has what was said before", async
       `- What was said before this session: rkat memory search "what you look for" --session claude-code:${parent}\n`,
     );
   }
+});
+
+test("rkat handoff -o - prints the text, for any agent", async () => {
+  const project = await Project.open();
+  const file = project.write(`${ID}.jsonl`, claudeSession());
+  const { stdout } = await project.rkat(["handoff", file]);
+  for (const to of ["markdown", "codex"]) {
+    const printed = await project.rkat(["handoff", file, "--to", to, "-o", "-"]);
+    expect(printed.stdout).toBe(stdout);
+  }
+  expect(existsSync(join(project.folder, "-"))).toBe(false);
 });

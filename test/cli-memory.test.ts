@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -367,7 +367,7 @@ test("memory is listed in the order it was stored, page by page", async () => {
   expect(stdout).toContain(
     "session monday · turn 1 · user · id redb\n  Redb allows one process only.\n",
   );
-  expect(stderr).toBe('For more: --after "redb"\n');
+  expect(stderr).toBe("For more: --after redb\n");
 });
 
 test("an export can be added to another project unchanged", async () => {
@@ -587,4 +587,70 @@ test("a blank query, such as a script's unset variable, is no query", async () =
     expect([code, stdout]).toEqual([2, ""]);
     expect(JSON.parse(stderr)).toMatchObject({ code: "INVALID_PARAMS" });
   }
+});
+
+test("lines for other programs have every character of a text", async () => {
+  const content = "The build is \u009b31m red \u001b[0m now.";
+  const project = await Project.open();
+  await project.json(["memory", "add", "--jsonl=-", "--json"], lines({ content, session_id: "s" }));
+  const { stdout } = await project.rkat(["memory", "export"]);
+  expect(JSON.parse(stdout)).toMatchObject({ content });
+  expect(stdout).not.toMatch(/(?!\n)\p{Cc}/u);
+  const asked = lines({ id: 1, text: "Is the build red?" });
+  const found = await project.rkat(["memory", "search", "--queries", "-", "--min-score=0"], asked);
+  expect(JSON.parse(found.stdout)).toMatchObject({ results: [{ content }] });
+});
+
+test("an export that is stopped leaves nothing, and what it would have replaced stays", async () => {
+  const project = await Project.open();
+  const many = Array.from({ length: 6_000 }, (_, at) => ({
+    content: `no ${at}`,
+    session_id: "s",
+  }));
+  await project.json(["memory", "add", "--jsonl=-", "--json"], lines(...many));
+  project.write("out/all.jsonl", "before");
+  const { child, ended } = project.start(["memory", "export", "--jsonl", "out/all.jsonl"]);
+  const folder = join(project.folder, "out");
+  await expect.poll(() => readdirSync(folder).length, { timeout: 20_000, interval: 5 }).toBe(2);
+  child.kill("SIGINT");
+  expect(await ended).toMatchObject({ code: 130, stderr: "Stopped. Nothing was written.\n" });
+  expect(readdirSync(folder)).toEqual(["all.jsonl"]);
+  expect(readFileSync(join(folder, "all.jsonl"), "utf8")).toBe("before");
+});
+
+test("an export replaces a file, and nothing else", async () => {
+  const project = await projectWithMemory();
+  project.write("kept.txt", "kept");
+  symlinkSync("kept.txt", join(project.folder, "link"));
+  const { code, stderr } = await project.rkat(["memory", "export", "--jsonl", "link"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("it is not a regular file")]);
+  expect(readFileSync(join(project.folder, "kept.txt"), "utf8")).toBe("kept");
+});
+
+test("a day that no calendar has, and a range that ends before it begins, are refused", async () => {
+  const project = await Project.open();
+  const good = { content: "x", session_id: "s" };
+  for (const wrong of [
+    { ...good, time: "2026-02-30" },
+    { ...good, time: "2025-02-29T10:00:00Z" },
+    { ...good, source: { from: 9, to: 2 } },
+  ]) {
+    expect((await project.rkat(["memory", "add", "--jsonl=-"], lines(wrong))).code).toBe(2);
+  }
+  const leap = { ...good, time: "2024-02-29T23:30:00-05:00" };
+  expect((await project.rkat(["memory", "add", "--jsonl=-"], lines(leap))).code).toBe(0);
+});
+
+test("what to type next has the flags of the command line, and survives a shell", async () => {
+  const project = await Project.open();
+  const as = ["--dir", "my notes"];
+  const same = { content: "Redb allows one process only.", session_id: "s" };
+  const texts = lines({ ...same, id: "-a b" }, { ...same, id: "$HOME" }, { ...same, id: "c" });
+  await project.json([...as, "memory", "add", "--jsonl=-", "--json"], texts);
+  const listed = await project.rkat([...as, "memory", "list", "--limit", "2"]);
+  expect(listed.stderr).toBe("For more: --after '$HOME'\n");
+  const forgot = await project.rkat([...as, "memory", "forget", "--scope", "project", "c"]);
+  expect(forgot.stdout).toContain(
+    "To forget them too: rkat --dir 'my notes' memory forget --scope project -- '-a b' '$HOME'\n",
+  );
 });

@@ -211,3 +211,12 @@ test("rkat replay takes the id of a session, and only looks at it", async () => 
   const unknown = await project.rkat(["replay", "no-such-session"]);
   expect(unknown.stderr).toContain("no such file");
 });
+
+test("a store that is not trusted is named where a session of it is to be replayed", async () => {
+  const project = await Project.open();
+  await project.rkat(["memory", "add", "hello"]);
+  const stranger = { HOME: `${project.folder}/elsewhere`, RKAT_TRUST: "" };
+  const { code, stderr } = await project.rkat(["replay", "last"], "", stranger);
+  expect([code, stderr]).toEqual([42, expect.stringContaining("was not made here by you")]);
+  expect((await project.rkat(["replay", "nosuch.jsonl"])).stderr).toContain("no such file");
+});

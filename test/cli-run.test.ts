@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { providerForTest } from "./support/provider-for-test.ts";
 import type { ProviderServer } from "./support/provider-server/provider-server.ts";
 import { Project } from "./support/rkat-process.ts";
+import { scriptedProvider } from "./support/scripted-provider.ts";
 import { spawnSync } from "./support/start-process.ts";
 
 const USAGE = { input: 120, output: 7 };
@@ -461,4 +462,33 @@ test("the store is made private, and kept out of git", async () => {
   const { stdout } = await project.rkat(["doctor"]);
   expect(stdout).toContain("permissions        private to you");
   expect(existsSync(join(project.folder, ".rkat/.gitignore"))).toBe(true);
+});
+
+test("`--quiet` prints the answer, and on stderr only what went wrong", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  const spoken = await project.rkat(["run", "Always use pnpm."]);
+  expect(spoken.stderr).toContain("[Session: ");
+  const { code, stdout, stderr } = await project.rkat(["continue", "--quiet", "Never use yarn."]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).not.toBe("");
+  const failed = await project.rkat(["run", "--quiet"]);
+  expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining("error: ") });
+  expect((await project.rkat(["run", "--quiet", "-v", "hi"])).code).toBe(2);
+});
+
+test("`-` alone stands for standard input, as for other programs", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  await project.rkat(["run", "-"], "what is it?\n");
+  expect(lastRequest(provider)).toContain('"what is it?"');
+  expect((await project.rkat(["run", "-"])).stderr).toContain("There is no prompt.");
+});
+
+test("a pipe gets an answer byte for byte", async () => {
+  const answer = "a\fb\u001b[1mc\u009bd\be";
+  const provider = await scriptedProvider([answer, answer], async () => {});
+  const project = await Project.open({ provider });
+  expect((await project.rkat(["run", "hello"])).stdout).toBe(`${answer}\n`);
+  expect((await project.rkat(["run", "--stream", "hello"])).stdout).toBe(`${answer}\n`);
 });

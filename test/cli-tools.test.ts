@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { TOOL_NAMES } from "../src/config/tool-names.ts";
 import type { ScriptedReply } from "../src/testing.ts";
 import type { ProviderServer } from "./support/provider-server/provider-server.ts";
 import { Project } from "./support/rkat-process.ts";
@@ -146,4 +147,33 @@ test.skipIf(process.platform === "win32")("Ctrl-C ends the command with the turn
   await running.ended;
   const runs = () => spawnSync("pgrep", ["-f", mark]).status === 0;
   await expect.poll(runs).toBe(false);
+});
+
+test("a policy or a flag for a tool that is not there is told, with the tool that was meant", async () => {
+  const provider = await scriptedProvider(["Done."], async () => {});
+  const config = '[tools.Run-Command]\npolicy = "deny"\n\n[tools.shell]\npolicy = "deny"\n';
+  const project = await Project.open({ provider, config });
+  const meant = 'there is no tool called "Run-Command". Did you mean run_command?';
+  const shown = await project.rkat(["config"]);
+  expect(shown.stderr).toContain(`tools.Run-Command.policy has no effect: ${meant}`);
+  expect(shown.stderr).toContain(
+    'there is no tool called "shell". Tools of MCP servers are called',
+  );
+  const flags = ["--allow", "Edit-File", "--approval", "writefile=ask"];
+  const { code, stderr } = await project.rkat(["run", ...flags, "hello"]);
+  expect(code).toBe(0);
+  expect(stderr).toContain(`warning: tools.Run-Command.policy has no effect: ${meant}`);
+  expect(stderr).toContain("--allow Edit-File has no effect");
+  expect(stderr).toContain("Did you mean edit_file?");
+  expect(stderr).toContain("--approval writefile has no effect");
+  // It may be meant for tools of another program.
+  expect(stderr).not.toContain("shell");
+});
+
+test("the names that are known are those of the tools that a run gives its model", async () => {
+  const provider = await scriptedProvider(["Done."], async () => {});
+  const project = await Project.open({ provider });
+  await project.rkat(["run", "hello"]);
+  const body = provider.requests[0]?.body as { tools?: { name: string }[] } | undefined;
+  expect(body?.tools?.map(({ name }) => name).sort()).toEqual(TOOL_NAMES);
 });

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { sqliteStores } from "../src/sqlite.ts";
 import { RKAT } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { chatOnTerminal, hasScript, ON_TERMINAL } from "./support/on-terminal.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
 import { spawn, spawnSync } from "./support/start-process.ts";
@@ -348,4 +349,94 @@ test("a folder that was removed is said, to who still stands in it", async () =>
     status: 1,
     stderr: "error: The folder that you are in was removed. Go to another one.\n",
   });
+});
+
+test("the version is printed as any other text: a closed pipe is no failure, a full disk is", async () => {
+  const project = await openProject();
+  const { child, ended } = project.start(["--version"]);
+  child.stdout?.destroy();
+  expect(await ended).toMatchObject({ code: 0, stderr: "" });
+  if (!existsSync("/dev/full")) return;
+  const full = spawnSync(
+    "sh",
+    ["-c", `exec "$0" "$1" --version > /dev/full`, process.execPath, RKAT],
+    {
+      env: project.env,
+      encoding: "utf8",
+    },
+  );
+  expect(full.status).toBe(1);
+  expect(full.stderr).toBe("error: The output cannot be written (ENOSPC).\n");
+});
+
+test("a folder that is not there is named by every command that makes none", async () => {
+  const project = await Project.open();
+  for (const command of [
+    ["sessions", "context", "last"],
+    ["sessions", "project"],
+    ["knowledge", "list"],
+    ["approvals", "revoke", "run_command"],
+    ["mcp", "list"],
+    ["capabilities"],
+    ["config"],
+  ]) {
+    const { code, stderr } = await project.rkat(["--dir", "nosuch", ...command]);
+    expect([command, code, stderr]).toEqual([
+      command,
+      2,
+      expect.stringContaining(`There is no folder ${join(project.folder, "nosuch")}.`),
+    ]);
+  }
+  const doctor = await project.rkat(["--dir", "nosuch", "doctor"]);
+  expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining("There is no folder") });
+  expect(existsSync(join(project.folder, "nosuch"))).toBe(false);
+});
+
+test("`config` shows what the flags of the command line set", async () => {
+  const project = await Project.open();
+  const store = "postgres://ada:secret@127.0.0.1:1/x";
+  const { stdout } = await project.rkat(["--store", store, "config", "--json"]);
+  const { settings } = JSON.parse(stdout) as { settings: readonly { key: string }[] };
+  expect(settings.find(({ key }) => key === "store")).toEqual({
+    key: "store",
+    value: "postgres://***@127.0.0.1:1/x",
+    origin: "--store",
+  });
+});
+
+test("`trust --show` changes nothing, so it goes with no --revoke", async () => {
+  const project = await Project.open();
+  await project.rkat(["init"]);
+  const { code, stderr } = await project.rkat(["trust", "--show", "--revoke"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("cannot be used with")]);
+});
+
+test("commands that `doctor` and others name can be pasted into a shell", async () => {
+  const project = await Project.open();
+  const as = ["--dir", "my notes"];
+  await project.rkat([...as, "memory", "add", "hello"]);
+  const store = join(project.folder, "my notes/.rkat/rkat.db");
+  chmodSync(store, 0o644);
+  const { stdout } = await project.rkat([...as, "doctor"]);
+  expect(stdout).toContain(`Run: chmod go= '${store}'`);
+  const servers = await project.rkat([...as, "mcp", "list"]);
+  expect(servers.stderr).toContain("`rkat --dir 'my notes' mcp add ");
+  const planned = await project.rkat([
+    ...as,
+    "install",
+    "claude-code",
+    "--scope=project",
+    "--print",
+  ]);
+  expect(planned.stderr).toContain("`rkat --dir 'my notes' install claude-code --scope project`");
+  expect(planned.stdout).toContain(join(project.folder, "my notes"));
+});
+
+test.skipIf(!hasScript)("`--no-color` does what NO_COLOR does", async () => {
+  const project = await Project.open();
+  const written = async (flags: string) =>
+    (await chatOnTerminal(project, {}, `${ON_TERMINAL} ${flags}`).ends()).written;
+  expect(await written("capabilities")).toContain("\u001b[32m");
+  expect(await written("--no-color capabilities")).not.toContain("\u001b");
+  expect(await written("capabilities --no-color")).not.toContain("\u001b");
 });

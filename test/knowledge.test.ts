@@ -20,6 +20,7 @@ import { type Stores, sqliteStores } from "../src/sqlite.ts";
 import { SimpleMemoryStore } from "../src/stores/ephemeral/simple-memory-store.ts";
 import { type ScriptedReply, scriptedModel } from "../src/testing.ts";
 import { temporaryFolder } from "./support/obey.ts";
+import { Project } from "./support/rkat-process.ts";
 
 interface Setup {
   readonly replies?: readonly ScriptedReply[];
@@ -398,4 +399,31 @@ test("without a knowledge store nothing is learned, and asking for it says so", 
     code: "SESSION_KNOWLEDGE_DISABLED",
   });
   await service.close();
+});
+
+test("a part of an id names an entry only if no other one has it, however old", async () => {
+  const project = await Project.open();
+  await project.rkat(["memory", "add", "hello"]);
+  const stores = sqliteStores({ path: join(project.folder, ".rkat/rkat.db") });
+  const entries = Array.from({ length: 1100 }, (_, at) => ({
+    keys: [`key${at}`],
+    entry: {
+      id: `fact:${at === 0 || at === 1099 ? "twice" : "once"}-${at}`,
+      kind: "fact" as const,
+      content: `Fact ${at}.`,
+      tags: [],
+      origin: "added" as const,
+      time: "2026-01-01T00:00:00.000Z",
+      lastTime: "2026-01-01T00:00:00.000Z",
+      count: 1,
+      pinned: false,
+      edited: false,
+    },
+  }));
+  await stores.knowledge.restore({ position: 0, entries, forgotten: [] });
+  await stores.close();
+  const { code, stderr } = await project.rkat(["knowledge", "forget", "twice"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("fact:twice-1099\n  fact:twice-0\n")]);
+  expect((await project.rkat(["knowledge", "show", "twice-0"])).stdout).toContain("Fact 0.");
+  expect((await project.rkat(["knowledge", "show", "once"])).stderr).toContain("  …\n");
 });

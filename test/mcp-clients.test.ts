@@ -320,7 +320,7 @@ test("where a tool shows one of two fields, a call without it is told that one a
   const { structuredContent } = await client.callTool({ name: "memory_forget", arguments: {} });
   expect(structuredContent).toMatchObject({
     code: "INVALID_PARAMS",
-    message: "The request is not valid. ids: is missing",
+    message: "The request is not valid. ids: is missing.",
   });
 });
 

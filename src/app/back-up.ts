@@ -1,6 +1,5 @@
 import { join, resolve } from "node:path";
 import { type PartFile, type PartName, writeBackup } from "../backup/backup-file.ts";
-import { writeNewFile } from "../backup/new-file.ts";
 import { hasUserStore } from "../config/config-places.ts";
 import type { SearchScope } from "../config/settings.ts";
 import { requireTrustedStore } from "../config/store-file.ts";
@@ -8,6 +7,7 @@ import { ownKey } from "../config/trust.ts";
 import { hasStore, openUserWorkspace, type Workspace } from "../config/workspace.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Stores } from "../core/stores.ts";
+import { writeNewFile } from "../files/new-file.ts";
 import { examineStore } from "./examine.ts";
 import { storeName } from "./open-stores.ts";
 

@@ -9,9 +9,10 @@ import {
 } from "../config/config.ts";
 import { checkoutAround } from "../config/config-places.ts";
 import { dotted } from "../config/config-source.ts";
-import { switchedOffSettings, untrustedNote } from "../config/load-config.ts";
+import { misspeltPolicies, switchedOffSettings, untrustedNote } from "../config/load-config.ts";
 import { projectApprovals } from "../config/project-approvals.ts";
 import type { PROJECT_TOOLS, SearchScope } from "../config/settings.ts";
+import { misspeltTools } from "../config/tool-names.ts";
 import { hasCapability, type Workspace } from "../config/workspace.ts";
 import type { Answerer, Approve, ToolPolicy } from "../core/approval.ts";
 import { SessionError } from "../core/errors.ts";
@@ -69,7 +70,10 @@ export async function openProjectService(
 ): Promise<OpenedProjectService> {
   const { config } = workspace;
   // A command that only reads does not depend on them.
-  if (!onlyReads(access)) for (const text of switchedOffSettings(config)) warn(text);
+  if (!onlyReads(access)) {
+    for (const text of [...switchedOffSettings(config), ...misspeltPolicies(config)]) warn(text);
+  }
+  for (const text of misspeltTools(allow, (name) => `--allow ${name}`)) warn(text);
   const stores = await openStores(workspace, access);
   watched?.opened(actingFor(workspace, stores), config.get("memory.index"));
   const own = projectApprovals(workspace, process.env);

@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import { Command, CommanderError, Help } from "commander";
 import { causeTexts, ERRORS, SessionError, withoutPassword } from "../core/errors.ts";
-import { given } from "../core/fields.ts";
 import { shellWord } from "../text/quoting.ts";
+import { calledIn, withCalls } from "./called-in.ts";
 import type { CliContext } from "./cli-context.ts";
 import { addExamples } from "./command-examples.ts";
 import { loadMemoryCommand } from "./commands/memory/memory-command.ts";
@@ -10,7 +10,8 @@ import { wrapText } from "./render/printable.ts";
 import { exitCodeOf, failureJson, jsonText, printEnd, printFailure } from "./terminal/print.ts";
 
 /** Runs one command line and returns the exit code of the process. */
-export async function main(given: readonly string[], context: CliContext): Promise<number> {
+export async function main(given: readonly string[], of: CliContext): Promise<number> {
+  const context = isPlain(given) ? withoutColours(of) : of;
   const { stdin, stdout, stderr } = context.terminal;
   // A person who types `rkat` alone looks for what it can do. A script pipes a prompt in.
   const args = given.length === 0 && stdin.isTerminal ? ["--help"] : given;
@@ -36,6 +37,17 @@ export async function main(given: readonly string[], context: CliContext): Promi
   }
 }
 
+/** Read from the bare arguments, because commands choose their colours before these are parsed. */
+function isPlain(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return (end < 0 ? args : args.slice(0, end)).includes("--no-color");
+}
+
+function withoutColours(context: CliContext): CliContext {
+  const { terminal } = context;
+  return { ...context, terminal: { ...terminal, env: { ...terminal.env, NO_COLOR: "1" } } };
+}
+
 /**
  * The form in which a script wants its answer; undefined for people. Read from
  * the bare arguments, because wrong arguments are answered in this form too.
@@ -48,30 +60,6 @@ function scriptForm(args: readonly string[]): "json" | "jsonl" | undefined {
   });
   if (values.output === "json" || values.output === "jsonl") return values.output;
   return values.json === true ? "json" : undefined;
-}
-
-/** The commands in the hint get the flags of this command line. */
-function withCalls(error: SessionError, rkat: string): SessionError {
-  const { code, message, hint, retry, archived } = error;
-  if (rkat === "rkat" || hint === undefined) return error;
-  const called = calledIn(hint, rkat);
-  return new SessionError(code, {
-    message,
-    hint: called,
-    cause: error,
-    archived,
-    ...given({ retry }),
-  });
-}
-
-const DIR_FLAG = / --dir (?:'[^']*'|\\'|[^\s'])+/;
-
-/** A text whose commands have the flags of `rkat`. A command that names a folder itself keeps it. */
-function calledIn(text: string, rkat: string): string {
-  return text.replaceAll(/`rkat (?=[^`]*`)[^`]*/g, (command) => {
-    const flags = DIR_FLAG.test(command) ? rkat.replace(DIR_FLAG, "") : rkat;
-    return command.replace("rkat", () => flags);
-  });
 }
 
 /** The command line that calls rkat again, with the flags that came before the command: `rkat --dir 'my notes' --user ada`. */
@@ -180,6 +168,7 @@ export async function createProgram(
     .option("--dir <path>", "the project's folder (default: the one around the current folder)")
     .option("--user <name>", "act for this user, and see nothing of others (default: RKAT_USER)")
     .option("--store <address>", "a PostgreSQL database instead of the file (default: RKAT_STORE)")
+    .option("--no-color", "print no colours; also with NO_COLOR set")
     .helpOption("-h, --help", "print this help")
     .helpCommand(false)
     .configureHelp({
@@ -281,12 +270,13 @@ Examples:
   rkat memory search "why did we choose SQLite"
 `;
 
-/** An option before the command that takes a value. */
-const GLOBAL_OPTION = /^--(?:dir|user|store)(?:=|$)/;
+/** An option before the command. */
+const GLOBAL_OPTION = /^--(?:(?:dir|user|store)(?:=|$)|no-color$)/;
 
 function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
   const rest = [...args];
-  while (GLOBAL_OPTION.test(rest[0] ?? "")) rest.splice(0, rest[0]?.includes("=") ? 1 : 2);
+  while (GLOBAL_OPTION.test(rest[0] ?? ""))
+    rest.splice(0, /=|^--no-color$/.test(rest[0] ?? "") ? 1 : 2);
   const [first = "", next] = rest;
   if (first === "-V" || first === "--version") return Promise.resolve([]);
   const all = Object.entries(COMMANDS);

@@ -80,7 +80,8 @@ export class Config {
     const sharesStore =
       store !== undefined ||
       sources.some(({ owner, settings }) => owner === "user" && settings.some(isStore));
-    for (const { owner, settings } of sources) {
+    const all = store === undefined ? sources : [...sources, flagSource(store)];
+    for (const { owner, settings } of all) {
       for (const found of settings) {
         if (owner === "trusted project" && sharesStore && reachesOthers(found.key)) {
           this.#ignored.push(found);
@@ -199,6 +200,12 @@ export class Config {
 
 function isWhole(price: Partial<ModelPrice>): price is ModelPrice {
   return price.input !== undefined && price.output !== undefined;
+}
+
+/** What `--store` says, which stands above all else. */
+function flagSource(store: string): ConfigSource {
+  const found: FoundSetting = { key: "store", path: ["store"], value: store, origin: "--store" };
+  return { owner: "user", name: "--store", settings: [found], problems: [] };
 }
 
 /** Whether a setting can remove what others have in the same store. */

@@ -3,6 +3,7 @@ import { Config, type ConfigFacts } from "./config.ts";
 import { type ConfigSource, dotted, type Environment, readVariables } from "./config-source.ts";
 import { readConfigFile } from "./read-config-file.ts";
 import { SETTINGS, type SettingKey } from "./settings.ts";
+import { misspeltTools, toolNote, unknownTools } from "./tool-names.ts";
 
 interface ConfigPlaces {
   /** The user's own `config.toml`. Missing without a home. */
@@ -46,7 +47,7 @@ export function configOf(sources: readonly ConfigSource[], facts?: ConfigFacts):
   return {
     config,
     problem: problemOf(problems),
-    notes: [...notes, ...ignoredNotes(config), ...unusedSettings(config)],
+    notes: [...notes, ...ignoredNotes(config), ...unusedSettings(config), ...toolNotes(config)],
   };
 }
 
@@ -152,6 +153,22 @@ function unusedSettings(config: Config): readonly string[] {
   if (!config.get("capabilities.memory_store")) return switchedOffSettings(config);
   return [...switchedOffSettings(config), ...unmet(OTHERS, config)];
 }
+
+/** Policies for tools that are not there. */
+function toolNotes(config: Config): readonly string[] {
+  return unknownTools(policyNames(config)).map((tool) => toolNote(tool, policyOf(tool.name)));
+}
+
+/** The same, of names that are probably misspelt. */
+export function misspeltPolicies(config: Config): readonly string[] {
+  return misspeltTools(policyNames(config), policyOf);
+}
+
+function policyNames({ toolPolicies, toolPoliciesAtLeast }: Config): readonly string[] {
+  return Object.keys({ ...toolPolicies, ...toolPoliciesAtLeast });
+}
+
+const policyOf = (name: string) => dotted(["tools", name, "policy"]);
 
 function unmet(needs: readonly Need[], config: Config): readonly string[] {
   const effective = config.effective();

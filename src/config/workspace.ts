@@ -111,7 +111,7 @@ export async function examineWorkspace(
   for (const places of new Set([own, storePlace])) {
     if (trusted.settings || trusted.store) noteFolder(places, env);
   }
-  const storeAddress = store ?? config.get("store");
+  const storeAddress = config.get("store");
   const leftStore = leftStoreNote(own, storePlace);
   const workspace = {
     folder,

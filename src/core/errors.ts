@@ -287,6 +287,8 @@ export class SessionError extends Error {
     this.hint = options.hint ?? row.hint;
     this.retry = options.retry;
     this.issues = options.issues;
+    // The message has a sentence for each. Where an error is printed whole, they would stand there twice.
+    Object.defineProperty(this, "issues", { enumerable: false });
     this.archived = options.archived;
   }
 

@@ -1,5 +1,7 @@
+import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { SessionError } from "./errors.ts";
 import { issuesOf, issuesText } from "./issues.ts";
 
 const schema = z.strictObject({
@@ -8,29 +10,53 @@ const schema = z.strictObject({
   labels: z.record(z.string(), z.string()).optional(),
 });
 
-test("of a field that is missing a line says that alone", () => {
+test("of a field that is missing a sentence says that alone", () => {
   const needed = z.strictObject({ prompt: schema.shape.query.unwrap(), id: z.string() });
   const { error } = needed.safeParse({});
-  expect(issuesText(issuesOf(error ?? { issues: [] }))).toBe("prompt: is missing; id: is missing");
+  expect(issuesText(issuesOf(error ?? { issues: [] }))).toBe("prompt: is missing. id: is missing.");
 });
 
 test.each<[unknown, string]>([
-  [{ limit: 11 }, "limit: expected number to be <=10"],
+  [{ limit: 11 }, "limit: expected number to be <=10."],
   [
     { limit: "1", colour: "red" },
-    'limit: expected number, received string; Unrecognized key: "colour"',
+    'limit: expected number, received string. Unrecognized key: "colour".',
   ],
-  [{ query: 5 }, "query: expected string, received number, or expected array, received number"],
-  [{ query: ["fox", 5] }, "query[1]: expected string, received number"],
-  [{ labels: { env: 1 } }, "labels.env: expected string, received number"],
-  [null, "expected object, received null"],
-])("%j is refused in a line", (value, expected) => {
+  [{ query: 5 }, "query: expected string, received number, or expected array, received number."],
+  [{ query: ["fox", 5] }, "query[1]: expected string, received number."],
+  [{ labels: { env: 1 } }, "labels.env: expected string, received number."],
+  [null, "expected object, received null."],
+])("%j is refused, with a sentence for each fault", (value, expected) => {
   const { error } = schema.safeParse(value);
   expect(issuesText(issuesOf(error ?? { issues: [] }))).toBe(expected);
 });
 
-test("a line names twenty issues, and says how many more there are", () => {
+test("twenty issues are named, and how many more there are", () => {
   const wrong = Array.from({ length: 500 }, (_, at) => ({ path: [at], message: "it is missing" }));
-  expect(issuesText(wrong.slice(0, 20)).split("; ")).toHaveLength(20);
-  expect(issuesText(wrong)).toBe(`${issuesText(wrong.slice(0, 20))}; and 480 more`);
+  expect(issuesText(wrong.slice(0, 20)).match(/it is missing\./g)).toHaveLength(20);
+  expect(issuesText(wrong)).toBe(`${issuesText(wrong.slice(0, 20))} And 480 more.`);
+});
+
+test("each key that is not known is told by itself, with the one that was probably meant", () => {
+  const { error } = schema.safeParse({ limt: 2, colour: "red" });
+  const issues = issuesOf(error ?? { issues: [] }, () => ["limit", "query", "labels"]);
+  expect(issues.map(({ message }) => message)).toEqual([
+    'Unrecognized key: "limt". Did you mean limit?',
+    'Unrecognized key: "colour"',
+  ]);
+});
+
+test("names are looked for as often as they are told, whatever a request has", () => {
+  const { error } = schema.safeParse(
+    Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`limi${at}`, at])),
+  );
+  const issues = issuesOf(error ?? { issues: [] }, () => ["limit"]);
+  expect(issues).toHaveLength(20);
+});
+
+test("a failure that is printed whole does not say its issues twice", () => {
+  const issues = [{ path: ["limit"], message: "expected number, received string" }];
+  const error = new SessionError("INVALID_PARAMS", { issues });
+  expect(error.issues).toEqual(issues);
+  expect(inspect(error)).not.toContain("issues:");
 });

@@ -1,4 +1,6 @@
 import type { z } from "zod";
+import { nearestName } from "../text/nearest-name.ts";
+import { snakeCase } from "./fields.ts";
 
 /** One thing that is wrong with a request. */
 export interface Issue {
@@ -10,20 +12,39 @@ export interface Issue {
 /** Issues that a line names. A list of a thousand entries may have a wrong field in each. */
 const NAMED_MAX = 20;
 
-/** The issues in a line: `limit: expected int, received string; compaction.windowSize: …; and 12 more`. */
+/** A sentence for each issue: `limit: expected int, received string. compaction.windowSize: …. And 12 more.` */
 export function issuesText(issues: readonly Issue[]): string {
   const named = issues
     .slice(0, NAMED_MAX)
     .map(({ path, message }) => (path.length === 0 ? message : `${dotted(path)}: ${message}`));
   const left = issues.length - named.length;
-  return [...named, ...(left > 0 ? [`and ${left} more`] : [])].join("; ");
+  return [...named, ...(left > 0 ? [`And ${left} more`] : [])]
+    .map((text) => (/[.?!]$/.test(text) ? text : `${text}.`))
+    .join(" ");
 }
 
-/** What zod found wrong. Of a union, the alternative counts that the value came closest to. */
-export function issuesOf({ issues }: Pick<z.core.$ZodError, "issues">): readonly Issue[] {
+/** The names of the fields that the object at a path can have; none where they are not known. */
+type NamesAt = (path: Issue["path"]) => readonly string[];
+
+/**
+ * What zod found wrong. Of a union, the alternative counts that the value came closest to. With `namesAt`, a key that is
+ * not known comes with the one that was probably meant.
+ */
+export function issuesOf(
+  { issues }: Pick<z.core.$ZodError, "issues">,
+  namesAt: NamesAt = () => [],
+): readonly Issue[] {
+  // A search for a name takes time, and a request may have any number of keys.
+  let left = NAMED_MAX;
   return issues.flatMap((issue) => {
     const path = issue.path.map((key) => (typeof key === "number" ? key : String(key)));
     if (path.length > 0 && isMissing(issue)) return [{ path, message: "is missing" }];
+    if (issue.code === "unrecognized_keys") {
+      const names = left > 0 ? namesAt(path) : [];
+      const keys = issue.keys.slice(0, Math.max(1, left));
+      left -= keys.length;
+      return keys.map((key) => ({ path, message: unrecognizedKey(key, meantBy(key, names)) }));
+    }
     if (issue.code !== "invalid_union" || issue.errors.length === 0) {
       return [{ path, message: issue.message.replace(KIND_OF_PROBLEM, "") }];
     }
@@ -31,8 +52,33 @@ export function issuesOf({ issues }: Pick<z.core.$ZodError, "issues">): readonly
     const closest = alternatives.find((found) => found.some((inner) => inner.path.length > 0));
     return closest
       ? closest.map((inner) => ({ ...inner, path: [...path, ...inner.path] }))
-      : [{ path, message: alternatives.map(issuesText).join(", or ") }];
+      : [{ path, message: alternatives.map((found) => messagesOf(found)).join(", or ") }];
   });
+}
+
+function messagesOf(issues: readonly Issue[]): string {
+  return issues.map(({ message }) => message).join(" and ");
+}
+
+/** The sentence about a key that is not known. Both ends of a wire word it alike. */
+export function unrecognizedKey(key: string, meant?: string): string {
+  const said = `Unrecognized key: ${JSON.stringify(key)}`;
+  return meant === undefined ? said : `${said}.${ADVICE}${meant}?`;
+}
+
+const ADVICE = " Did you mean ";
+
+/** The sentence with another name for the key that was probably meant. */
+export function withMeant(message: string, rename: (name: string) => string): string {
+  const at = message.lastIndexOf(ADVICE);
+  if (at < 0 || !message.startsWith("Unrecognized key: ") || !message.endsWith("?")) return message;
+  return `${message.slice(0, at)}${ADVICE}${rename(message.slice(at + ADVICE.length, -1))}?`;
+}
+
+/** The name that a key is a slip of, in the code's spelling or in the wire's. */
+function meantBy(key: string, names: readonly string[]): string | undefined {
+  const near = nearestName(key, [...names, ...names.map(snakeCase)]);
+  return names.find((name) => name === near || snakeCase(name) === near);
 }
 
 /** Whether there is no value, which each alternative of a union says. */

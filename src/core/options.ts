@@ -379,7 +379,7 @@ export function exactAnswer(value: unknown): ApprovalAnswer {
   return {
     decision: "deny",
     by: "settings",
-    reason: `The answer to the request for approval is not { decision: "allow" } or { decision: "deny" }: ${why}.`,
+    reason: `The answer to the request for approval is not { decision: "allow" } or { decision: "deny" }: ${why}`,
   };
 }
 
@@ -391,6 +391,6 @@ function exactly(check: Check, value: unknown): { readonly data?: unknown; reado
     const issues = check(plain);
     return issues.length === 0 ? { data: plain } : { why: issuesText(issues) };
   } catch (error) {
-    return { why: errorText(error) };
+    return { why: `${errorText(error)}.` };
   }
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { SessionError } from "./errors.ts";
 import { isObject, snakeCase } from "./fields.ts";
-import type { Issue } from "./issues.ts";
+import { type Issue, unrecognizedKey, withMeant } from "./issues.ts";
 
 /**
  * Names are snake_case on the wire and camelCase in the code. A schema says
@@ -61,16 +61,18 @@ function convert(schema: z.ZodType, value: unknown, direction: Direction, path: 
         return [direction.to(name), convert(inner.shape[name], item, direction, [...path, key])];
       }
       // The converted name would pass as the right one.
-      if (names.some((name) => direction.to(name) === key)) throw unrecognized(path, key);
+      const meant = names.find((name) => direction.to(name) === key);
+      if (meant !== undefined) throw unrecognized(path, key, direction.from(meant));
       return [key, item];
     }),
   );
 }
 
 /** The same failure as for any other key that the schema does not have. */
-function unrecognized(path: Path, key: string): SessionError {
-  const message = `Unrecognized key: "${key}"`;
-  return new SessionError("INVALID_PARAMS", { issues: [{ path, message }] });
+function unrecognized(path: Path, key: string, meant: string): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    issues: [{ path, message: unrecognizedKey(key, meant) }],
+  });
 }
 
 function withFieldNames(
@@ -81,7 +83,9 @@ function withFieldNames(
   if (!error.issues) return error;
   const issues = error.issues.map(({ path, message }) => ({
     path: renamePath(schema, path, direction),
-    message,
+    message: withMeant(message, (name) =>
+      renamed(fieldsAt(schema, path, direction), name, direction),
+    ),
   }));
   return new SessionError(error.code, { issues, hint: error.hint, cause: error });
 }
@@ -97,6 +101,28 @@ function renamePath(schema: z.ZodType, path: Path, direction: Direction): Path {
   const name = Object.keys(inner.shape).find((name) => direction.from(name) === key);
   if (name === undefined) return path;
   return [direction.to(name), ...renamePath(inner.shape[name], rest, direction)];
+}
+
+function renamed(names: readonly string[], name: string, direction: Direction): string {
+  const found = names.find((each) => direction.from(each) === name);
+  return found === undefined ? name : direction.to(found);
+}
+
+/** The names of the fields that the object at a path can have, as the code spells them. */
+export function fieldsAt(
+  schema: z.ZodType,
+  [key, ...rest]: Path,
+  direction: Direction = TO_WIRE,
+): readonly string[] {
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodArray) {
+    return key === undefined ? [] : fieldsAt(inner.element as z.ZodType, rest, direction);
+  }
+  if (!(inner instanceof z.ZodObject)) return [];
+  const names = Object.keys(inner.shape);
+  if (key === undefined) return names;
+  const name = names.find((each) => direction.from(each) === key);
+  return name === undefined ? [] : fieldsAt(inner.shape[name], rest, direction);
 }
 
 /** The schema without `optional`, `nullable` and `default` around it. */

@@ -279,6 +279,17 @@ test("a session knows its branch, and `last` is one of this worktree", async () 
     expect(view.source.open).toContain(`--dir ${one.main} `);
   });
   const project = await Project.open({ root: one.HOME });
-  const { stderr } = await project.rkat(["--dir", one.add(), "continue", "go on"]);
-  expect(stderr).toContain("no sessions yet");
+  const other = one.add();
+  for (const command of [
+    ["continue", "go on"],
+    ["chat", "--resume", "last"],
+    ["chat", "--fork", "last"],
+  ]) {
+    const { code, stderr } = await project.rkat(["--dir", other, ...command]);
+    expect([command, code, stderr]).toEqual([
+      command,
+      10,
+      expect.stringContaining("no sessions yet"),
+    ]);
+  }
 });

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { openProjectService, requireModelOf } from "../../app/open-project-service.ts";
 import { useOpened } from "../../app/opened.ts";
-import { hasCapability } from "../../config/workspace.ts";
+import { hasCapability, type Workspace } from "../../config/workspace.ts";
 import type { Approve } from "../../core/approval.ts";
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
@@ -37,7 +37,7 @@ export function chatCommand(program: Command, context: CliContext): void {
       const opened = await openProjectService(workspace, "create", asking);
       await useOpened(opened, async (service) => {
         // A session that does not exist ends the command before the screen opens.
-        const sessionId = await begunWith(service, { resume, fork });
+        const sessionId = await begunWith(service, workspace, { resume, fork });
         const isKept = hasCapability(workspace.config, "session-store");
         const history = isKept ? await earlierPrompts(service) : [];
         const screen = await openScreen(context.terminal, {
@@ -61,12 +61,13 @@ interface Begun {
 
 async function begunWith(
   service: SessionService,
+  workspace: Workspace,
   { resume, fork }: Begun,
 ): Promise<string | undefined> {
   if (fork === undefined)
-    return resume === undefined ? resume : await findExisting(service, resume);
+    return resume === undefined ? resume : await findExisting(service, resume, { workspace });
   const [, name = "", id] = /^(.*?)(?:@(\d{1,15}))?$/s.exec(fork) ?? [];
-  const sessionId = await findExisting(service, name);
+  const sessionId = await findExisting(service, name, { workspace });
   const event = id === undefined ? undefined : Number(id);
   return (await service.forkSession({ sessionId, ...given({ event }) })).sessionId;
 }

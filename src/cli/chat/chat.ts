@@ -7,6 +7,7 @@ import { given } from "../../core/fields.ts";
 import { joinSignals } from "../../core/join-signals.ts";
 import type { StartTurn, TurnOptions, TurnResult } from "../../core/operations/turns.ts";
 import type { SessionService } from "../../core/session-service.ts";
+import { calledIn, withCalls } from "../called-in.ts";
 import type { CliContext } from "../cli-context.ts";
 import { hasWaitingCall } from "../commands/find-session.ts";
 import { budgetOf, type RunFlags, type SessionFlags, sessionOf } from "../commands/run-flags.ts";
@@ -91,6 +92,10 @@ export class Chat implements Conversation {
     }
   }
 
+  get rkat(): string {
+    return this.#context.rkat;
+  }
+
   leave(): void {
     this.#left = true;
   }
@@ -148,9 +153,11 @@ export class Chat implements Conversation {
       const error = SessionError.from(thrown);
       warnings.end(...causeTexts(error));
       if (error.code === "TURN_INTERRUPTED") {
-        return await this.screen.note(this.#unanswered ? UNANSWERED : INTERRUPTED);
+        const note = this.#unanswered ? calledIn(UNANSWERED, this.rkat) : INTERRUPTED;
+        return await this.screen.note(note);
       }
-      await printFailure({ stderr: this.screen.stderr, env: this.terminal.env }, error);
+      const output = { stderr: this.screen.stderr, env: this.terminal.env };
+      await printFailure(output, withCalls(error, this.rkat));
       // A script that pipes prompts in looks at the exit code. A person has seen the failure.
       if (!this.terminal.stdin.isTerminal) this.#context.exitCode = exitCodeOf(error);
     }
@@ -269,4 +276,4 @@ export class Chat implements Conversation {
 const RULES_COUNTED = 1000;
 const INTERRUPTED = "Interrupted. What was said so far is kept.";
 const UNANSWERED =
-  "Interrupted. The call still waits. /resume asks again, and your next prompt denies it. Outside of the chat: rkat approvals.";
+  "Interrupted. The call still waits. /resume asks again, and your next prompt denies it. Outside of the chat: `rkat approvals`.";

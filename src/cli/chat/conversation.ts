@@ -71,6 +71,8 @@ export interface Conversation {
   readonly terminal: Terminal;
   readonly screen: ChatScreen;
   readonly style: Style;
+  /** The command line that calls rkat again, with its flags. */
+  readonly rkat: string;
   /** The current session; undefined before the first prompt. */
   sessionId: string | undefined;
   /** The model of the next turns; undefined for the session's own. */

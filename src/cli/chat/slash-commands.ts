@@ -98,7 +98,7 @@ const recallCommands: readonly SlashCommand[] = [
         );
       }
       const hits = await chat.service.searchMemory({ query: argument, limit: RESULTS_SHOWN });
-      const behind = renderLag(hits.behind, "rkat").trimEnd();
+      const behind = renderLag(hits.behind, chat.rkat).trimEnd();
       if (behind !== "") await chat.screen.note(behind);
       if (hits.length === 0) return await chat.screen.note("Nothing relevant in memory.");
       await chat.screen.say(renderMemoryHits(hits, chat.style, chat.terminal.stdout.columns));
@@ -171,7 +171,7 @@ async function forget(chat: Conversation, argument: string): Promise<void> {
   const { forgotten, remainingCount: more } = await chat.service.forgetMemory({ ids });
   const rest =
     more > 0
-      ? ` Others that say the same or have one of its names: ${more}. \`rkat memory forget --query TEXT\` lists them.`
+      ? ` Others that say the same or have one of its names: ${more}. \`${chat.rkat} memory forget --query TEXT\` lists them.`
       : "";
   await chat.screen.note(`Forgot ${plural(forgotten, "entry", "entries")}.${rest}`);
 }
@@ -307,9 +307,9 @@ const ALIASES: Readonly<Record<string, string>> = { "?": "help", exit: "quit", q
  * @throws SessionError `INVALID_PARAMS` when there is no such command.
  */
 export function commandIn(text: string): ((chat: Conversation) => Promise<void>) | undefined {
-  const [, name, argument = ""] = /^\/([a-z]+(?:-[a-z]+)*|\?)(\s.*)?$/s.exec(text) ?? [];
+  const [, name, argument = ""] = /^\/([a-z]+(?:-[a-z]+)*|\?)(\s.*)?$/is.exec(text) ?? [];
   if (name === undefined) return undefined;
-  const command = find(name);
+  const command = find(name.toLowerCase());
   if (command) {
     const given = argument.trim();
     if (given !== "" && command.takes === undefined) {
@@ -330,7 +330,8 @@ export function commandIn(text: string): ((chat: Conversation) => Promise<void>)
 
 /** Whether a text is the command that leaves the chat. It also works where a question is open. */
 export function isQuit(text: string): boolean {
-  const [, name = ""] = /^\s*\/([a-z]+)\s*$/.exec(text) ?? [];
+  const [, typed = ""] = /^\s*\/([a-z]+)\s*$/i.exec(text) ?? [];
+  const name = typed.toLowerCase();
   return (ALIASES[name] ?? name) === "quit";
 }
 

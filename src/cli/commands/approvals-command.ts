@@ -16,7 +16,7 @@ import { printJson, printPlaces } from "../terminal/print.ts";
 import { learnedNote, RULES_SEARCHED } from "../terminal/turn-view.ts";
 import { findExisting, findSession } from "./find-session.ts";
 import { SESSION_ARGUMENT } from "./flags.ts";
-import { withService, workspaceOf } from "./with-service.ts";
+import { existingWorkspaceOf, withService } from "./with-service.ts";
 
 interface AnswerFlags {
   readonly session?: string;
@@ -103,6 +103,13 @@ async function find(
   name: string | undefined,
   session: string | undefined,
 ): Promise<Found> {
+  // Every id begins with an empty text, so an unset variable of a script would answer the only call that waits.
+  if (name === "") {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "The id of the call is empty.",
+      hint: "Give its id, or the beginning or end of the id. `rkat approvals list` shows them.",
+    });
+  }
   const sessionId =
     session === undefined
       ? undefined
@@ -117,9 +124,10 @@ async function find(
   const [found] = fits;
   if (!found) {
     throw new SessionError("APPROVAL_NOT_FOUND", {
-      message: name
-        ? `No pending approval fits "${name}".`
-        : "No tool call is waiting for approval.",
+      message:
+        name !== undefined
+          ? `No pending approval fits "${name}".`
+          : "No tool call is waiting for approval.",
     });
   }
   if (fits.length === 1) return found;
@@ -182,7 +190,7 @@ function approvalRulesCommands(approvals: Command, context: CliContext): void {
     .action(async (tool: string, words: string[], { session: name, json }: RuleFlags) => {
       const calls = { tool, ...given({ command: words.length > 0 ? words.join(" ") : undefined }) };
       if (name === undefined) {
-        const own = projectApprovals(await workspaceOf(context, revoke), terminal.env);
+        const own = projectApprovals(await existingWorkspaceOf(context, revoke), terminal.env);
         if (own.revoke(calls).length === 0) throw nothingToRevoke("this project");
         if (json) return await printJson(terminal.stdout, { allowed: own.list() });
         return await terminal.stderr.write("Revoked.\n");
@@ -191,7 +199,7 @@ function approvalRulesCommands(approvals: Command, context: CliContext): void {
         const sessionId = await findSession(service, name, { includeArchived: true });
         const before = await service.allowedCalls({ sessionId });
         const left = await service.revokeAllowed({ sessionId, ...calls });
-        if (!json && left.allowed.length === before.allowed.length) {
+        if (left.allowed.length === before.allowed.length) {
           throw nothingToRevoke(`session ${shortId(sessionId)}`);
         }
         if (json) return await printJson(terminal.stdout, left);

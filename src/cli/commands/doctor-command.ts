@@ -22,6 +22,8 @@ import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import { writingProblem } from "../../files/make-folders.ts";
 import { lookAt, lookAtFile } from "../../files/plain-files.ts";
+import { shellWord } from "../../text/quoting.ts";
+import { calledIn } from "../called-in.ts";
 import type { CliContext } from "../cli-context.ts";
 import { plural } from "../render/amounts.ts";
 import { printable } from "../render/printable.ts";
@@ -30,7 +32,7 @@ import { printJson, printText } from "../terminal/print.ts";
 import { longWork, ProgressLine } from "../terminal/progress-line.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { roomProblem } from "./disk-room.ts";
-import { withMemory, workspaceOf } from "./with-service.ts";
+import { existingWorkspaceOf, withMemory } from "./with-service.ts";
 
 /** `rkat doctor`: checks that rkat has everything that it needs. */
 export function doctorCommand(program: Command, context: CliContext): void {
@@ -59,11 +61,12 @@ export async function findAll(
   command: Command,
   online = false,
 ): Promise<readonly Finding[]> {
-  return [
+  const findings: readonly Finding[] = [
     { name: "node", state: "good", detail: process.version },
     await sqliteFinding(),
     ...(await projectFindings(context, command, online)),
   ];
+  return findings.map((each) => ({ ...each, detail: calledIn(each.detail, context.rkat) }));
 }
 
 async function sqliteFinding(): Promise<Finding> {
@@ -91,7 +94,7 @@ async function projectFindings(
   let workspace: Workspace;
   try {
     home.push(...hookFindings(context), homeFinding(env));
-    workspace = await workspaceOf(context, command);
+    workspace = await existingWorkspaceOf(context, command);
   } catch (error) {
     return [...home, { name: "config", state: "wrong", detail: SessionError.from(error).message }];
   }
@@ -164,7 +167,7 @@ async function storeFindings(workspace: Workspace, env: Terminal["env"]): Promis
       : {
           name: "permissions",
           state: "wrong",
-          detail: `other users can read ${open.join(" and ")}. Run: chmod go= ${open.join(" ")}`,
+          detail: `other users can read ${open.join(" and ")}. Run: chmod go= ${open.map(shellWord).join(" ")}`,
         };
   return [store, ...trust, permissions];
 }
@@ -264,7 +267,7 @@ async function repaired(
   command: Command,
   signal: AbortSignal,
 ): Promise<Repaired> {
-  const workspace = await workspaceOf(context, command);
+  const workspace = await existingWorkspaceOf(context, command);
   const kept = await keepDamaged(workspace);
   try {
     return { ...given({ kept }), ...(await remade(context, command, { workspace, signal })) };

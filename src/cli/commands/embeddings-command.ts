@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { installModel, modelsFolder } from "../../app/install-model.ts";
 import { withContent } from "../../coding-agents/change-text.ts";
 import { SessionError } from "../../core/errors.ts";
+import { calledIn } from "../called-in.ts";
 import type { CliContext } from "../cli-context.ts";
 import { printable } from "../render/printable.ts";
 import { printJson } from "../terminal/print.ts";
@@ -13,7 +14,8 @@ import { changeOwnSettings, ownSettingsFile, tableIn, withoutTable } from "./own
 const TABLE = ["embeddings"];
 
 /** `rkat embeddings install` and `remove`: the model that makes vectors on this machine. */
-export function embeddingsCommand(program: Command, { terminal }: CliContext): void {
+export function embeddingsCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
   const embeddings = program
     .command("embeddings")
     .helpCommand(false)
@@ -36,9 +38,9 @@ export function embeddingsCommand(program: Command, { terminal }: CliContext): v
       await terminal.stdout.write(
         `${printable(name)}: a ${kind} of ${(bytes / 1e6).toFixed(1)} MB, ${dimensions} dimensions.\nIt is in ${printable(folder)}, and ${file} names it.\n`,
       );
-      await terminal.stderr.write(
-        "Searches use words and meaning together. What memory has is embedded in the background; words find it meanwhile. `rkat doctor` says how far that is.\n",
-      );
+      const note =
+        "Searches use words and meaning together. What memory has is embedded in the background; words find it meanwhile. `rkat doctor` says how far that is.\n";
+      await terminal.stderr.write(calledIn(note, context.rkat));
     });
   embeddings
     .command("remove <name>")

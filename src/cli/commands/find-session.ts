@@ -126,9 +126,12 @@ async function listImported(
 export async function findExisting(
   service: SessionService,
   name: string,
-  { includeDeleted = false } = {},
+  {
+    includeDeleted = false,
+    ...where
+  }: Pick<FindOptions, "workspace"> & { readonly includeDeleted?: boolean } = {},
 ): Promise<string> {
-  const found = await findSession(service, name, { includeArchived: true });
+  const found = await findSession(service, name, { includeArchived: true, ...where });
   if (includeDeleted && found === name) {
     const sessionId = await findDeleted(service, name);
     const deleted = await service.list({ idPrefix: sessionId, limit: 1, deleted: true });

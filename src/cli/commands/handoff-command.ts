@@ -60,7 +60,10 @@ export function handoffCommand(program: Command, context: CliContext): void {
         .default("markdown"),
     )
     .option("--max-tokens <n>", "limit of tokens", countFlag(TOKENS_MAX, 1), TOKENS_DEFAULT)
-    .option("-o, --output <file>", "write to this file, which must not exist")
+    .option(
+      "-o, --output <file>",
+      "write to this file, which must not exist; - for standard output",
+    )
     .option("--session <id>", "the session of a file that has several")
     .option("--json", "for scripts")
     .action(async (name: string, flags: HandoffFlags) => {
@@ -227,9 +230,8 @@ async function show(
 ): Promise<void> {
   const isPrompt = to !== "markdown";
   const named =
-    output ??
-    (isPrompt ? `handoff-${id.replace(/[^\w-]/g, "-").slice(-ID_IN_NAME_MAX)}.md` : undefined);
-  const file = named === undefined ? undefined : resolve(terminal.cwd, named);
+    output ?? (isPrompt ? `handoff-${id.replace(/[^\w-]/g, "-").slice(-ID_IN_NAME_MAX)}.md` : "-");
+  const file = named === "-" ? undefined : resolve(terminal.cwd, named);
   if (file !== undefined) writeNew(file, text);
   const start = isPrompt && file !== undefined ? startCommand(to, file, text, project) : undefined;
   const { messages, tokens, tokensMax, quotes, lastMessages, names, redacted } = report;

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import { CODING_AGENTS, type CodingAgentName } from "../../coding-agents/agents.ts";
 import {
@@ -100,11 +101,11 @@ function addCommand(program: Command, context: CliContext, work: Work): void {
       if (changes.length === 0) await stdout.write(`${work.nothing(title)}\n`);
       else if (!print) await printText(stdout, `${work.done(title, gets)}\n`);
       else {
-        const all = `rkat ${work.name} ${name} --print | less`;
-        const more = stdout.isTerminal ? `All lines: \`${all}\`\n` : "";
-        await stderr.write(
-          `${more}Nothing was written. \`rkat ${work.name} ${name}\` writes this.\n`,
+        const called = [context.rkat, work.name, name, ...(scope ? ["--scope", scope] : [])].join(
+          " ",
         );
+        const more = stdout.isTerminal ? `All lines: \`${called} --print | less\`\n` : "";
+        await stderr.write(`${more}Nothing was written. \`${called}\` writes this.\n`);
       }
     });
 }
@@ -120,7 +121,7 @@ function requireScope(name: CodingAgentName, scope: Scope): Scope {
 
 function projectFolder({ terminal }: CliContext, command: Command): string {
   const { dir } = command.optsWithGlobals<{ dir?: string }>();
-  return findProject(dir ?? terminal.cwd, terminal.env);
+  return dir === undefined ? findProject(terminal.cwd, terminal.env) : resolve(terminal.cwd, dir);
 }
 
 function changeJson({ file, before, after }: FileChange, hasText: boolean) {

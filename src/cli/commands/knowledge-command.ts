@@ -17,6 +17,7 @@ import {
 } from "../../core/operations/knowledge.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { toWire } from "../../core/wire.ts";
+import { shellWord } from "../../text/quoting.ts";
 import type { CliContext } from "../cli-context.ts";
 import { plural } from "../render/amounts.ts";
 import { oneLine, printable } from "../render/printable.ts";
@@ -25,7 +26,7 @@ import { printJson, printText } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { changedIn } from "./find-session.ts";
 import { AS_OF, countFlag, listFlag, storeFlag, timeOf } from "./flags.ts";
-import { withService, workspaceOf } from "./with-service.ts";
+import { existingWorkspaceOf, withService } from "./with-service.ts";
 
 /** `rkat knowledge …`: what the project has learned. Only `distill` may need a model. */
 export function knowledgeCommand(program: Command, context: CliContext): void {
@@ -41,7 +42,8 @@ export function knowledgeCommand(program: Command, context: CliContext): void {
 }
 
 const LIMIT_DEFAULT = 50;
-const SEARCHED_MAX = 1000;
+/** Entries that are read at once, and ids that an error names. */
+const [PAGE, NAMED_MAX] = [1000, 20];
 
 /** The description of the argument that names an entry. */
 const ENTRY_ARGUMENT = "its id, or a part of the id";
@@ -73,7 +75,7 @@ async function readKnowledge(
   work: (service: SessionService) => Promise<void>,
 ): Promise<void> {
   const { scope } = command.opts<{ scope?: Scope }>();
-  const workspace = await workspaceOf(context, command);
+  const workspace = await existingWorkspaceOf(context, command);
   const isProject = hasStore(workspace) || existsSync(workspace.storePlace.dataFolder);
   await withService(context, command, work, changedIn(scope ?? (isProject ? "project" : "user")));
 }
@@ -108,7 +110,7 @@ function listCommand(knowledge: Command, context: CliContext): void {
         const style = styleFor(terminal.stdout, terminal.env);
         await printText(terminal.stdout, renderEntries(found, style));
         if (found.length === flags.limit) {
-          await terminal.stderr.write(`For more: --after ${JSON.stringify(found.at(-1)?.id)}\n`);
+          await terminal.stderr.write(`For more: --after ${shellWord(found.at(-1)?.id ?? "")}\n`);
         }
       }),
     );
@@ -139,13 +141,20 @@ async function findEntry(service: SessionService, name: string): Promise<Knowled
     return await service.readKnowledge({ knowledgeId: name });
   } catch (error) {
     if (!SessionError.is(error) || error.code !== "KNOWLEDGE_NOT_FOUND") throw error;
-    const all = await service.listKnowledge({ limit: SEARCHED_MAX });
-    const fits = all.filter(({ id }) => id.includes(name));
+    const fits: KnowledgeEntry[] = [];
+    // An older entry may have the same part: it is looked for among all.
+    for (let after: string | undefined; fits.length <= NAMED_MAX; ) {
+      const page = await service.listKnowledge({ limit: PAGE, ...given({ after }) });
+      fits.push(...page.filter(({ id }) => id.includes(name)));
+      if (page.length < PAGE) break;
+      after = page.at(-1)?.id;
+    }
     const [found] = fits;
     if (!found) throw error;
     if (fits.length === 1) return found;
+    const named = fits.slice(0, NAMED_MAX).map(({ id }) => id);
     throw new SessionError("INVALID_PARAMS", {
-      message: `Several ids contain "${name}":\n${fits.map(({ id }) => id).join("\n")}`,
+      message: `Several ids contain "${name}":\n${[...named, ...(fits.length > NAMED_MAX ? ["…"] : [])].join("\n")}`,
       hint: "Give more of the id.",
     });
   }

@@ -11,6 +11,7 @@ import { mcpSignIn } from "../../config/mcp-sign-ins.ts";
 import { variableName, variableNames, webAddress } from "../../config/setting-kind.ts";
 import { ERRORS, SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
+import { calledIn } from "../called-in.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine, printable } from "../render/printable.ts";
 import { renderTable, styleFor } from "../render/style.ts";
@@ -18,7 +19,7 @@ import { openInBrowser } from "../terminal/open-in-browser.ts";
 import { printJson } from "../terminal/print.ts";
 import { countFlag, flagOf, listFlag } from "./flags.ts";
 import { changeOwnSettings, ownSettingsFile, tableIn, withoutTable } from "./own-settings.ts";
-import { workspaceOf } from "./with-service.ts";
+import { existingWorkspaceOf } from "./with-service.ts";
 
 interface AddFlags {
   readonly url?: string;
@@ -77,9 +78,10 @@ export function serverCommands(mcp: Command, context: CliContext): void {
     )
     .option("--json", "for scripts")
     .action(async ({ json }: { json?: true }) => {
-      const found = findMcpServers(await workspaceOf(context, list), terminal.env);
+      const found = findMcpServers(await existingWorkspaceOf(context, list), terminal.env);
       if (json) return await printJson(terminal.stdout, { servers: found.map(serverJson) });
-      if (found.length === 0) return await terminal.stderr.write(`${NONE}\n`);
+      const say = (text: string) => terminal.stderr.write(calledIn(`${text}\n`, context.rkat));
+      if (found.length === 0) return await say(NONE);
       const style = styleFor(terminal.stdout, terminal.env);
       const columns = ["NAME", "STATE", "FROM", "STARTS"].map((title) => ({ title }));
       const rows = found.map(({ name, state, problem, shown, origin, server }) => [
@@ -91,20 +93,22 @@ export function serverCommands(mcp: Command, context: CliContext): void {
       ]);
       await terminal.stdout.write(renderTable(columns, rows, style));
       if (found.some(({ state }) => state === "not allowed")) {
-        await terminal.stderr.write(
-          "Read what one starts, and allow it with `rkat mcp allow NAME`.\n",
-        );
+        await say("Read what one starts, and allow it with `rkat mcp allow NAME`.");
       }
     });
   const allow = mcp
     .command("allow <name>")
     .description("allow a server that the project's .mcp.json describes, as it is described now")
     .action(async (name: string) => {
-      const { shown } = allowMcpServer(name, await workspaceOf(context, allow), terminal.env);
-      await terminal.stdout.write(`${oneLine(name, 40)} may be started: ${printable(shown)}\n`);
-      await terminal.stderr.write(
-        "If .mcp.json changes it, you are asked again. `rkat trust --revoke` takes this back.\n",
+      const { shown } = allowMcpServer(
+        name,
+        await existingWorkspaceOf(context, allow),
+        terminal.env,
       );
+      await terminal.stdout.write(`${oneLine(name, 40)} may be started: ${printable(shown)}\n`);
+      const note =
+        "If .mcp.json changes it, you are asked again. `rkat trust --revoke` takes this back.\n";
+      await terminal.stderr.write(calledIn(note, context.rkat));
     });
   signInCommands(mcp, context);
 }
@@ -173,7 +177,7 @@ function signInCommands(mcp: Command, context: CliContext): void {
 }
 
 async function namedServer(name: string, command: Command, context: CliContext) {
-  const found = findMcpServers(await workspaceOf(context, command), context.terminal.env);
+  const found = findMcpServers(await existingWorkspaceOf(context, command), context.terminal.env);
   const named = found.find((each) => each.name === name);
   if (named?.state === "on" || (named?.server.address && command.name() === "logout")) {
     return named.server;

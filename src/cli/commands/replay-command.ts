@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { openReplay } from "../../app/open-project-service.ts";
 import { useOpened } from "../../app/opened.ts";
 import { text, wholeNumber } from "../../config/setting-kind.ts";
-import { ERRORS, SessionError } from "../../core/errors.ts";
+import { ERRORS, type ErrorCode, SessionError } from "../../core/errors.ts";
 import type { AnchorReport } from "../../core/event.ts";
 import { given } from "../../core/fields.ts";
 import { diskFile } from "../../import/disk-file.ts";
@@ -169,12 +169,13 @@ async function storedRecording(
     const recorded = messages.map(({ message, origin }) => ({ message, ...given({ origin }) }));
     return { name, messages: recorded };
   } catch (error) {
-    // Several sessions begin with it.
-    if (SessionError.is(error) && error.code === "INVALID_PARAMS") throw error;
     // Then it is the name of a file, and the error about that file is the one to show.
-    return undefined;
+    if (SessionError.is(error) && NO_SUCH_SESSION.includes(error.code)) return undefined;
+    throw error;
   }
 }
+
+const NO_SUCH_SESSION: readonly ErrorCode[] = ["SESSION_NOT_FOUND", "SESSION_PERSISTENCE_DISABLED"];
 
 /** Whether a path is a folder, or a file of an agent. Plain chat lines and rkat's own logs are recordings. */
 async function isTranscript(path: string): Promise<boolean> {

@@ -45,7 +45,10 @@ export function runCommand(program: Command, context: CliContext, names: readonl
   const command = program
     .command("run", { isDefault: true })
     .description('run a turn in a new session; also `rkat "prompt"`')
-    .argument("[prompt...]", "the prompt; piped input comes before it");
+    .argument(
+      "[prompt...]",
+      "the prompt; piped input comes before it, or is the prompt: `rkat run < prompt.md`",
+    );
   addSessionFlags(addTurnFlags(command)).action(
     async (words: string[], flags: TurnFlags & SessionFlags) => {
       refuseTypo(program, words, names);
@@ -56,7 +59,7 @@ export function runCommand(program: Command, context: CliContext, names: readonl
       const prompt = await readPrompt(words, promptSource(terminal, flags.onApproval));
       const asking = askingOf(terminal, flags, config);
       const opened = await openProjectService(workspace, "create", asking);
-      await sayTools(terminal, opened);
+      if (!flags.quiet) await sayTools(terminal, opened);
       await useOpened(opened, async (service) => {
         const { sessionId } = await service.createSession(session);
         const request = { sessionId, ...prompt, budget: budgetOf(flags, config) };
@@ -120,7 +123,7 @@ function resumeSession(
         service.resume(...turn),
       );
     },
-    { asking: ({ config }) => askingOf(terminal, flags, config) },
+    { asking: ({ config }) => askingOf(terminal, flags, config), saysTools: !flags.quiet },
   );
 }
 
@@ -189,14 +192,15 @@ async function showTurn<Request extends ResumeTurn>(
   const { terminal, rkat } = context;
   const isKept = hasCapability(config, "session-store");
   const stream = flags.output === "text" && (flags.stream ?? terminal.stdout.isTerminal);
-  const view = new TurnView(terminal, { stream, shown: flags.verbose ? renderEvent : waitingLine });
+  const shownOf = flags.quiet ? () => "" : flags.verbose ? renderEvent : waitingLine;
+  const view = new TurnView(terminal, { stream, shown: shownOf, quiet: flags.quiet ?? false });
   const learned = new LearnedRules(request.sessionId);
   const onEvent = (event: EventEnvelope) => {
     learned.onEvent(event);
     if (flags.output === "jsonl") printEvent(terminal.stdout, event);
     view.onEvent(event);
   };
-  view.waiting();
+  if (!flags.quiet) view.waiting();
   const result = await terminal
     .interruptible((signal) => run(request, { signal, onEvent }))
     .catch((error: unknown) => {
@@ -211,10 +215,12 @@ async function showTurn<Request extends ResumeTurn>(
     if (!stream && result.text !== "") {
       await terminal.stdout.write(`${shown(result.text, terminal.stdout.isTerminal)}\n`);
     }
-    await terminal.stderr.write(styleFor(terminal.stderr, terminal.env).dim(footer(result)));
+    if (!flags.quiet) {
+      await terminal.stderr.write(styleFor(terminal.stderr, terminal.env).dim(footer(result)));
+    }
   }
-  for (const line of await learned.notes(service, context))
-    await terminal.stderr.write(`${line}\n`);
+  const notes = flags.quiet ? [] : await learned.notes(service, context);
+  for (const line of notes) await terminal.stderr.write(`${line}\n`);
   const note = NOTES[result.stopReason];
   const way = isKept ? ` To continue: \`${rkat} continue\`.` : "";
   if (note) await terminal.stderr.write(`note: ${note}${way}\n`);

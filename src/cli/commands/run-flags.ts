@@ -4,6 +4,7 @@ import type { Config } from "../../config/config.ts";
 import { untrustedNote } from "../../config/load-config.ts";
 import { duration, text, wholeNumber, wholeNumberOrNone } from "../../config/setting-kind.ts";
 import { PROJECT_TOOLS } from "../../config/settings.ts";
+import { misspeltTools } from "../../config/tool-names.ts";
 import { hasCapability, type Workspace } from "../../config/workspace.ts";
 import type { PendingApproval } from "../../core/approval.ts";
 import { SessionError } from "../../core/errors.ts";
@@ -11,6 +12,7 @@ import { given } from "../../core/fields.ts";
 import type { CompactionSettings } from "../../core/operations/request-fields.ts";
 import type { CreateSession } from "../../core/operations/sessions.ts";
 import type { Budget } from "../../core/operations/turns.ts";
+import { warn } from "../../core/warn.ts";
 import { styleFor } from "../render/style.ts";
 import { ApprovalPrompt } from "../terminal/approval-prompt.ts";
 import type { PromptSource } from "../terminal/input-file.ts";
@@ -21,6 +23,7 @@ import { flagOf, labelFlag, listFlag } from "./flags.ts";
 export interface TurnFlags extends RunFlags {
   readonly output: OutputForm;
   readonly onApproval?: OnApproval;
+  readonly quiet?: true;
 }
 
 export interface RunFlags extends CompactionFlags, ToolFlags {
@@ -49,7 +52,14 @@ export type OutputForm = "text" | "json" | "jsonl";
 const count = flagOf(wholeNumber);
 
 export function addTurnFlags(command: Command): Command {
-  return addRunFlags(command).addOption(outputOption()).addOption(onApprovalOption());
+  return addRunFlags(command)
+    .addOption(
+      new Option("--quiet", "print the answer, and on stderr only what went wrong").conflicts(
+        "verbose",
+      ),
+    )
+    .addOption(outputOption())
+    .addOption(onApprovalOption());
 }
 
 /** The flags of a turn that a person watches. */
@@ -136,7 +146,7 @@ export function addSessionFlags(command: Command): Command {
     .option("--no-knowledge", "neither follow rules nor learn")
     .option(
       "--approval <tool=policy>",
-      "ask before calls of a tool, or deny them: shell=ask, 'fs_*=deny' (repeatable)",
+      "ask before calls of a tool, or deny them: write_file=ask, 'fs_*=deny' (repeatable)",
       labelFlag,
     )
     .option("-l, --label <name=value>", "label the session (repeatable)", labelFlag);
@@ -157,6 +167,8 @@ export function sessionOf(flags: SessionFlags, { config, files }: Workspace): Cr
         `Name one: -m anthropic/claude-sonnet-4-5 (needs ANTHROPIC_API_KEY), or -m ollama/llama3.2 (needs no key). To keep it, set RKAT_MODEL, or model = "…" in ${files.user ?? files.project}. \`rkat config\` shows what is set.`,
     });
   }
+  const asked = Object.keys(flags.approval ?? {});
+  for (const text of misspeltTools(asked, (name) => `--approval ${name}`)) warn(text);
   return given({
     // Named also when it is the default: the service then makes the model before the session.
     model,

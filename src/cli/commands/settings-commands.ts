@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { EffectiveSetting } from "../../config/config.ts";
 import { keepingProblem, SET_HOME } from "../../config/config-places.ts";
 import { TRUST_VARIABLE } from "../../config/config-source.ts";
@@ -16,7 +16,7 @@ import { oneLine } from "../render/printable.ts";
 import { renderTable, type Style, styleFor } from "../render/style.ts";
 import { printJson, printText } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { workspaceOf } from "./with-service.ts";
+import { examinedWorkspace, existingWorkspaceOf } from "./with-service.ts";
 
 /** `rkat init`: creates `.rkat` and never changes existing files. */
 export function initCommand(program: Command, context: CliContext): void {
@@ -49,14 +49,14 @@ export function initCommand(program: Command, context: CliContext): void {
 }
 
 /** `rkat config`: every setting in force, and where it comes from. */
-export function configCommand(program: Command, { terminal }: CliContext): void {
+export function configCommand(program: Command, context: CliContext): void {
+  const { terminal } = context;
   const command = program
     .command("config")
     .description("show every setting in force, and where it comes from")
     .option("--json", "for scripts")
     .action(async ({ json }: { json?: true }) => {
-      const { dir } = command.optsWithGlobals<{ dir?: string }>();
-      const { workspace, problem } = await examineWorkspace(terminal, dir);
+      const { workspace, problem } = await examinedWorkspace(context, command);
       if (json) await printJson(terminal.stdout, settingsJson(workspace));
       else await printSettings(terminal, workspace);
       if (problem) throw problem;
@@ -71,7 +71,7 @@ export function capabilitiesCommand(program: Command, context: CliContext): void
     .description("show what rkat can do in this project")
     .option("--json", "for scripts")
     .action(async ({ json }: { json?: true }) => {
-      const { config } = await workspaceOf(context, command);
+      const { config } = await existingWorkspaceOf(context, command);
       const capabilities = CAPABILITIES.map((id) => ({
         id,
         description: CAPABILITY_DESCRIPTIONS[id],
@@ -137,7 +137,7 @@ export function trustCommand(program: Command, context: CliContext): void {
     .command("trust")
     .description("use this project's settings and store although you did not make them here")
     .option("--revoke", "no longer trust the project")
-    .option("--show", "show what is trusted, and change nothing")
+    .addOption(new Option("--show", "show what is trusted, and change nothing").conflicts("revoke"))
     .option("--json", "for scripts")
     .action(async ({ revoke, show, json }: { revoke?: true; show?: true; json?: true }) => {
       const { dir } = command.optsWithGlobals<{ dir?: string }>();
@@ -247,7 +247,7 @@ function placeOf(key: SettingKey): { readonly section: string; readonly name: st
   return {
     section: key
       .slice(0, Math.max(0, end))
-      .replace("tools.*", "tools.shell")
+      .replace("tools.*", "tools.run_command")
       .replace("servers.*", "servers.github")
       .replace("prices.*", 'prices."my-server/my-model"')
       .replace("*", "ollama"),

@@ -10,6 +10,7 @@ import { openMemory, openMemoryOf } from "../../app/open-stores.ts";
 import { type Opened, onlyReads, type StoreAccess, useOpened } from "../../app/opened.ts";
 import type { SearchScope } from "../../config/settings.ts";
 import {
+  examineWorkspace,
   hasStore,
   openUserWorkspace,
   openWorkspace,
@@ -24,16 +25,43 @@ import { styleFor } from "../render/style.ts";
 import { printText } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
+type GlobalFlags = Readonly<Partial<Record<"dir" | "user" | "store", string>>>;
+
 /** The project that the command line names, or with the scope `user` the folder of the user-wide store. */
 export function workspaceOf(
   { terminal }: Pick<CliContext, "terminal">,
   command: Command,
   scope?: unknown,
 ): Promise<Workspace> {
-  const { dir, user, store } =
-    command.optsWithGlobals<Readonly<Partial<Record<"dir" | "user" | "store", string>>>>();
+  const { dir, user, store } = command.optsWithGlobals<GlobalFlags>();
   if (scope === "user") return openUserWorkspace(terminal, user);
   return openWorkspace(terminal, dir, user, store);
+}
+
+/**
+ * The same for a command that makes no folder.
+ *
+ * @throws SessionError `INVALID_PARAMS` when it is not there
+ */
+export async function existingWorkspaceOf(
+  context: Pick<CliContext, "terminal">,
+  command: Command,
+  scope?: unknown,
+): Promise<Workspace> {
+  const workspace = await workspaceOf(context, command, scope);
+  requireFolder(workspace, "existing");
+  return workspace;
+}
+
+/** The same for a command that shows what is wrong with the settings. */
+export async function examinedWorkspace(
+  { terminal }: Pick<CliContext, "terminal">,
+  command: Command,
+) {
+  const { dir, user, store } = command.optsWithGlobals<GlobalFlags>();
+  const examined = await examineWorkspace(terminal, dir, user, store);
+  requireFolder(examined.workspace, "existing");
+  return examined;
 }
 
 /** A folder that is not there has nothing to read. It may only be misspelt. */

@@ -168,7 +168,8 @@ export async function readPrompt(
   fallback: string | null = "",
 ): Promise<ReadPrompt | undefined> {
   const piped = await readPiped(terminal);
-  const typed = words.join(" ").trim();
+  // As for other programs, `-` alone stands for standard input.
+  const typed = words.join(" ").trim().replace(/^-$/, "");
   if (fallback === null && typed === "" && piped === "") return undefined;
   const asked = typed === "" && piped === "" ? (fallback ?? "") : typed;
   if (piped === "" && asked === "") {

@@ -90,6 +90,8 @@ async function suspend(): Promise<void> {
 
 function outputOf(stream: NodeJS.WriteStream): Output {
   stream.on("error", exitOnError);
+  // A pipe and a file get an answer byte for byte. What is said to a person may end on a terminal all the same.
+  const isSeen = stream.isTTY === true || stream === process.stderr;
   let drained: Promise<unknown> | undefined;
   return {
     isTerminal: stream.isTTY === true,
@@ -102,7 +104,7 @@ function outputOf(stream: NodeJS.WriteStream): Output {
       return stream.rows || 24;
     },
     async write(text) {
-      if (stream.write(withOwnControls(text))) return;
+      if (stream.write(isSeen ? withOwnControls(text) : text)) return;
       const done = () => {
         drained = undefined;
       };
@@ -121,7 +123,7 @@ let isStopped = false;
  * `rkat … | head` closes the pipe early. That is not a failure; a full disk is. A turn is interrupted, as by Ctrl-C, so
  * that it keeps what was said and runs no tools unseen.
  */
-function exitOnError({ code }: NodeJS.ErrnoException): void {
+export function exitOnError({ code }: NodeJS.ErrnoException): void {
   if (code === "EPIPE") {
     if (isStopped) return;
     if (!stopWork) process.exit(0);

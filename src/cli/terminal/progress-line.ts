@@ -1,4 +1,5 @@
 import { ERRORS } from "../../core/errors.ts";
+import { calledIn } from "../called-in.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import type { Output } from "./terminal.ts";
@@ -22,7 +23,7 @@ export async function longWork(
       if (!signal.aborted) throw error;
       progress.clear();
       context.exitCode = ERRORS.TURN_INTERRUPTED.exitCode;
-      await terminal.stderr.write(`Stopped. ${stopped}\n`);
+      await terminal.stderr.write(`Stopped. ${calledIn(stopped, context.rkat)}\n`);
     } finally {
       progress.clear();
     }

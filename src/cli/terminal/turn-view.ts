@@ -12,6 +12,7 @@ export class TurnView {
   readonly #terminal: Terminal;
   readonly #stream: boolean;
   readonly #shown: (event: SessionEvent) => string;
+  readonly #quiet: boolean;
   readonly #progress: ProgressLine;
   readonly #style: Style;
   /** Whether the answer so far ends in the middle of a line. */
@@ -23,11 +24,14 @@ export class TurnView {
       readonly stream: boolean;
       /** The lines to print for an event, besides the answer; empty for none. */
       readonly shown: (event: SessionEvent) => string;
+      /** Whether the progress of the turn is not shown. Default false. */
+      readonly quiet?: boolean;
     },
   ) {
     this.#terminal = terminal;
     this.#stream = options.stream;
     this.#shown = options.shown;
+    this.#quiet = options.quiet ?? false;
     this.#progress = new ProgressLine(terminal.stderr);
     this.#style = styleFor(terminal.stderr, terminal.env);
   }
@@ -67,7 +71,7 @@ export class TurnView {
     if (line !== "" || asks || event.type === "retrying") this.end();
     if (line !== "") void this.#terminal.stderr.write(this.#style.dim(line));
     const now = doing(event);
-    if (now !== undefined) {
+    if (now !== undefined && !this.#quiet) {
       this.#progress.clear();
       this.#progress.show(now);
     }

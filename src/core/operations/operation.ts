@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { SessionError } from "../errors.ts";
 import { issuesOf } from "../issues.ts";
+import { fieldsAt } from "../wire.ts";
 
 /**
  * What a service can do beyond running turns. A capability is something you
@@ -62,7 +63,7 @@ export function parseRequest<Schema extends z.ZodType>(
 ): Given<z.output<Schema>> {
   const parsed = schema.safeParse(request);
   if (parsed.success) return withoutUndefined(parsed.data) as Given<z.output<Schema>>;
-  const issues = issuesOf(parsed.error);
+  const issues = issuesOf(parsed.error, (path) => fieldsAt(schema, path));
   const namesUser = issues.some(({ message }) => message.includes('key: "user"'));
   throw new SessionError("INVALID_PARAMS", { issues, ...(namesUser ? { hint: FOR_USER } : {}) });
 }

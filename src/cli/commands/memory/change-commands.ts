@@ -192,7 +192,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
 
 function isSource(value: unknown): boolean {
   const { from, to } = value as Readonly<Record<string, unknown>>;
-  return isCount(from) && isCount(to);
+  return isCount(from) && isCount(to) && Number(from) <= Number(to);
 }
 
 function isCount(value: unknown): boolean {
@@ -209,7 +209,17 @@ function isName(value: unknown): boolean {
 }
 
 function isTime(value: unknown): boolean {
-  return typeof value === "string" && ISO_8601.test(value) && !Number.isNaN(Date.parse(value));
+  return (
+    typeof value === "string" &&
+    ISO_8601.test(value) &&
+    !Number.isNaN(Date.parse(value)) &&
+    isDay(value.slice(0, 10))
+  );
+}
+
+/** `Date.parse` takes 2026-02-30 for the 2nd of March. */
+function isDay(day: string): boolean {
+  return new Date(day).toISOString().startsWith(day);
 }
 
 /**

@@ -56,6 +56,7 @@ export function forgetCommand(memory: Command, context: CliContext): void {
     .addHelpText("after", WHAT_GOES)
     .action(async (ids: string[], flags: ForgetFlags) => {
       requireOneWay(ids, flags);
+      const again = `${context.rkat} memory forget${flags.scope === "all" ? "" : ` --scope ${flags.scope}`}`;
       const work = async (service: SessionService) => {
         const named = flags.query === undefined ? ids : await found(context, service, flags);
         const sessionId =
@@ -69,7 +70,9 @@ export function forgetCommand(memory: Command, context: CliContext): void {
         if (flags.json) await printJson(terminal.stdout, toWire(memoryForgotten, outcome));
         else {
           const texts = await textsOf(outcome.remaining, service);
-          await terminal.stdout.write(sentences(outcome, texts, terminal.stdout.columns));
+          await terminal.stdout.write(
+            sentences(outcome, texts, { again, columns: terminal.stdout.columns }),
+          );
         }
       };
       await withService(context, forget, work, { scope: flags.scope });
@@ -160,7 +163,7 @@ async function textsOf(
 function sentences(
   { forgotten, remaining, remainingCount, cleaned, notCleaned }: MemoryForgotten,
   texts: ReadonlyMap<string, string>,
-  columns: number,
+  { again, columns }: { readonly again: string; readonly columns: number },
 ): string {
   if (forgotten === 0) return "Nothing was forgotten: no matching entries.\n";
   const places = cleaned.map(({ place, count }) => `${place.replaceAll("_", " ")} ${count}`);
@@ -182,7 +185,7 @@ function sentences(
             `  and ${plural(remainingCount - remaining.length, "more", "more")}, which the next receipt lists`,
           ]
         : []),
-      `To forget them too: rkat memory forget ${remaining.map((id) => printable(shellWord(id))).join(" ")}`,
+      `To forget them too: ${again} ${remaining.some((id) => id.startsWith("-")) ? "-- " : ""}${remaining.map((id) => printable(shellWord(id))).join(" ")}`,
     );
   }
   return `${receipt.join("\n")}\n`;

@@ -1,5 +1,6 @@
-import { open, rename, rm } from "node:fs/promises";
-import { resolve } from "node:path";
+import { lstatSync } from "node:fs";
+import { open, rename } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { SearchScope } from "../../../config/settings.ts";
 import { errorText, SessionError } from "../../../core/errors.ts";
@@ -9,6 +10,8 @@ import type { OpenMemory } from "../../../core/operations/memory.ts";
 import { sourcesView } from "../../../core/operations/sources.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import { toWire } from "../../../core/wire.ts";
+import { inWorkFolder } from "../../../files/new-file.ts";
+import { shellWord } from "../../../text/quoting.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural, thousands } from "../../render/amounts.ts";
 import { renderSources } from "../../render/render-history.ts";
@@ -19,8 +22,8 @@ import {
   renderMemoryStats,
 } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
-import { printJson, printPlaces, printText } from "../../terminal/print.ts";
-import { ProgressLine } from "../../terminal/progress-line.ts";
+import { jsonText, printJson, printPlaces, printText } from "../../terminal/print.ts";
+import { longWork } from "../../terminal/progress-line.ts";
 import { findExisting } from "../find-session.ts";
 import {
   addFilterFlags,
@@ -65,7 +68,7 @@ export function listCommand(memory: Command, context: CliContext): void {
       await printPlaces(stdout, renderMemoryEntries(entries, styleFor(stdout, env)));
       const last = entries.at(-1);
       if (last && entries.length === limit) {
-        await stderr.write(`For more: --after ${JSON.stringify(last.id)}\n`);
+        await stderr.write(`For more: --after ${shellWord(last.id)}\n`);
       }
     });
   });
@@ -111,17 +114,19 @@ export function exportCommand(memory: Command, context: CliContext): void {
         for await (const text of linesOf(operations, filters)) await terminal.stdout.write(text);
         return;
       }
-      const progress = new ProgressLine(terminal.stderr);
-      let written = 0;
-      const counted = async function* () {
-        for await (const text of linesOf(operations, filters)) {
-          yield text;
-          written += text.split("\n").length - 1;
-          progress.show(`writing: ${thousands(written)} entries`);
-        }
-      };
-      await writeNewFile(jsonl, terminal.cwd, counted()).finally(() => progress.clear());
-      await terminal.stderr.write(`Wrote ${plural(written, "entry", "entries")} to ${jsonl}.\n`);
+      await longWork(context, "Nothing was written.", async (progress, signal) => {
+        let written = 0;
+        const counted = async function* () {
+          for await (const text of linesOf(operations, filters)) {
+            yield text;
+            written += text.split("\n").length - 1;
+            progress.show(`writing: ${thousands(written)} entries`);
+          }
+        };
+        await writeWhole(jsonl, { cwd: terminal.cwd, signal }, counted());
+        progress.clear();
+        await terminal.stderr.write(`Wrote ${plural(written, "entry", "entries")} to ${jsonl}.\n`);
+      });
     });
   });
 }
@@ -136,36 +141,41 @@ async function* linesOf(memory: OpenMemory, filters: Filters): AsyncIterable<str
     const page = await memory.listMemory({ ...filters, limit: PAGE, ...after });
     last = page.at(-1);
     if (!last) return;
-    yield page.map(({ store: _, ...entry }) => `${JSON.stringify(memoryJson(entry))}\n`).join("");
+    yield page.map(({ store: _, ...entry }) => `${jsonText(memoryJson(entry))}\n`).join("");
   }
 }
 
 /** Writes a private file, all or nothing. Replaces a file of this name. */
-async function writeNewFile(
+async function writeWhole(
   file: string,
-  cwd: string,
+  { cwd, signal }: { readonly cwd: string; readonly signal: AbortSignal },
   texts: AsyncIterable<string>,
 ): Promise<void> {
   const path = resolve(cwd, file);
-  const temporary = `${path}.${process.pid}.tmp`;
-  const fail = (cause: unknown): never => {
-    if (SessionError.is(cause)) throw cause;
+  try {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found && !found.isFile()) throw new Error("it is not a regular file");
+    await inWorkFolder(path, async (folder) => {
+      const unseen = join(folder, "whole");
+      const handle = await open(unseen, "wx", 0o600);
+      try {
+        for await (const text of texts) {
+          signal.throwIfAborted();
+          await handle.writeFile(text);
+        }
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(unseen, path);
+    });
+  } catch (cause) {
+    if (SessionError.is(cause) || signal.aborted) throw cause;
     throw new SessionError("INVALID_PARAMS", {
       message: `Cannot write ${file}: ${errorText(cause)}.`,
       hint: "Name a file in a folder that you may write to.",
       cause,
     });
-  };
-  const handle = await open(temporary, "wx", 0o600).catch(fail);
-  try {
-    for await (const text of texts) await handle.writeFile(text);
-    await handle.sync();
-    await handle.close();
-    await rename(temporary, path);
-  } catch (error) {
-    await handle.close().catch(() => {});
-    await rm(temporary, { force: true });
-    fail(error);
   }
 }
 

@@ -14,7 +14,7 @@ import {
 } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
 import type { Checked } from "../../terminal/input-file.ts";
-import { printJson, printPlaces, printText } from "../../terminal/print.ts";
+import { jsonText, printJson, printPlaces, printText } from "../../terminal/print.ts";
 import {
   addFilterFlags,
   countFlag,
@@ -124,7 +124,7 @@ async function searchMany(
     const asked = { ...options, query: text, ...given({ at: at ?? options.at }) };
     const hits = await memory.searchMemory(asked);
     const found = { id, results: memoryJson(hits), ...given({ behind: hits.behind }) };
-    await terminal.stdout.write(`${JSON.stringify(found)}\n`);
+    await terminal.stdout.write(`${jsonText(found)}\n`);
   }
 }
 

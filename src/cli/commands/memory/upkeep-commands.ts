@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { ERRORS } from "../../../core/errors.ts";
 import type { Watch } from "../../../core/memory-store.ts";
 import type { OpenMemory } from "../../../core/operations/memory.ts";
+import { calledIn } from "../../called-in.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural, thousands } from "../../render/amounts.ts";
 import { printable } from "../../render/printable.ts";
@@ -29,7 +30,7 @@ export function verifyCommand(memory: Command, context: CliContext): void {
           problems.length === 0
             ? `${checked}: the index is sound, and memory has what the log has.\n`
             : `${checked}. \`rkat memory reindex\` makes the index and what is missing again.\n`;
-        return () => stdout.write(found + end);
+        return () => stdout.write(found + calledIn(end, context.rkat));
       }),
     );
 }

@@ -24,7 +24,7 @@ import {
 } from "../find-session.ts";
 import { SESSION_ARGUMENT, storeFlag } from "../flags.ts";
 import { type OutputForm, outputOption } from "../run-flags.ts";
-import { withService, workspaceOf } from "../with-service.ts";
+import { existingWorkspaceOf, withService } from "../with-service.ts";
 
 /** `rkat sessions archive`. */
 export function archiveCommand(sessions: Command, context: CliContext): void {
@@ -215,7 +215,7 @@ export function projectCommand(sessions: Command, context: CliContext): void {
     .description("write the files of all sessions again, from their logs")
     .option("--json", "for scripts")
     .action(async ({ json }: { json?: true }) => {
-      const workspace = await workspaceOf(context, project);
+      const workspace = await existingWorkspaceOf(context, project);
       const written = await projectSessions(workspace);
       if (json) return await printJson(terminal.stdout, written);
       const { folder, sessions: count } = written;

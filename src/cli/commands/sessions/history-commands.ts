@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { SearchScope } from "../../../config/settings.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { given } from "../../../core/fields.ts";
 import { forkedSession } from "../../../core/operations/forks.ts";
@@ -10,6 +11,7 @@ import {
 } from "../../../core/operations/history.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import { toWire } from "../../../core/wire.ts";
+import { shellWord } from "../../../text/quoting.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { renderDiff, renderFork, renderTrace, renderUndo } from "../../render/render-history.ts";
 import { styleFor } from "../../render/style.ts";
@@ -28,6 +30,7 @@ interface UndoFlags {
   readonly event?: number;
   readonly redo?: true;
   readonly leaveOut?: number[];
+  readonly scope: SearchScope;
   readonly json?: true;
 }
 
@@ -43,7 +46,7 @@ export function undoCommand(sessions: Command, context: CliContext): void {
     .option("--redo", "undo the last undo instead")
     .option("--leave-out <id>", "a message that stays out (repeatable)", numbers)
     .option("--json", "for scripts")
-    .action((name: string, { json, event, redo, leaveOut }: UndoFlags) =>
+    .action((name: string, { json, event, redo, leaveOut, scope }: UndoFlags) =>
       withSession(
         context,
         undo,
@@ -54,8 +57,15 @@ export function undoCommand(sessions: Command, context: CliContext): void {
           if (json) return await printJson(stdout, toWire(undoOutcome, outcome));
           await stdout.write(`${renderUndo(outcome)}\n`);
           if (outcome.undone || outcome.leaveOut.length === 0) return;
-          const flags = outcome.leaveOut.map((id) => ` --leave-out ${id}`).join("");
-          await stdout.write(`${context.rkat} sessions undo ${name}${flags}\n`);
+          const flags = [
+            ...(scope === "user" ? ["--scope user"] : []),
+            ...(event === undefined ? [] : [`--event ${event}`]),
+            ...(redo ? ["--redo"] : []),
+            ...outcome.leaveOut.map((id) => `--leave-out ${id}`),
+          ];
+          await stdout.write(
+            `${context.rkat} sessions undo ${shellWord(name)} ${flags.join(" ")}\n`,
+          );
         },
         { includeArchived: false, ...COUNTS_TOOLS },
       ),

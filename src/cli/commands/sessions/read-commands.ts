@@ -15,11 +15,11 @@ import { renderContext } from "../../render/render-context.ts";
 import { renderCost } from "../../render/render-cost.ts";
 import { renderSession, renderSessionList } from "../../render/render-sessions.ts";
 import { styleFor } from "../../render/style.ts";
-import { printJson, printText } from "../../terminal/print.ts";
+import { jsonText, printJson, printText } from "../../terminal/print.ts";
 import { changingCommand, findSession, readingCommand, withSession } from "../find-session.ts";
 import { addSourceFlags, countFlag, labelFlag, scopeFlag, sourceOf } from "../flags.ts";
 import { toolsOf } from "../run-flags.ts";
-import { withService, workspaceOf } from "../with-service.ts";
+import { existingWorkspaceOf, withService } from "../with-service.ts";
 
 const LIMIT_DEFAULT = 20;
 const OFFSET_MAX = 1_000_000_000;
@@ -102,7 +102,7 @@ export function contextCommand(sessions: Command, context: CliContext): void {
   )
     .option("--json", "for scripts")
     .action(async (name: string, { scope, json }: { scope: SearchScope; json?: true }) => {
-      const workspace = await workspaceOf(context, command, scope);
+      const workspace = await existingWorkspaceOf(context, command, scope);
       // With the tools of a chat, because their definitions take room.
       const tools = toolsOf({}, workspace.config);
       const opened = await openProjectService(workspace, "existing", tools);
@@ -177,7 +177,7 @@ async function printEvents(
     })) {
       if (isTransient(payload)) continue;
       const stored = { seq, schema_version: 1, event_id, timestamp_ms, event: payload };
-      await terminal.stdout.write(`${JSON.stringify(stored)}\n`);
+      await terminal.stdout.write(`${jsonText(stored)}\n`);
       if (!follow && seq >= lastSeq) return;
     }
   });
