@@ -9,11 +9,13 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type BackupWork, backUp } from "../src/app/back-up.ts";
 import { compareBackup, restoreBackup } from "../src/app/restore.ts";
+import { makeStore } from "../src/config/store-file.ts";
+import { openUserWorkspace } from "../src/config/workspace.ts";
 import { newId } from "../src/core/ids.ts";
-import type { Stores } from "../src/sqlite.ts";
+import { type Stores, sqliteStores } from "../src/sqlite.ts";
 import { newPlace, newProject, PLACE_KINDS, type Place } from "./support/backup-places.ts";
 import { builtProgram } from "./support/built-package.ts";
 import {
@@ -128,6 +130,41 @@ describe.each(PLACE_KINDS)("a backup of %s", (kind) => {
     await expect(restore(place, file)).rejects.toMatchObject({ code: "NOT_POSSIBLE" });
     expect(await stores.memory.read(["a", "b"])).toHaveLength(2);
   });
+});
+
+test("a restore of two stores that is stopped makes neither, and runs again", async () => {
+  const work = { file: join(await temporaryFolder(), "all.backup"), scope: "all" as const };
+  const inHome = async () => {
+    vi.stubEnv("HOME", await temporaryFolder());
+    const { workspace } = await newPlace();
+    return [
+      workspace,
+      await openUserWorkspace({ cwd: workspace.folder, env: process.env }),
+    ] as const;
+  };
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const made = await inHome();
+  for (const each of made) {
+    makeStore(each, process.env);
+    const stores = sqliteStores({ path: each.storeFile });
+    await stores.memory.stats();
+    await stores.close();
+  }
+  await backUp(made[0], { ...WATCH, ...work, force: false });
+  const empty = await inHome();
+  const stop = new AbortController();
+  const stopped = restoreBackup(empty[0], {
+    ...work,
+    isTrusted: true,
+    signal: stop.signal,
+    // The first store is complete then.
+    onProgress: ({ step }) => void (step === "checking" && stop.abort()),
+  });
+  await expect(stopped).rejects.toThrow("aborted");
+  expect(empty.map(({ storeFile }) => existsSync(storeFile))).toEqual([false, false]);
+  const { stores } = await restoreBackup(empty[0], { ...WATCH, ...work, isTrusted: true });
+  expect(stores.map(({ name }) => name)).toEqual(["project", "user"]);
+  expect(empty.map(({ storeFile }) => existsSync(storeFile))).toEqual([true, true]);
 });
 
 test("a comparison says what differs, session by session, and changes nothing", async () => {
@@ -283,6 +320,17 @@ describe("a file", () => {
       code: "SESSION_STORE_ERROR",
       message: expect.stringContaining(below),
     });
+  });
+
+  test("of a store that has lost everything is not written", async () => {
+    const { place, file: before } = await backedUp();
+    truncateSync(place.workspace.storeFile);
+    const file = await newFile();
+    await expect(back(place, file)).rejects.toMatchObject({
+      code: "SESSION_STORE_ERROR",
+      message: expect.stringContaining("is empty"),
+    });
+    expect(existsSync(before)).toBe(true);
   });
 
   test("of a damaged store is not written", async () => {

@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openEmbedder } from "../src/index.ts";
@@ -167,6 +168,9 @@ test("`embeddings install` copies a model that you have, uses it, and `remove` t
   expect(await found(project, "zzz")).toEqual(["Zzz"]);
   const meant = await found(project, "near seas grow");
   expect([meant[0], meant.includes("Zzz")]).toEqual(["Oranges", false]);
+  // A process that was killed left its copy.
+  const left = `.install.${hostname()}.${2 ** 30}.x.unfinished`;
+  writeTinyTable(join(folder, "..", left));
   const again = await project.rkat(["embeddings", "install", folder]);
   expect([again.code, readdirSync(join(folder, ".."))]).toEqual([0, [name]]);
   // Another one takes its place in the settings.

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { freshSchema, hasPostgres, NEEDS_POSTGRES, postgresUrl } from "./support/postgres.ts";
@@ -57,6 +57,9 @@ test("a move says where the second store is, whatever --dir names", async () => 
 test("a store is not moved into itself", async () => {
   const project = await Project.open({ provider: await providerForTest() });
   await project.rkat(["run", "hello"]);
-  const { code, stderr } = await project.rkat(["move", "--to", ".rkat/rkat.db"]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining("Both stores are the same.")]);
+  symlinkSync(".rkat/rkat.db", join(project.folder, "link.db"));
+  for (const same of [".rkat/rkat.db", "link.db"]) {
+    const { code, stderr } = await project.rkat(["move", "--to", same]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("Both stores are the same.")]);
+  }
 });

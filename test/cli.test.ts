@@ -63,6 +63,12 @@ test("a wrong command line is refused with code 2", async () => {
   }
 });
 
+test("a wrong command line is answered with the help of its command, also behind flags", async () => {
+  const project = await Project.open();
+  const { stderr } = await project.rkat(["--dir", ".", "--no-color", "memory", "serch"]);
+  expect(stderr).toContain("`rkat memory --help` lists what it takes.");
+});
+
 test("a script gets a wrong command line as a failure in JSON", async () => {
   const project = await Project.open();
   for (const [args, said] of [

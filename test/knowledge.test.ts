@@ -405,6 +405,7 @@ test("a part of an id names an entry only if no other one has it, however old", 
   const project = await Project.open();
   await project.rkat(["memory", "add", "hello"]);
   const stores = sqliteStores({ path: join(project.folder, ".rkat/rkat.db") });
+  // More than a list returns at once, so it takes seconds.
   const entries = Array.from({ length: 1100 }, (_, at) => ({
     keys: [`key${at}`],
     entry: {

@@ -14,6 +14,7 @@ import {
 } from "../embedders/fast/find-model.ts";
 import { readStaticTable, requireNumbers } from "../embedders/fast/static-table.ts";
 import { makeFolders } from "../files/make-folders.ts";
+import { inWorkFolder } from "../files/new-file.ts";
 
 /** A model that `rkat embeddings install` copied. */
 export interface InstalledModel {
@@ -44,25 +45,26 @@ export async function installModel(
   const found = modelAt(given, cwd, env);
   await tryModel(found);
   const models = modelsFolder(env);
-  const unfinished = join(models, `.${crypto.randomUUID()}`);
+  makeFolders(models, 0o700);
   let folder: string | undefined;
   try {
-    const { bytes, hash } = await copyFiles(found, unfinished);
-    const name = `${nameOf(found.folder)}-${hash}`;
-    const target = join(models, name);
-    if (!existsSync(target)) {
-      renameSync(unfinished, target);
-      folder = target;
-    }
-    const { dimensions } = found;
-    const model = { name, folder: target, kind: kindOf(found), dimensions, bytes };
-    await use(model);
-    return model;
+    return await inWorkFolder(join(models, "install"), async (work) => {
+      const copy = join(work, "model");
+      const { bytes, hash } = await copyFiles(found, copy);
+      const name = `${nameOf(found.folder)}-${hash}`;
+      const target = join(models, name);
+      if (!existsSync(target)) {
+        renameSync(copy, target);
+        folder = target;
+      }
+      const { dimensions } = found;
+      const model = { name, folder: target, kind: kindOf(found), dimensions, bytes };
+      await use(model);
+      return model;
+    });
   } catch (error) {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     throw error;
-  } finally {
-    rmSync(unfinished, { recursive: true, force: true });
   }
 }
 

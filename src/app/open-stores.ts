@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Config, embedderSettings, knowledgeSettings } from "../config/config.ts";
 import { shortPath } from "../config/config-places.ts";
@@ -180,7 +180,7 @@ export async function moveStore(
     ...options
   }: MoveOptions & { readonly to: string; readonly from?: string },
 ): Promise<MoveReport> {
-  if (resolve(from) === resolve(to)) {
+  if (isSameStore(from, to)) {
     throw new SessionError("INVALID_PARAMS", {
       message: "Both stores are the same.",
       hint: "Name another one with --to.",
@@ -198,6 +198,15 @@ export async function moveStore(
   } finally {
     await source.close();
   }
+}
+
+/** Whether both name one store. A path may lead to the other one through a link. */
+function isSameStore(one: string, other: string): boolean {
+  if (resolve(one) === resolve(other)) return true;
+  const [found, there] = [one, other].map((place) =>
+    statSync(resolve(place), { bigint: true, throwIfNoEntry: false }),
+  );
+  return found !== undefined && found.dev === there?.dev && found.ino === there.ino;
 }
 
 /** Opens the memory of a project without loading the agent. */

@@ -54,10 +54,10 @@ export async function restoreBackup(
   }
   for (const place of places) await requireEmpty(place);
   await backup.verify(reading(work));
-  for (const place of places) {
-    if (place.workspace.storeAddress === undefined) await restoreFile(backup, place, work);
-    else await restoreDatabase(backup, place, place.workspace.storeAddress, work);
-  }
+  const isFile = ({ workspace: { storeAddress } }: BackupPlace) => storeAddress === undefined;
+  // A database goes on where it was. So it is last, and the files get their names after it.
+  const inOrder = [...places.filter(isFile), ...places.filter((place) => !isFile(place))];
+  await restoreAll(backup, inOrder, work);
   await writeSessionFiles(places);
   return reportOf(backup, places);
 }
@@ -161,10 +161,24 @@ async function extract(
   });
 }
 
+/** No file gets its name before all others are complete: the same command can be run again if this one is stopped. */
+async function restoreAll(
+  backup: BackupFile,
+  [place, ...others]: readonly BackupPlace[],
+  work: RestoreWork,
+): Promise<void> {
+  if (!place) return;
+  const next = () => restoreAll(backup, others, work);
+  const { storeAddress } = place.workspace;
+  if (storeAddress === undefined) return await restoreFile(backup, place, { ...work, next });
+  await restoreDatabase(backup, place, storeAddress, work);
+  await next();
+}
+
 async function restoreFile(
   backup: BackupFile,
   { name, workspace: { storePlace } }: BackupPlace,
-  work: RestoreWork,
+  { next, ...work }: RestoreWork & { readonly next: () => Promise<void> },
 ): Promise<void> {
   makeDataFolder(storePlace, process.env);
   const { settleStore } = await import("../stores/sqlite/copy-store.ts");
@@ -172,6 +186,7 @@ async function restoreFile(
     const unseen = join(folder, "store.db");
     await extract(backup, name, unseen, work);
     settleStore(unseen);
+    await next();
     placeStore(storePlace, unseen, process.env);
   });
 }

@@ -100,7 +100,7 @@ function plainly(message: string): string {
 function namedCommand(program: Command, args: readonly string[]): string {
   const names = [program.name()];
   let command: Command | undefined = program;
-  for (const arg of args) {
+  for (const arg of behindOptions(args)) {
     command = command.commands.find((each) => each.name() === arg || each.aliases().includes(arg));
     if (!command) break;
     names.push(command.name());
@@ -273,10 +273,17 @@ Examples:
 /** An option before the command. */
 const GLOBAL_OPTION = /^--(?:(?:dir|user|store)(?:=|$)|no-color$)/;
 
-function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
+/** The arguments from the command on. */
+function behindOptions(args: readonly string[]): readonly string[] {
   const rest = [...args];
-  while (GLOBAL_OPTION.test(rest[0] ?? ""))
+  while (GLOBAL_OPTION.test(rest[0] ?? "")) {
     rest.splice(0, /=|^--no-color$/.test(rest[0] ?? "") ? 1 : 2);
+  }
+  return rest;
+}
+
+function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
+  const rest = behindOptions(args);
   const [first = "", next] = rest;
   if (first === "-V" || first === "--version") return Promise.resolve([]);
   const all = Object.entries(COMMANDS);

@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { withContent, withoutContent } from "../../coding-agents/change-text.ts";
 import { userConfigFile } from "../../config/config-places.ts";
@@ -38,8 +38,12 @@ export async function changeOwnSettings(
   const target = found ? realpathSync(file) : file;
   makeFolders(dirname(target), 0o700);
   const unfinished = `${target}.${crypto.randomUUID()}`;
-  writeFileSync(unfinished, after, { mode: found ? found.mode & 0o777 : 0o600, flag: "wx" });
-  renameSync(unfinished, target);
+  try {
+    writeFileSync(unfinished, after, { mode: found ? found.mode & 0o777 : 0o600, flag: "wx" });
+    renameSync(unfinished, target);
+  } finally {
+    rmSync(unfinished, { force: true });
+  }
 }
 
 /** The values of a table in a file's text. Undefined if it has none. */

@@ -1,5 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { backup, DatabaseSync } from "node:sqlite";
+import { SessionError } from "../../core/errors.ts";
 import { versionOf } from "./open-connection.ts";
 import { isAboutSource, storeFailure } from "./store-failure.ts";
 
@@ -39,7 +40,7 @@ async function copyPages(
     db.exec("BEGIN");
     // The first read fixes the moment.
     const get = <Row>(sql: string) => db.prepare(sql).get() as Row | undefined;
-    versionOf({ path, get });
+    if (versionOf({ path, get }) === 0) throw isEmpty(path);
     await backup(db, to, {
       rate: STEP_PAGES,
       progress({ totalPages, remainingPages }) {
@@ -50,6 +51,13 @@ async function copyPages(
   } finally {
     db.close();
   }
+}
+
+function isEmpty(path: string): SessionError {
+  return new SessionError("SESSION_STORE_ERROR", {
+    message: `${path} is empty: it was never used, or it has lost what was in it. It was not copied.`,
+    hint: "If something is missing, restore a backup that is older.",
+  });
 }
 
 /** Makes a store that no process has open one file, without the leases of those that had it open. */
