@@ -28,6 +28,7 @@ import {
 } from "./support/lived-stores.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { execFileSync } from "./support/start-process.ts";
+import { systemEnvironment } from "./support/system-environment.ts";
 import { LONG, sampled, trials } from "./support/trials.ts";
 
 const WATCH: BackupWork = {
@@ -139,13 +140,13 @@ test("a restore of two stores that is stopped makes neither, and runs again", as
     const { workspace } = await newPlace();
     return [
       workspace,
-      await openUserWorkspace({ cwd: workspace.folder, env: process.env }),
+      await openUserWorkspace({ cwd: workspace.folder, env: systemEnvironment() }),
     ] as const;
   };
   onTestFinished(() => void vi.unstubAllEnvs());
   const made = await inHome();
   for (const each of made) {
-    makeStore(each, process.env);
+    makeStore(each, systemEnvironment());
     const stores = sqliteStores({ path: each.storeFile });
     await stores.memory.stats();
     await stores.close();
