@@ -537,3 +537,9 @@ test("why a file was skipped ends with one full stop", async () => {
   const { stdout } = await project.rkat(["import", "notes", "--yes"]);
   expect(stdout).toMatch(/a\.json: its format is not known\. It is an object of JSON\.$/m);
 });
+
+test("what stores nothing has nothing to watch", async () => {
+  const project = await Project.open();
+  const { code, stderr } = await project.rkat(["import", "--watch", "--dry-run", "--yes"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("cannot be used with option")]);
+});

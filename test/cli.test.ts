@@ -446,3 +446,31 @@ test.skipIf(!hasScript)("`--no-color` does what NO_COLOR does", async () => {
   expect(await written("--no-color capabilities")).not.toContain("\u001b");
   expect(await written("capabilities --no-color")).not.toContain("\u001b");
 });
+
+test("an address of yours is shown without what may be a key in it", async () => {
+  const project = await Project.open();
+  await project.rkat(["mcp", "add", "docs", "--url", "https://ada:secret@docs.example/mcp?key=k1"]);
+  for (const command of [
+    ["config"],
+    ["config", "--json"],
+    ["mcp", "list"],
+    ["mcp", "list", "--json"],
+  ]) {
+    const { stdout } = await project.rkat(command);
+    expect(stdout).toContain("https://***@docs.example/mcp?***");
+    expect(stdout).not.toMatch(/secret|k1/);
+  }
+});
+
+test("a command that would do nothing says what it lacks", async () => {
+  const project = await Project.open();
+  await project.rkat(["knowledge", "add", "Always use pnpm."]);
+  for (const [command, said] of [
+    [["knowledge", "edit", "preference"], "Nothing to change is named."],
+    [["history", "search"], "There is no query."],
+    [["history", "search", " "], "There is no query."],
+  ] as const) {
+    const { code, stderr } = await project.rkat(command);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+  }
+});

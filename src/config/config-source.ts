@@ -46,7 +46,7 @@ export function unknownSetting(spelled: string, names: readonly string[]): strin
 
 /** Whether the value is an address, which may have a password or a key in it. */
 export function mayHaveSecret(key: SettingKey): boolean {
-  return key === "store" || key.endsWith(".base_url");
+  return key === "store" || key.endsWith("url");
 }
 
 /** The message for a value that is not allowed. It never shows what may be an API key. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, parse, resolve } from "node:path";
-import { errorText, SessionError } from "../core/errors.ts";
+import { errorText, SessionError, shownAddress } from "../core/errors.ts";
 import { given, isObject } from "../core/fields.ts";
 import type { McpServer } from "../core/mcp-server.ts";
 import { makeFolders } from "../files/make-folders.ts";
@@ -84,7 +84,7 @@ function ownServers({ config, folder }: Places, env: Environment): readonly Foun
       name,
       origin: origins.get(`mcp.servers.${name}`) ?? "config.toml",
       state: settings.enabled === false ? "off" : "on",
-      shown: shownServer(command, args, url),
+      shown: shownServer(command, args, url && shownAddress(url)),
       server: {
         name,
         timeoutMs: timeout ?? TIMEOUT_MS,

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { SearchScope } from "../../config/settings.ts";
+import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import { historyHit } from "../../core/operations/memory.ts";
 import type { SessionService } from "../../core/session-service.ts";
@@ -19,6 +20,13 @@ import {
   timeOf,
 } from "./flags.ts";
 import { withService } from "./with-service.ts";
+
+function noQuery(): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    message: "There is no query.",
+    hint: 'Type what you look for: `rkat history search "exact words"`.',
+  });
+}
 
 interface SearchFlags extends SourceConditions {
   readonly scope: SearchScope;
@@ -59,6 +67,7 @@ export function historyCommand(program: Command, context: CliContext): void {
     .action((words: string[], { session, scope, json, ...flags }: SearchFlags) => {
       const find = async (service: SessionService) => {
         const query = words.join(" ");
+        if (query.trim() === "") throw noQuery();
         const sessionId = session === undefined ? undefined : await findExisting(service, session);
         const times = { since: timeOf(flags, "since"), until: timeOf(flags, "until") };
         const filters = {

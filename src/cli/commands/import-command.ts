@@ -56,7 +56,10 @@ export function importCommand(program: Command, context: CliContext): void {
     .option("--since <time>", "only sessions in which something was said since then")
     .option("--project <folder>", "only sessions of this project's folder")
     .option("--subagents", "remember what subagents said, too")
-    .option("--dry-run", "count everything, and store nothing")
+    .addOption(
+      // Each look would find all of it new again.
+      new Option("--dry-run", "count everything, and store nothing").conflicts("watch"),
+    )
     .addOption(
       new Option(
         "--scope <scope>",

@@ -206,6 +206,7 @@ function changeCommands(knowledge: Command, context: CliContext): void {
         const { id: knowledgeId } = await findEntry(service, name);
         const content = words.length > 0 ? words.join(" ") : undefined;
         const change = given({ content, tags: tag });
+        if (Object.keys(change).length === 0) throw nothingToChange();
         await show(
           terminal,
           "Changed",
@@ -273,6 +274,13 @@ function distillCommand(knowledge: Command, context: CliContext): void {
         await terminal.stdout.write(`${printable(made.addendum)}\n`);
       }),
     );
+}
+
+function nothingToChange(): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    message: "Nothing to change is named.",
+    hint: "Give the new text, or the new tags with --tag.",
+  });
 }
 
 async function show(
