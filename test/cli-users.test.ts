@@ -132,6 +132,6 @@ test("an empty name of a user is refused for one reason", async () => {
   const { code, stderr } = await project.rkat(["--user", "", "sessions", "list"]);
   expect([code, stderr]).toEqual([
     2,
-    "error: The request is not valid. user: expected string to have >=1 characters\nhint: Correct the request. The message says what is wrong.\n",
+    "error: The request is not valid. user: expected string to have >=1 characters.\nhint: Correct the request. The message says what is wrong.\n",
   ]);
 });

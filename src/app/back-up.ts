@@ -90,7 +90,7 @@ export async function backupPlaces(
 ): Promise<readonly BackupPlace[]> {
   if (workspace.user !== undefined) {
     throw new SessionError("INVALID_PARAMS", {
-      message: "A backup has the sessions of all users.",
+      message: "Backups and exports have the sessions of all users.",
       hint: "Leave --user out, and RKAT_USER empty.",
     });
   }
