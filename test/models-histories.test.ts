@@ -121,6 +121,11 @@ const HISTORIES: Readonly<Record<string, readonly Message[]>> = {
       result(`call_${index}`),
     ]),
   ],
+  "with a failure that says nothing": [
+    user("hi"),
+    call("a"),
+    { role: "tool_results", results: [{ tool_use_id: "a", content: " ", is_error: true }] },
+  ],
   "with halves of characters, as a cut leaves them": [
     system("Be kind \ud83d"),
     user("hi \ude00"),

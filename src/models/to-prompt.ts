@@ -29,7 +29,7 @@ type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
  * - All system messages become one, at the start.
  * - User and assistant alternate, with the user first and last. Adjacent messages of one role are joined.
  * - Blank text is left out.
- * - The results of a message's calls follow it directly, one for each call.
+ * - The results of a message's calls follow it directly, one for each call. A failure has a text.
  * - No two calls have the same id, and none has a name that the provider gives no tool.
  * - Parts that another model family signed are left out.
  * - Half of a character, as a tool that cuts texts leaves it, becomes U+FFFD. Anthropic takes it for broken JSON.
@@ -52,6 +52,7 @@ export function toPrompt(messages: readonly Message[], family: ModelFamily): Lan
 const SILENT_START = "(The conversation starts with the assistant.)";
 const SILENT_END = "Continue.";
 const NO_RESULT = "No result was recorded for this call.";
+const NO_REASON = "The tool failed, and did not say why.";
 
 class PromptTurns {
   readonly #family: ModelFamily;
@@ -183,7 +184,7 @@ function resultPart(
 ): LanguageModelV4ToolResultPart {
   const { content, is_error } = result ?? { content: NO_RESULT, is_error: true };
   const type = is_error ? ("error-text" as const) : ("text" as const);
-  const output = { type, value: wellFormed(content) };
+  const output = { type, value: is_error && !isText(content) ? NO_REASON : wellFormed(content) };
   return { type: "tool-result", toolCallId, toolName, output };
 }
 

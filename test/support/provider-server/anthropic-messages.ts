@@ -83,6 +83,10 @@ function problemsWithBlocks(message: Json, memory: ProtocolMemory): (string | un
         if (!isObject(block.input)) return "tool_use.input: Input should be a valid dictionary";
         if (!/^[\w-]{1,128}$/.test(String(block.name))) return "tool_use.name: invalid pattern";
         return /^[\w-]+$/.test(String(block.id)) ? undefined : "tool_use.id: invalid pattern";
+      case "tool_result":
+        return block.is_error === true && isBlankResult(block.content)
+          ? "tool_result: content cannot be empty if `is_error` is true"
+          : undefined;
       case "thinking":
         return memory.signed(block.signature)
           ? undefined
@@ -101,6 +105,10 @@ function problemsWithBlocks(message: Json, memory: ProtocolMemory): (string | un
 function endsPaused(message: Json | undefined): boolean {
   const last = listOf(message?.content).at(-1);
   return typeof last?.text === "string" && last.text.includes("[paused]");
+}
+
+function isBlankResult(content: unknown): boolean {
+  return typeof content === "string" ? content.trim() === "" : listOf(content).every(isBlankText);
 }
 
 function isBlankText(block: Json): boolean {
