@@ -220,6 +220,24 @@ test("no request of a chat is above the threshold where its history alone is bel
   expect(over).toEqual([]);
 });
 
+test("where the records of a chat have no room any more, what a person pinned stays", async () => {
+  const { service, window } = await openChat(await temporaryFolder());
+  await service.addMemory({ content: SECRET });
+  const { id } = await service.addMemory({ content: "Mara signs each bill of lading." });
+  await service.editMemory({ id, pinned: true });
+  const talk = [user(QUESTION)];
+  const shown: string[] = [];
+  while (!shown.some((records) => !records.includes("oilskin"))) {
+    const { messages, outcome } = await window.apply(talk);
+    expect(outcome).toBe("unchanged");
+    shown.push(recordsIn(messages).join());
+    const tool_calls = [{ id: `c${talk.length}`, name: "read", args: {} }];
+    const results = [{ tool_use_id: `c${talk.length}`, content: "Calm.", is_error: false }];
+    talk.push({ role: "assistant", content: "", tool_calls }, { role: "tool_results", results });
+  }
+  for (const records of shown) expect(records).toContain("Mara signs");
+});
+
 test("a provider's count of a request with records teaches the same, whether the host copies its messages or not", async () => {
   const played = async (offered: (talk: Message[]) => Message[]) => {
     const { window } = await openChat(await temporaryFolder());

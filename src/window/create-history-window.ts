@@ -378,8 +378,9 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     const prompt = this.#history.sent.lastPrompt;
     // Nothing else leaves, so the records do.
     const expected = this.#expected(call);
-    const isFull = expected > threshold || expected >= contextWindow;
-    if (prompt && !isCut && isFull) await this.#recall.leave(prompt);
+    const isFull = expected >= contextWindow;
+    if (prompt && !isCut && (isFull || expected > threshold))
+      await this.#recall.leave(prompt, { all: isFull });
     if (outgrown && !isCut) return;
     // Before a prompt that was answered in part, records would change the beginning of the next request.
     if (!prompt || !(prompt.isLast || isCut)) return;

@@ -2,7 +2,7 @@ import type { MemoryRecalled } from "../core/event.ts";
 import type { HostItems, HostRecalled, HostRecord } from "../core/host-record.ts";
 import { bestMatchOf, type MemoryEntry, type MemoryHit } from "../core/memory-store.ts";
 import type { Message } from "../core/message.ts";
-import { recalledText } from "../core/recalled.ts";
+import { recalledText, tokensOfRecords } from "../core/recalled.ts";
 import {
   chooseRecords,
   pinnedRecords,
@@ -115,11 +115,16 @@ export class WindowRecall<HostMessage extends object> {
     this.#hasPinned = false;
   }
 
-  /** The records leave. Others may come to this prompt. It never fails. */
-  async leave({ key }: SentPrompt): Promise<void> {
-    if (this.#shown.length === 0) return;
+  /** The records leave, those that a person pinned or demanded only with `all`. Others may come to this prompt. It never fails. */
+  async leave({ key }: SentPrompt, { all }: { readonly all: boolean }): Promise<void> {
+    const shown = this.#shown.flatMap(({ event }) => event.records);
+    if (shown.length === 0) return;
     try {
-      await this.#add({ ...NO_RECORDS, before: key });
+      const pinned = new Set(all ? [] : (await this.#memory.pinned()).map(({ id }) => id));
+      const records = shown.filter(({ id }) => pinned.has(id));
+      if (records.length === shown.length) return;
+      const tokens = tokensOfRecords(records);
+      await this.#add({ ...NO_RECORDS, records, tokens, before: key });
     } catch (error) {
       this.#memory.failed(error);
     }
