@@ -140,6 +140,10 @@ const HISTORIES: Readonly<Record<string, readonly Message[]>> = {
     },
   ],
   "with a very long id": [user("hi"), call("x".repeat(200)), result("x".repeat(200))],
+  "with a very long id, twice": [
+    user("hi"),
+    ...[1, 2].flatMap(() => [call("x".repeat(64)), result("x".repeat(64))]),
+  ],
   "with arguments that are no object": [
     user("hi"),
     { role: "assistant", content: "", tool_calls: [{ id: "a", name: "read", args: ["a"] }] },
@@ -207,6 +211,73 @@ describe("a session that changes its model", () => {
       if (from !== to) expect(lastBody()).not.toContain("Secret thought.");
     },
   );
+});
+
+describe("what only some servers refuse is no end of a session", () => {
+  /** What arrives in the end, of a history that is sent twice; the second time, it is accepted at once. */
+  async function accepted(name: string, messages: readonly Message[]) {
+    const model = await modelsOf(server)(name);
+    await ask(model, messages);
+    const before = server.problems.length;
+    await ask(model, messages);
+    expect(server.problems.slice(before)).toEqual([]);
+    return lastBody();
+  }
+
+  test("reasoning that it does not take back", async () => {
+    const blocks = [
+      reasoning("openai-compatible", {}),
+      { block_type: "text" as const, data: { text: "ho" } },
+    ];
+    const answer: Message = { role: "block_assistant", blocks, stop_reason: "end_turn" };
+    const sent = await accepted("openai-compatible/cerebras", [user("hi"), answer, user("go")]);
+    expect(sent).not.toContain("Hm.");
+    expect(await accepted("openai-compatible/local", [user("hi"), answer, user("go")])).toContain(
+      "Hm.",
+    );
+  });
+
+  test("calls of another model, without the reasoning that it wants back", async () => {
+    const messages = [user("hi"), call("a"), result("a"), says("done"), user("go")];
+    const sent = await accepted("openai-compatible/deepseek", messages);
+    expect(sent).toContain("of a");
+    expect(sent).toContain("done");
+  });
+
+  test("ids of calls that are not its own, and some twice", async () => {
+    const calls = ["toolu_01A", "call_0", "call_0", "abcdefgh1", "abcdefgh1"];
+    const messages = [user("hi"), ...calls.flatMap((id) => [call(id), result(id)]), user("go")];
+    const sent = await accepted("openai-compatible/mistral", messages);
+    for (const id of calls) expect(sent).toContain(`of ${id}`);
+  });
+
+  test.each(MODEL_NAMES)("%s: a prompt and a result that a filter refuses", async (name) => {
+    const messages = [
+      summaryMessage("It was long."),
+      user("before"),
+      says("answer"),
+      user("[forbidden]"),
+      user("also unanswered"),
+      call("a"),
+      { ...result("a"), results: [{ tool_use_id: "a", content: "[forbidden]", is_error: false }] },
+      user("and now?"),
+    ] as const;
+    const sent = await accepted(MODELS[name], messages);
+    for (const kept of ["It was long.", "before", "answer", "and now?", "the provider refused"]) {
+      expect(sent).toContain(kept);
+    }
+  });
+
+  test.each(MODEL_NAMES)("%s: files that its package does not send", async (name) => {
+    const files = ["text/csv", "audio/ogg", "application/zip", "image/*", ""].map(
+      (media_type): Message => ({
+        role: "user",
+        content: [{ type: "file", media_type, data: "AAAA" }],
+      }),
+    );
+    const messages = files.flatMap((file) => [file, says("I see.")]);
+    expect(await accepted(MODELS[name], [...messages, user("go on")])).toContain("go on");
+  });
 });
 
 test("texts of neighbours keep apart", async () => {

@@ -10,6 +10,7 @@ import type {
 import { SessionError } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import type { LanguageModel, ModelChunk, ModelRequest } from "../core/language-model.ts";
+import type { Message } from "../core/message.ts";
 import {
   type Check,
   callback,
@@ -98,14 +99,16 @@ async function* streamModel(
 ): AsyncGenerator<ModelChunk> {
   const { messages, signal } = request;
   try {
-    const { stream } = await HISTORIES.send(options.id, messages, async (messages) => {
+    const family = familyOf(model.provider);
+    const ask = async (messages: readonly Message[]) => {
       signal.throwIfAborted();
       const asked = callOptions(model, { ...request, messages }, options);
       return model.specificationVersion === "v3"
         ? await model.doStream({ ...asked, prompt: asked.prompt.map(toV3) })
         : await model.doStream(asked);
-    });
-    yield* readStream(stream, familyOf(model.provider));
+    };
+    const { stream } = await HISTORIES.send(options.id, messages, ask, family.metaProvider);
+    yield* readStream(stream, family);
   } catch (error) {
     signal.throwIfAborted();
     throw providerFailure(error, options);

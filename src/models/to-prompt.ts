@@ -129,7 +129,8 @@ class PromptTurns {
 
   #uniqueId(id: string): string {
     let unique = id;
-    for (let count = 2; this.#callIds.has(unique); count += 1) unique = `${id}_${count}`;
+    for (let count = 2; this.#callIds.has(unique); count += 1)
+      unique = numbered(id, count, this.#family);
     this.#callIds.add(unique);
     return unique;
   }
@@ -170,7 +171,9 @@ function textParts(text: string): UserPart[] {
   return isText(text) ? [{ type: "text", text: wellFormed(text) }] : [];
 }
 
-function blocksOf(message: AssistantMessage | BlockAssistantMessage): readonly AssistantBlock[] {
+export function blocksOf(
+  message: AssistantMessage | BlockAssistantMessage,
+): readonly AssistantBlock[] {
   if (message.role === "block_assistant") return message.blocks;
   return [
     { block_type: "text", data: { text: message.content } },
@@ -247,16 +250,24 @@ function callId(id: string, { metaProvider }: ModelFamily): string {
   return id.replace(/[^\w-]/g, "_").slice(-64) || "call";
 }
 
+/** Mistral takes no id that is longer than its own. */
+function numbered(id: string, count: number, family: ModelFamily): string {
+  if (!/^[a-z0-9]{9}$/i.test(id)) return callId(`${id}_${count}`, family);
+  return `${id.slice(0, -String(count).length)}${count}`;
+}
+
 /** The names that a tool may have, as the refusals of the providers say it. */
 const NAMES: Readonly<Record<string, RegExp>> = {
   anthropic: /^[\w-]{1,128}$/,
   open_ai: /^[\w-]{1,64}$/,
   gemini: /^[A-Za-z_][\w.:-]{0,63}$/,
 };
+/** DeepSeek, Mistral, Amazon Bedrock, and what a gateway leads to. */
+const ANY_NAME = /^[\w-]{1,64}$/;
 
 /** A model makes up names (`functions.read`), and other agents' sessions have theirs: a provider refuses a history with them. */
 function callName(name: string, { metaProvider }: ModelFamily): string {
-  const isTaken = (NAMES[metaProvider] ?? /./).test(name);
+  const isTaken = (NAMES[metaProvider] ?? ANY_NAME).test(name);
   return isTaken ? name : `call_${name.replace(/[^\w-]/g, "_").slice(0, 59)}`;
 }
 

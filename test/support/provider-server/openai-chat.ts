@@ -81,7 +81,9 @@ function problemWithCalls(message: Json, before: readonly Json[], [, ...after]: 
   }
   const calls = listOf(message.tool_calls);
   if (calls.length === 0) return undefined;
-  if (calls.some((call) => (call.function as Json).name === "")) return "a call has no name";
+  if (calls.some((call) => !/^[\w-]{1,64}$/.test(String((call.function as Json).name)))) {
+    return "function.name: string does not match pattern. Expected '^[a-zA-Z0-9_-]+$'";
+  }
   const broken = calls.some((call) => !isJsonObject((call.function as Json).arguments));
   if (broken) return "invalid tool call arguments";
   const results = after.slice(0, calls.length);

@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 import { anthropicMessages } from "./anthropic-messages.ts";
 import { EMBEDDINGS, type Embeddings, embeddingsAnswer, embeddingsProblem } from "./embeddings.ts";
 import { googleGenerateContent } from "./google-generate-content.ts";
+import { problemOfHouse } from "./house-rules.ts";
 import { openAiChat, openAiCompatibleChat } from "./openai-chat.ts";
 import { openAiResponses } from "./openai-responses.ts";
 import {
@@ -105,7 +106,10 @@ export async function startProviderServer(script: ProviderScript = []): Promise<
     const checked = isBeta ? withoutSystemMessages(body) : body;
     const problem = isEmbedding
       ? undefined
-      : (halfCharacterIn(sent) ?? problemWithTools(body) ?? protocol.problemWith(checked, memory));
+      : (halfCharacterIn(sent) ??
+        problemWithTools(body) ??
+        protocol.problemWith(checked, memory) ??
+        problemOfHouse(body));
     if (problem !== undefined) {
       problems.push(`${name}: ${problem}`);
       return fail(response, protocol, { status: 400, message: problem, code: "invalid_request" });
