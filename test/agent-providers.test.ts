@@ -197,3 +197,26 @@ describe.each(MODEL_NAMES)("an agent with %s", (name) => {
     );
   });
 });
+
+test.each(["anthropic", "google"] as const)(
+  "%s: a prompt that a filter answers with nothing does not end the session",
+  async (name) => {
+    const filtered = { stopReason: name === "google" ? "PROHIBITED_CONTENT" : "refusal" };
+    const { server, say } = await session(name, ({ body }) =>
+      JSON.stringify(body).includes("[filtered]") ? filtered : "ok",
+    );
+    await say("Hello.");
+    expect(await say("[filtered]")).toMatchObject({ stopReason: "content_filter", text: "" });
+    expect(await say("And now?")).toMatchObject({ stopReason: "end_turn", text: "ok" });
+    const before = server.requests.length;
+    await say("Go on.");
+    expect(server.requests).toHaveLength(before + 1);
+  },
+);
+
+test("a file that a model's package does not send fails its turn, and no later one", async () => {
+  const { say } = await session("anthropic", () => "ok");
+  const file = { type: "file", media_type: "text/csv", filename: "a.csv", data: "YSxi" } as const;
+  await expect(say([{ type: "text", text: "Read this." }, file])).rejects.toThrow(/text\/csv/);
+  expect(await say("Never mind.")).toMatchObject({ text: "ok" });
+});

@@ -157,8 +157,7 @@ function withoutRefused(
   if (isReasoningRefused(text)) return changed(messages, withoutReasoning);
   if (isReasoningMissed(text)) return changed(messages, (each) => withReasoning(each, provider));
   if (!says(FILTERED)) return undefined;
-  // What the model has answered, its provider has accepted.
-  const isKept = (at: number) => at === newest || isOfAssistant(messages[at + 1]);
+  const isKept = (at: number) => at === newest || isAnswer(messages[at + 1]);
   return changed(messages, (each, at) => (isKept(at) ? undefined : withoutContent(each)), most);
 }
 
@@ -178,6 +177,13 @@ type OfAssistant = AssistantMessage | BlockAssistantMessage;
 
 function isOfAssistant(message: Message | undefined): message is OfAssistant {
   return message?.role === "assistant" || message?.role === "block_assistant";
+}
+
+/** What a model has answered, its provider has accepted, unless a filter ended the answer. */
+function isAnswer(message: Message | undefined): boolean {
+  return (
+    isOfAssistant(message) && !("blocks" in message && message.stop_reason === "content_filter")
+  );
 }
 
 /** An answer with other blocks; undefined when they are the same. */

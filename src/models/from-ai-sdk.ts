@@ -103,19 +103,45 @@ async function* streamModel(
     const ask = async (messages: readonly Message[]) => {
       signal.throwIfAborted();
       const asked = callOptions(model, { ...request, messages }, options);
-      return model.specificationVersion === "v3"
-        ? await model.doStream({ ...asked, prompt: asked.prompt.map(toV3) })
-        : await model.doStream(asked);
+      const { stream } =
+        model.specificationVersion === "v3"
+          ? await model.doStream({ ...asked, prompt: asked.prompt.map(toV3) })
+          : await model.doStream(asked);
+      return begun(readStream(stream, family));
     };
-    const { stream } = await HISTORIES.send(options.id, messages, ask, family.metaProvider);
-    yield* readStream(stream, family);
+    const { first, chunks } = await HISTORIES.send(options.id, messages, ask, family.metaProvider);
+    try {
+      if (first) yield first;
+      yield* chunks;
+    } finally {
+      await chunks.return(undefined);
+    }
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof Filtered) return yield error.chunk;
     throw providerFailure(error, options);
   }
 }
 
 const HISTORIES = new AcceptedHistories();
+
+/** The first chunk of an answer, and the others. */
+async function begun(chunks: AsyncGenerator<ModelChunk>) {
+  const { value: first } = await chunks.next();
+  // Google and Anthropic refuse a prompt by an answer that says nothing.
+  if (first?.type === "finish" && first.stopReason === "content_filter") throw new Filtered(first);
+  return { first, chunks };
+}
+
+class Filtered extends Error {
+  readonly statusCode = 400;
+  readonly chunk: ModelChunk;
+
+  constructor(chunk: ModelChunk) {
+    super("content_filter");
+    this.chunk = chunk;
+  }
+}
 
 function callOptions(
   model: VersionedModel,
