@@ -48,7 +48,7 @@ export function linesOf(session: CarriedSession): readonly string[] {
   let room = CHARACTERS_MAX;
   const lines: string[] = [];
   for (const kept of keptLines(session)) {
-    const line = unclosable(TAG, redactSecrets(kept));
+    const line = unclosable(TAG, kept);
     room -= line.length + 1;
     if (room < 0) break;
     lines.push(line);
@@ -205,8 +205,9 @@ function part(
   items: readonly string[],
   charactersMax: number = LIMITS.line,
 ): readonly string[] {
+  // Half a credential is not seen as one.
   const lines = items.map(
-    (item) => `- ${shortened(item.replaceAll(/\s+/g, " ").trim(), charactersMax)}`,
+    (item) => `- ${shortened(redactSecrets(item).replaceAll(/\s+/g, " ").trim(), charactersMax)}`,
   );
   return lines.length > 0 ? [title, ...lines] : [];
 }
@@ -231,5 +232,5 @@ function refusedIn({ message }: CarriedSession["history"][number]): readonly str
 
 /** The names as the text of a note. */
 export function lostNote(names: readonly string[]): string {
-  return names.slice(0, LIMITS.lost).join(", ").slice(0, NOTE_MAX);
+  return shortened(names.slice(0, LIMITS.lost).join(", "), NOTE_MAX);
 }

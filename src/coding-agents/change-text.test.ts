@@ -142,3 +142,18 @@ test.each([
 ])("a TOML file that cannot take the table says why", async (before, reason) => {
   await expect(withContent(before, toml)).rejects.toThrow(reason);
 });
+
+test("the comments of others beside what is taken out stay", async () => {
+  const content: Content = { kind: "json", edits: [{ path: ["list"], isItem: true, value: 1 }] };
+  const changed = await withContent('{"list": []}', content);
+  for (const [before, after] of [
+    ['{"list": [1, // one, or\n 2]}', '{"list": [ // one, or\n 2]}'],
+    ['{"list": [0, /* zero, */ 1]}', '{"list": [0 /* zero, */ ]}'],
+    ['{"list": [0 // zero\n , 1,]}', '{"list": [0 // zero\n  ,]}'],
+    ['{"list": [ // the list\n 1, // one\n]}', '{"list": [ // the list\n  // one\n]}'],
+    ['{"list": [ 1 , ]}', '{"list": []}'],
+  ] as const) {
+    expect(await withoutContent(before, { ...changed, added: content })).toBe(after);
+    parseJsonText(after);
+  }
+});

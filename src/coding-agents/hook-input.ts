@@ -121,7 +121,7 @@ export async function oneAtATime(
   const wanted = join(folder, `${name}.wanted`);
   const lock = join(folder, `${name}.pid`);
   writeFileSync(wanted, "", { mode: 0o600 });
-  for (let waitedMs = 0; existsSync(wanted); ) {
+  for (let waitedMs = 0; existsSync(wanted) || (waits && isHeld(lock)); ) {
     if (!take(lock)) {
       if (!waits || waitedMs >= WAIT_MAX_MS) return;
       await sleep(WAIT_MS);
@@ -144,7 +144,7 @@ const ENDED_WAIT_MAX_MS = 5_000;
 
 /** Says before a compaction that the new part of the transcript is to be imported. `importEnded` waits for that. */
 export function wantImport(folder: string, { sessionId: name, transcript }: HookInput): void {
-  if (!transcript || importedBytes(folder, name) >= statSync(transcript.path).size) return;
+  if (!transcript || importedBytes(folder, name) === statSync(transcript.path).size) return;
   makeFolders(folder, 0o700);
   writeFileSync(join(folder, `${name}.wanted`), "", { mode: 0o600 });
 }
@@ -174,13 +174,13 @@ export function lacksPrompt(folder: string, { sessionId, transcript }: HookInput
 /** Bytes of a transcript that are looked at, from its end. */
 const TAIL_BYTES = 1_000_000;
 
-/** The end of a file; no more of it than what is behind `from`. */
+/** The end of a file; no more of it than what is behind `from`, unless the file became shorter than that. */
 export function tailOf(path: string, from = 0): string {
   const file = openSync(path, "r");
   try {
     const { size } = fstatSync(file);
-    const start = Math.max(from, size - TAIL_BYTES);
-    const bytes = Buffer.alloc(Math.max(0, size - start));
+    const start = Math.max(from > size ? 0 : from, size - TAIL_BYTES);
+    const bytes = Buffer.alloc(size - start);
     return bytes.toString("utf8", 0, readSync(file, bytes, 0, bytes.length, start));
   } finally {
     closeSync(file);
@@ -196,7 +196,7 @@ const IMPORTED_END = ".imported";
 
 function importedBytes(folder: string, name: string): number {
   try {
-    return Number(readFileSync(join(folder, name + IMPORTED_END), "utf8"));
+    return Number(readFileSync(join(folder, name + IMPORTED_END), "utf8")) || 0;
   } catch {
     return 0;
   }
@@ -217,9 +217,13 @@ function take(lock: string): boolean {
   return false;
 }
 
+/** A process that has made its lock writes its number into it within this time. */
+const WRITTEN_MS = 10_000;
+
 function isHeld(lock: string): boolean {
   try {
     const pid = Number(readFileSync(lock, "utf8"));
+    if (pid === 0) return Math.abs(Date.now() - statSync(lock).mtimeMs) < WRITTEN_MS;
     process.kill(pid, 0);
     return pid > 0;
   } catch (error) {
@@ -285,7 +289,9 @@ function removeOld(folder: string): void {
   const oldest = Date.now() - KEPT_DAYS * 86_400_000;
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
-    if ([END, IMPORTED_END].some((end) => name.endsWith(end)) && statSync(path).mtimeMs < oldest)
-      rmSync(path, { force: true });
+    if (![END, IMPORTED_END].some((end) => name.endsWith(end))) continue;
+    // Another hook may have removed it meanwhile.
+    const { mtimeMs = oldest } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    if (mtimeMs < oldest) rmSync(path, { force: true });
   }
 }

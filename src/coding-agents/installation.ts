@@ -14,7 +14,8 @@ import {
 import { basename, dirname, join, sep } from "node:path";
 import { ownFolder, requireHome } from "../config/config-places.ts";
 import { errorText, SessionError } from "../core/errors.ts";
-import { given } from "../core/fields.ts";
+import { given, isObject } from "../core/fields.ts";
+import { parsedJson } from "../core/json-values.ts";
 import { makeFolders } from "../files/make-folders.ts";
 import { lookAt, makeFolder, readSmallFile, replaceFile } from "../files/plain-files.ts";
 import {
@@ -347,14 +348,16 @@ function readReceipts(env: Environment): Receipts {
   const { folder, file } = receiptsFile(env);
   const text = readSmallFile(folder, file, RECEIPTS_BYTES_MAX);
   if (text === undefined) return {};
-  try {
-    return JSON.parse(text) as Receipts;
-  } catch {
-    throw new SessionError("NOT_POSSIBLE", {
-      message: `${file} is damaged, so rkat does not know what it installed.`,
-      hint: "Remove that file, and remove rkat from the settings of your agents by hand.",
-    });
-  }
+  const found = parsedJson(text);
+  if (isObject(found) && Object.values(found).every(isReceipt)) return found as unknown as Receipts;
+  throw new SessionError("NOT_POSSIBLE", {
+    message: `${file} is damaged, so rkat does not know what it installed.`,
+    hint: "Remove that file, and remove rkat from the settings of your agents by hand.",
+  });
+}
+
+function isReceipt(value: unknown): boolean {
+  return isObject(value) && isObject(value.added) && Array.isArray(value.insertions);
 }
 
 function writeReceipts(receipts: Receipts, env: Environment): void {

@@ -1,4 +1,4 @@
-import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
+import { createScanner, getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
 
 // Settings of other programs, changed in their text: a part is added or removed, and all other bytes stay
 // as they are. Comments and a comma after the last value are kept, because people write them.
@@ -136,18 +136,27 @@ function sizeOf(node: Node | undefined): number {
   return node?.type === "object" ? partsOf(node).length : 0;
 }
 
-/** The text without one of the items of a list or an object, and without its comma. */
+/** The text without one of the items of a list or an object, and without its comma. Comments around it stay. */
 function without(text: string, holder: Node, index: number): string {
   const items = partsOf(holder);
   const [before, item, after] = [items[index - 1], items[index], items[index + 1]];
   if (!item) return text;
-  if (after) return cut(text, item.offset, after.offset);
-  if (before) return cut(text, endOf(before), endOf(item));
-  return cut(text, holder.offset + 1, endOf(holder) - 1);
+  const start = before ? endOf(before) : holder.offset + 1;
+  const end = after ? after.offset : endOf(holder) - 1;
+  const [left, right] = [text.slice(start, item.offset), text.slice(endOf(item), end)];
+  const kept = after
+    ? left + commentsIn(right)
+    : commentsIn(left) + (before ? right : commentsIn(right));
+  return text.slice(0, start) + kept + text.slice(end);
 }
 
-function cut(text: string, start: number, end: number): string {
-  return text.slice(0, start) + text.slice(end);
+/** What is between two values, without its comma; empty where it has no comment. */
+function commentsIn(gap: string): string {
+  const scanner = createScanner(gap, true);
+  scanner.scan();
+  const at = scanner.getTokenOffset();
+  const rest = gap.slice(0, at) + gap.slice(at + 1);
+  return rest.trim() === "" ? "" : rest;
 }
 
 interface Style {

@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { systemHome } from "../files/make-folders.ts";
 import { shellWord } from "../text/quoting.ts";
 import type { AgentFile } from "./installation.ts";
@@ -29,7 +29,7 @@ function serverIn(
       const path = pathOf(home, target.env);
       const server = { path: keys, value: { ...more, ...mcpServer(target) } };
       const file = {
-        root: path.startsWith(home) ? home : dirname(path),
+        root: path.startsWith(join(home, sep)) ? home : dirname(path),
         path,
         content: json([server], true),
       };

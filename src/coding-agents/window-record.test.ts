@@ -2,10 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { linesOf, lostNote } from "./carry-over.ts";
 import {
   CHARACTERS_MAX,
   recordForNextWindow,
   roomInWindow,
+  shortened,
   windowTokens,
 } from "./window-record.ts";
 
@@ -79,4 +81,22 @@ test("a small record has the lines that matter most, none in the place of all", 
   expect(record).toContain("- Move the crane");
   expect(record).toContain("- Never use the network.");
   expect(recordForNextWindow(lines, 100)).toBeUndefined();
+});
+
+test("a text that is cut keeps its last sign whole", () => {
+  expect(shortened("ab🙂cd", 4)).toBe("ab…");
+  expect(shortened("ab🙂cd", 5)).toBe("ab🙂…");
+  for (const name of ["🙂".repeat(1_500), `a${"🙂".repeat(1_500)}`]) {
+    expect(lostNote([name]).isWellFormed()).toBe(true);
+    expect(lostNote([name]).length).toBeLessThanOrEqual(2_000);
+  }
+});
+
+test("a record has no part of a credential, wherever its line is cut", () => {
+  const secret = `ghp_${"aB3dE5gH7j".repeat(4).slice(0, 36)}`;
+  for (let before = 360; before < 400; before += 1) {
+    const goal = `${"x".repeat(before)} ${secret}`;
+    const task = { goal, subTasks: [], scratchpad: {}, activeFiles: [] };
+    expect(linesOf({ task, history: [] }).join("\n")).not.toContain("aB3dE5");
+  }
 });

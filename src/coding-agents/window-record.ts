@@ -57,9 +57,10 @@ function recordOf(
   return [...frame.slice(0, 2), ...fitting, ...frame.slice(2)].join("\n");
 }
 
-/** A text, or its beginning. */
+/** A text, or its beginning, which has no half of a surrogate pair. */
 export function shortened(text: string, charactersMax: number): string {
-  return text.length > charactersMax ? `${text.slice(0, charactersMax - 1)}…` : text;
+  if (text.length <= charactersMax) return text;
+  return `${text.slice(0, charactersMax - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
