@@ -290,6 +290,17 @@ test("a REST server with the page is the REST server that it was", async () => {
   expect((await fetch(`${origin}/inspectors`)).status).toBe(404);
 });
 
+test("a REST server and its page have the same limits: what they hold is counted together", async () => {
+  const { origin } = new URL(beside.url);
+  const headers = { "content-type": "application/json" };
+  const made = await fetch(`${origin}/sessions`, { method: "POST", body: "{}", headers });
+  const { session_id: id } = (await made.json()) as { session_id: string };
+  const { body } = await ask(beside, `/api/sessions/${id}/events`);
+  const metrics = await (await fetch(`${origin}/metrics`)).text();
+  await body?.cancel();
+  expect(metrics).toMatch(/^rkat_http_streams_open 1$/m);
+});
+
 test("a port that is taken is said, with the way out", async () => {
   const project = await Project.open({ ownProcesses: true });
   const { port } = new URL(reading.url);

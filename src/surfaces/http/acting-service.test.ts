@@ -4,12 +4,14 @@ import { expect, onTestFinished, test } from "vitest";
 import { createSessionService, ephemeralStores } from "../../index.ts";
 import { scriptedModel } from "../../testing.ts";
 import { type Acting, actingService, callers } from "./acting-service.ts";
+import { FairShare } from "./fair-share.ts";
 
 test("requests of one user that do not end leave room for another's", async () => {
   const service = createSessionService({ model: scriptedModel([]), stores: ephemeralStores() });
   onTestFinished(() => service.close());
   const app = new Hono<Acting>();
-  app.use(actingService(callers(service, { userTokens: { ada: "a", bob: "b" } }), 4));
+  const callerOf = callers(service, { userTokens: { ada: "a", bob: "b" } });
+  app.use(actingService(callerOf, new FairShare(4)));
   const ended = Promise.withResolvers<void>();
   app.get("/slow", async (context) => {
     await ended.promise;

@@ -64,9 +64,8 @@ const REQUESTS = {
 /** Lets requests with a token through, and gives them the service that they act with. */
 export function actingService(
   callerOf: CallerOf,
-  requestsMax: number = REQUESTS_MAX,
+  requests = new FairShare(REQUESTS_MAX),
 ): MiddlewareHandler<Acting> {
-  const requests = new FairShare(requestsMax);
   return async (context, next) => {
     const caller = callerOf(context);
     if (!caller) return refusal(tokenOf(context));

@@ -14,15 +14,20 @@ import {
 } from "../http/acting-service.ts";
 import { errorResponse, notValid } from "../http/error-response.ts";
 import { listen } from "../http/listen.ts";
-import type { RestServer, ServeRestOptions } from "../rest/rest-app.ts";
-import { createRestApp, type RestApp } from "../rest/rest-app.ts";
+import {
+  Limited,
+  type RestApp,
+  type RestServer,
+  restApp,
+  type ServeRestOptions,
+} from "../rest/rest-app.ts";
 import { type PageFiles, readPageFiles } from "./page-files.ts";
 
 /** Serves the page at the root of a port of the loopback interface. 0 picks any free port. */
 export async function serveInspect({
   port,
   ...options
-}: Omit<InspectOptions, "at" | "hosts" | "anyAddress"> & {
+}: Omit<InspectOptions, "at" | "hosts" | "anyAddress" | "limited"> & {
   readonly port: number;
 }): Promise<RestServer> {
   const { app, close, ...server } = await listen({ port }, (names) =>
@@ -44,8 +49,9 @@ export async function serveRestAndPage(
   const { app, close, ...server } = await listen(
     { port, ...given({ host }), ...options },
     (names) => {
-      const rest = createRestApp({ ...options, ...names });
-      const inspect = createInspectApp({ ...options, ...page, ...names, at: AT });
+      const limited = new Limited(options.limits);
+      const rest = restApp({ ...options, ...names }, limited);
+      const inspect = createInspectApp({ ...options, ...page, ...names, at: AT, limited });
       return bothOf(rest, inspect);
     },
   );
@@ -78,6 +84,8 @@ interface InspectOptions extends Omit<NameOptions, "cors">, TokenOptions {
   /** Looks for what is wrong in the whole project, which only who has `token` may ask for. */
   readonly check?: () => Promise<readonly InspectFinding[]>;
   readonly onError?: (error: unknown) => void;
+  /** The limits of the server that the page is a part of. Default: its own. */
+  readonly limited?: Limited;
 }
 
 interface InspectFinding {
@@ -122,13 +130,13 @@ const HEADERS: Readonly<Record<string, string>> = {
  */
 function createInspectApp(options: InspectOptions): RestApp {
   const { service, version, hosts, anyAddress, token, userTokens, onError } = options;
-  const { at = "", write = false, project, check } = options;
+  const { at = "", write = false, project, check, limited = new Limited() } = options;
   if ((token ?? userTokens) === undefined) {
     throw new SessionError("INVALID_CONFIG", { detail: "The page needs a token." });
   }
   const tokens = given({ token, userTokens });
   const names = given({ hosts, anyAddress });
-  const api = createRestApp({ service, ...tokens, ...names, ...given({ version, onError }) });
+  const api = restApp({ service, ...tokens, ...names, ...given({ version, onError }) }, limited);
   const files = readPageFiles();
 
   const app = new Hono<Acting>();
@@ -148,12 +156,16 @@ function createInspectApp(options: InspectOptions): RestApp {
     await next();
   });
   const isOwner = token === undefined ? () => undefined : callers(service, { token });
-  app.get(`${at}/api/inspect`, actingService(callers(service, tokens)), (context) => {
-    // Only the owner's token acts for users.
-    const users = isOwner(context) !== undefined;
-    const checks = users && check !== undefined;
-    return context.json({ writes: write, users, checks, ...given({ version, project }) });
-  });
+  app.get(
+    `${at}/api/inspect`,
+    actingService(callers(service, tokens), limited.requests),
+    (context) => {
+      // Only the owner's token acts for users.
+      const users = isOwner(context) !== undefined;
+      const checks = users && check !== undefined;
+      return context.json({ writes: write, users, checks, ...given({ version, project }) });
+    },
+  );
   if (check) {
     app.get(`${at}/api/inspect/check`, actingService(isOwner), async (context) =>
       context.json({ findings: await check() }),

@@ -15,6 +15,7 @@ import {
   actingService,
   callers,
   guardNames,
+  REQUESTS_MAX,
   USER_HEADER,
 } from "../http/acting-service.ts";
 import { BodyReader, isJson } from "../http/body-reader.ts";
@@ -25,7 +26,7 @@ import { TurnEvents } from "../turn-events.ts";
 import { RunningTurns, sessionEvents, turnStream } from "./event-streams.ts";
 import { openApiDocument } from "./openapi-document.ts";
 import { readQuery } from "./query-params.ts";
-import { DEFAULT_LIMITS, type RestOptions } from "./rest-options.ts";
+import { DEFAULT_LIMITS, type RestLimits, type RestOptions } from "./rest-options.ts";
 import { OpenStreams } from "./stream-response.ts";
 import { RequestCounts, readiness } from "./watching.ts";
 
@@ -39,19 +40,40 @@ export interface RestApp {
   drain(graceMs: number): Promise<void>;
 }
 
+/** What a server has a limit of, and who holds how much of it. */
+export class Limited {
+  readonly limits: RestLimits;
+  readonly bodies: BodyReader;
+  readonly turns: RunningTurns;
+  readonly streams: OpenStreams;
+  readonly imports: FairShare;
+  readonly requests = new FairShare(REQUESTS_MAX);
+
+  constructor(given: Partial<RestLimits> = {}) {
+    this.limits = { ...DEFAULT_LIMITS, ...given };
+    this.bodies = new BodyReader(this.limits);
+    this.turns = new RunningTurns(this.limits.turnsMax);
+    this.streams = new OpenStreams(this.limits.streamsMax);
+    this.imports = new FairShare(this.limits.importsMax);
+  }
+}
+
 /** Makes the routes: `/`, the operations, `/health`, `/ready`, `/metrics`, `/openapi.json` and the event streams. */
 export function createRestApp(options: RestOptions): RestApp {
   checkSurfaceOptions("createRestApp", options);
+  return restApp(options, new Limited(options.limits));
+}
+
+/** The same, for an app that may share its limits with another one of its server. */
+export function restApp(
+  options: Omit<RestOptions, "limits">,
+  { limits, bodies, turns, streams, imports, requests: held }: Limited,
+): RestApp {
   const { service, version = "0.0.0", token, userTokens } = options;
   const onError = options.onError ?? warn;
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const bodies = new BodyReader(limits);
-  const turns = new RunningTurns(limits.turnsMax);
-  const streams = new OpenStreams(limits.streamsMax);
   const ready = readiness(options.ready);
   const requests = new RequestCounts();
   let draining = false;
-  const imports = new FairShare(limits.importsMax);
 
   const app = new Hono<Acting>();
   app.use(async (context, next) => {
@@ -89,7 +111,7 @@ export function createRestApp(options: RestOptions): RestApp {
     const isReady = await ready.read();
     return context.json({ status: isReady ? "ready" : "unavailable" }, isReady ? 200 : 503);
   });
-  app.use(actingService(callerOf));
+  app.use(actingService(callerOf, held));
   app.get("/metrics", async (context) => {
     const { metrics } = options;
     if (!metrics) throw notValid(404, "This server was started without numbers.");
