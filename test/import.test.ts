@@ -528,6 +528,19 @@ test("a file that shrinks is read anew, and what was stored stays", async () => 
   expect(await remembered()).toEqual(before);
 });
 
+test("a file in whose place another agent's came is read as that agent's", async () => {
+  const timestamp = "2026-05-01T10:00:00.000Z";
+  const message = { role: "user", content: "Why does the cart test fail?" };
+  const lines = [
+    { type: "session", version: 3, id: OTHER, timestamp, cwd: "/home/ada/shop" },
+    { type: "message", id: "a", parentId: null, timestamp, message },
+  ];
+  write("talk.jsonl", lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  expect(await run()).toMatchObject({ added: 1 });
+  write("talk.jsonl", talk());
+  expect(await run()).toMatchObject({ added: 6, skipped: [], unknownTypes: {} });
+});
+
 test("a file that becomes shorter while it is read is one skip, and the next import goes on", async () => {
   const lines = talk();
   // More than one batch: the report of the first one comes while the file is read.

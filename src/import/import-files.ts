@@ -224,8 +224,10 @@ class ImportWork {
   ): Promise<void> {
     // Some agents have several formats.
     const [its, ...others] = this.#options.formats.filter(({ agent }) => agent === known?.agent);
-    const format =
-      given ?? (others.length === 0 ? its : undefined) ?? (await this.#recognise(file));
+    const readOn = known && (await readOnOf(file, known));
+    // Another file may have come in its place.
+    const isGrown = (readOn?.offset ?? 0) > 0 && others.length === 0;
+    const format = given ?? (isGrown ? its : undefined) ?? (await this.#recognise(file));
     if (!format && (await isStillBegun(file))) return this.#tally.isStillWritten(file.path);
     if (!format) {
       const { agent, formats } = this.#options;
@@ -241,7 +243,7 @@ class ImportWork {
       else this.#tally.skip(file.path, undefined, `its format is not known. ${looks} ${FORMATS}`);
       return;
     }
-    const from = known && (await readOnOf(file, known));
+    const from = format.agent === known?.agent ? readOn : undefined;
     let next: ReadOn | undefined;
     let messagesBefore = 0;
     const tally = this.#tally;
@@ -308,7 +310,7 @@ class ImportWork {
     if (file.hasShrunk()) {
       tally.skip(file.path, undefined, "it became shorter while it was read");
     } else if (isComplete && (this.#isWhole || isHalf(next)) && !this.#trial) {
-      const readOn = next && {
+      const nextTime = next && {
         ...next,
         messages: messagesBefore,
         hash: await hashBefore(file, next.offset),
@@ -318,7 +320,7 @@ class ImportWork {
         stamp: next?.again || !this.#isWhole ? "" : file.stamp,
         sessions,
         messages,
-        ...(readOn ? { readOn } : {}),
+        ...(nextTime ? { readOn: nextTime } : {}),
         ...(this.#options.subagents ? { subagents: true } : {}),
         ...(marks.size > 0 ? { places: [...marks] } : {}),
       });
