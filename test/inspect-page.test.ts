@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { DurableEvent } from "../src/core/event.ts";
+import type { DurableEvent, SessionEvent } from "../src/core/event.ts";
 import { type Message, summaryMessage } from "../src/core/message.ts";
 import { inFamilies } from "../src/surfaces/inspect/page/families.ts";
 import { changeIn } from "../src/surfaces/inspect/page/file-change.ts";
@@ -126,4 +126,17 @@ test("of a compaction of another agent, each message since the one before says w
   expect(first?.summary).toBe("The user said: Use port 7443. The file is src/app.ts.");
   expect(second && leftBy(second).map(({ id }) => id)).toEqual([8]);
   expect(log.rows.filter(({ kind }) => kind === "recorded").map(({ seq }) => seq)).toEqual([7, 9]);
+});
+
+test("an answer that breaks off does not stand before the next one", () => {
+  const log = new SessionLog();
+  const push = (seq: number, payload: SessionEvent) =>
+    log.push({ event_id: `${seq}`, source_id: "session:s", seq, timestamp_ms: seq, payload });
+  const error = "The connection was lost.";
+  push(0, { type: "text_delta", delta: "Half of" });
+  push(1, { type: "retrying", attempt: 1, max_attempts: 3, error, delay_ms: 1 });
+  push(1, { type: "text_delta", delta: "The whole" });
+  expect(log.streaming).toBe("The whole");
+  push(2, { type: "run_failed", session_id: "s", error, code: "AGENT_ERROR" });
+  expect(log.streaming).toBe("");
 });

@@ -48,6 +48,15 @@ export type ToolRow = RowBase & ToolCall;
 
 export type RecalledRow = Extract<Row, { kind: "recalled" }>;
 
+/** The events after which what the model has written so far is whole, or is nothing. */
+const ANSWERED: ReadonlySet<SessionEvent["type"]> = new Set([
+  "text_complete",
+  "turn_completed",
+  "retrying",
+  "run_started",
+  "run_failed",
+]);
+
 const CHANGES: ReadonlySet<SessionEvent["type"]> = new Set([
   "run_completed",
   "run_failed",
@@ -119,6 +128,7 @@ export class SessionLog {
     }
     if (seq <= this.seq) return;
     this.seq = seq;
+    if (ANSWERED.has(event.type)) this.streaming = "";
     if (this.isWhole && CHANGES.has(event.type)) this.changesSeen += 1;
     this.#show(event, { seq, time: timestamp_ms });
     const whole = this.#messages.push({ schema_version: 1, event_id, seq, timestamp_ms, event });
@@ -163,7 +173,6 @@ export class SessionLog {
         this.#add({ kind: "thought", ...at, text: payload.content });
         return;
       case "text_complete":
-        this.streaming = "";
         this.#add({ kind: "answer", ...at, text: payload.content });
         return;
       case "tool_call_requested":
@@ -189,7 +198,6 @@ export class SessionLog {
         return;
       }
       case "turn_completed":
-        this.streaming = "";
         this.points.push({
           seq,
           kind: "call",
