@@ -212,6 +212,7 @@ test("a session as one file has no credential in it, and no path says where the 
       },
       { role: "tool_results", results: [{ tool_use_id: "a", content: result, is_error: false }] },
       { role: "assistant", content: "https://example.com/home/mara and src/home/mara stay." },
+      { role: "user", content: "Elsewhere: /home/jürgen/e, C:\\Users\\Ōno\\f and /Users/雪/g." },
     ],
   });
   // A version that did not know such credentials recalled one.
@@ -232,6 +233,7 @@ test("a session as one file has no credential in it, and no path says where the 
   expect(html.match(/The key is \[redacted GitHub token\]/g)).toHaveLength(2);
   expect(html).toContain("See project/a.ts, ~/b, ~\\\\c and ~/d");
   expect(html).toContain("https://example.com/home/mara and src/home/mara stay.");
+  expect(html).toContain("Elsewhere: ~/e, ~\\\\f and ~/g.");
   for (const taken of [file, join(root, "nowhere", "session.html")]) {
     const { code, stderr } = await project.rkat(["inspect", sessionId, "--export", taken]);
     expect([code, stderr]).toEqual([17, expect.stringContaining("Name another file.")]);

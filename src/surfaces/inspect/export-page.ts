@@ -198,7 +198,10 @@ function withoutBefore(event: DurableEvent): DurableEvent {
 /** Where a path may begin in JSON, which writes an end of a line as a letter. */
 const BEGINS = String.raw`(?<=[^\w.~-]|\\[nrt])`;
 /** A home folder of any machine. It names a person. */
-const HOMES = new RegExp(String.raw`${BEGINS}(?:[A-Z]:)?[\\/]+(?:home|Users)[\\/]+[\w.@-]+`, "gi");
+const HOMES = new RegExp(
+  String.raw`${BEGINS}(?:[A-Z]:)?[\\/]+(?:home|Users)[\\/]+[\p{L}\p{M}\p{N}_.@-]+`,
+  "giu",
+);
 
 /** JSON in which no path says where the project is, or whose home it is in. */
 function withoutFolders(json: string, project = ""): string {
