@@ -214,7 +214,7 @@ describe("a session that changes its model", () => {
 });
 
 describe("what only some servers refuse is no end of a session", () => {
-  /** What arrives in the end, of a history that is sent twice; the second time, it is accepted at once. */
+  /** The request that arrives in the end, of a history that is sent twice; the second time, it is accepted at once. */
   async function accepted(name: string, messages: readonly Message[]) {
     const model = await modelsOf(server)(name);
     await ask(model, messages);

@@ -102,7 +102,7 @@ test("a repair makes damaged snapshots again from the log, also where calls wait
   const store = join(project.folder, ".rkat/rkat.db");
   const own = await filledPlace({ store, folder: join(project.folder, ".rkat") });
   const ids = [own.first, own.waiting];
-  /** What the next call of each has, from its snapshot on and from the whole log; undefined without a snapshot. */
+  /** The next call of each, from its snapshot on and from the whole log; undefined without a snapshot. */
   const states = async () => {
     const stores = sqliteStores({ path: store });
     try {

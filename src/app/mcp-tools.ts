@@ -8,7 +8,7 @@ export interface McpTools {
   tools(): readonly Tool[];
   /** Undefined where no server is described. */
   readonly note: string | undefined;
-  /** What the servers say of how their tools are used, for the end of a system prompt; empty when they say nothing. */
+  /** The servers' words on how their tools are used, for the end of a system prompt; empty when they say nothing. */
   readonly instructions: string;
   close(): Promise<void>;
 }

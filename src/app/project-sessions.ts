@@ -48,7 +48,7 @@ export async function projectSessions(
   }
 }
 
-/** What a repair made readable again. */
+/** The events and snapshots that a repair made readable again. */
 export interface RepairedSessions {
   readonly events: readonly RepairedEvent[];
   /** Ids of the sessions whose snapshot was made again from the log. */

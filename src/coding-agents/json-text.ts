@@ -150,7 +150,7 @@ function without(text: string, holder: Node, index: number): string {
   return text.slice(0, start) + kept + text.slice(end);
 }
 
-/** What is between two values, without its comma; empty where it has no comment. */
+/** The text between two values, without its comma; empty where it has no comment. */
 function commentsIn(gap: string): string {
   const scanner = createScanner(gap, true);
   scanner.scan();

@@ -1,6 +1,6 @@
 import { bare } from "./clause-facts.ts";
 
-/** What became what: `310 KB` became `92 KB`, `parseDate` became `readDate`. Numbers stand without their units. */
+/** A change: `310 KB` became `92 KB`, `parseDate` became `readDate`. Numbers stand without their units. */
 export interface Change {
   readonly from: string;
   readonly to: string;

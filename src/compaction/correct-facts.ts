@@ -27,7 +27,7 @@ interface Contradicted {
   readonly is: "contradicted";
   /** The text that replaces the clause; nothing where it is dropped. */
   readonly instead: string;
-  /** It stands for no earlier time. */
+  /** The clause is wrong whatever else the summary has: it tells of no earlier time. */
   readonly always?: true;
 }
 
@@ -126,7 +126,7 @@ class RecordedFacts {
         return clausesIn(twoEnds(text, TEXT_CHARACTERS_MAX)).map((clause) => ({ clause, isSaid }));
       }),
     );
-    // What it is of may have left long ago, and is still known.
+    // An earlier summary knows numbers and changes of messages that have left.
     for (const earlier of record.filter(isSummary).map(summaryText)) {
       this.#readNumbers(earlier);
       for (const clause of clausesIn(earlier)) this.#readChanges(clause);
@@ -170,7 +170,7 @@ class RecordedFacts {
     return verdict === UNKNOWN ? this.#judgeNumbers(clause) : verdict;
   }
 
-  /** What became what, the other way round than on record. */
+  /** A change that is told the other way round than on record. */
   #judgeChanges({ text }: Clause): Verdict {
     for (const { from, to } of changesIn(text)) {
       const turned = this.#changes.get(`${to} ${from}`);

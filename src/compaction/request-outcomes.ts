@@ -157,6 +157,6 @@ const LINE = /^( {0,8}(?:[-*•] |\d{1,3}[.)] )?)(.+)$/;
 /** The end of a question. */
 export const QUESTION = /[?？]$/;
 
-/** What parts the sentences of a text. The full stop of "Dr. Okafor", "e.g. this" and "z. B. so" ends none. */
+/** The ends of the sentences of a text. The full stop of "Dr. Okafor", "e.g. this" and "z. B. so" ends none. */
 export const SENTENCE_ENDS =
   /((?<=[.!?])(?<!(?<![\p{L}.])(?:Dr|Mrs?|Ms|Prof|St|Mme|Mlle|Sra?|Hr|Fr|Nr|vs|ca|bzw|e\.g|i\.e|z\. ?B|d\. ?h)\.)\s+(?:… )?|(?<=[。！？])|\n+| … )/u;

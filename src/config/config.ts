@@ -202,7 +202,7 @@ function isWhole(price: Partial<ModelPrice>): price is ModelPrice {
   return price.input !== undefined && price.output !== undefined;
 }
 
-/** What `--store` says, which stands above all else. */
+/** The value of `--store`, which stands above all else. */
 function flagSource(store: string): ConfigSource {
   const found: FoundSetting = { key: "store", path: ["store"], value: store, origin: "--store" };
   return { owner: "user", name: "--store", settings: [found], problems: [] };

@@ -27,7 +27,7 @@ export function issuesText(issues: readonly Issue[]): string {
 type NamesAt = (path: Issue["path"]) => readonly string[];
 
 /**
- * What zod found wrong. Of a union, the alternative counts that the value came closest to. With `namesAt`, a key that is
+ * The faults that zod found. Of a union, the alternative counts that the value came closest to. With `namesAt`, a key that is
  * not known comes with the one that was probably meant.
  */
 export function issuesOf(

@@ -35,7 +35,7 @@ function propertiesOf(parts: readonly Part[]): Schema {
   return Object.fromEntries(properties);
 }
 
-/** What any of these takes. The names of the cases, of which each alternative has one, become a list. */
+/** A schema that takes what any of these takes. The names of the cases, of which each alternative has one, become a list. */
 function anyOf(schemas: readonly unknown[]): unknown {
   const distinct = [...new Map(schemas.map((each) => [JSON.stringify(each), each])).values()];
   const [first] = distinct;

@@ -178,7 +178,7 @@ function isReplaced(
   text: string,
   { mode, gid }: Pick<Stats, "mode"> & Partial<Pick<Stats, "gid">>,
 ): boolean {
-  // It may be short where the name of the file is as long as names can be.
+  // A name of its own: that of the file may be as long as names can be.
   const unfinished = join(dirname(path), `.rkat-${crypto.randomUUID()}.tmp`);
   const flags = constants.O_WRONLY | constants.O_CREAT;
   try {

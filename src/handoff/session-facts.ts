@@ -66,7 +66,7 @@ export function decisions(messages: readonly HandoffMessage[]): readonly Quote[]
 /** An answer that is a question, or begins with one. */
 const ASKS_BACK = /[?？]$|^[^.!?\n]{0,120}[?？]\s/u;
 
-/** What a message leaves to the person: a question, or a proposal. */
+/** A question or a proposal that a message leaves to the person. */
 interface Asked {
   readonly quote: Quote;
   isAnsweredBy(said: string): boolean;

@@ -23,7 +23,7 @@ export interface Candidates {
   readonly isUnknown: boolean;
   /** The question tells its language. */
   readonly isTold: boolean;
-  /** It may be of another language than English. */
+  /** The question may be in another language than English. */
   readonly isForeign: boolean;
   /** Its other spellings, which the index has looked up. */
   readonly otherForms: readonly string[];

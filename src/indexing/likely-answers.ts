@@ -29,7 +29,7 @@ interface AskedFor {
   readonly name: AskedName;
 }
 
-/** What was said at a time that a question names may answer it in any words. */
+/** A question that names a time asks for no name: what was said then may answer it in any words. */
 function askedOf(question: string, at: string | undefined): AskedFor {
   const value = askedValue(question);
   const mayName = value === undefined && readQuestion(question, at).time === undefined;

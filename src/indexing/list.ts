@@ -72,7 +72,7 @@ interface Range {
   readonly last: number;
 }
 
-/** What is behind an entry in the ranges of a session. All of it, if the entry is of another session. */
+/** The part of a session's ranges behind an entry. All of it, if the entry is of another session. */
 function behind(entry: EntryRow | undefined, ranges: readonly Range[]): readonly Range[] {
   if (!entry) return ranges;
   const { slot, passages } = entry;

@@ -241,7 +241,7 @@ const HAPPENING = new RegExp(
 const TITLE =
   /^(?:Always|Never|Only|Stop|Don['’]t|Do Not)(?: \p{Lu}\p{Ll}[\p{L}’'-]*){2,} (?:is|was) (?:an?|the)\b/u;
 
-/** What people say without wanting it: "Don't ask me why.", "You can say that again.", "Never a dull moment." */
+/** Sayings that want nothing: "Don't ask me why.", "You can say that again.", "Never a dull moment." */
 const IDIOM =
   /^(?:(?:do not|don't|don’t) (?:tell me (?:you|that|it|he|she|they|we|i)\b(?!.*\b(?:unless|until|before|if)\b)|ask me (?:why|how|what|who|when|where)\b|make me (?:laugh|cry)\b|hold your breath\b|sweat\b)|do not \p{L}+ (?:mode|sign|button|flag|setting)\b|never (?:(?:an?|the) (?:dull|boring|quiet|good|bad|better|right|wrong)|so|too|quite|really|been|had)\b|stop (?:worrying|joking|kidding|laughing|crying|panicking|complaining|overthinking)\b|you can (?:say that again|bet|count on|thank me)\b|you (?:must|should) (?:see|try|hear|meet|visit|watch) (?:this|that|it|him|her|them)\b|only (?:my|your|his|her|our|their|few|half|four|five|six|seven|eight|nine|ten|twelve|\d+) [^,]*\b(?:\p{L}+ed|knows?|likes?|thinks?|was|were|came|has|had|failed)\b(?! (?:to|in|on|for|by)\b)|(?:make|be) sure .*, (?:and )?then \p{L})/iu;
 

@@ -57,7 +57,7 @@ const MEDIA: readonly RegExp[] = [
 
 const MEDIA_STATUSES: readonly (number | undefined)[] = [400, 404, 415, 422, 500];
 
-/** What a package of the AI SDK says of a file, before it asks: "'media type: text/csv' functionality not supported." */
+/** The words of a package of the AI SDK about a file that it does not send: "'media type: text/csv' functionality not supported." */
 const UNSENDABLE = /' functionality not supported\.$/;
 
 const REFUSED: readonly (number | undefined)[] = [400, 403, 422];
@@ -179,7 +179,7 @@ function isOfAssistant(message: Message | undefined): message is OfAssistant {
   return message?.role === "assistant" || message?.role === "block_assistant";
 }
 
-/** What a model has answered, its provider has accepted, unless a filter ended the answer. */
+/** An answer says that the provider has accepted what stands before it, unless a filter ended the answer. */
 function isAnswer(message: Message | undefined): boolean {
   return (
     isOfAssistant(message) && !("blocks" in message && message.stop_reason === "content_filter")

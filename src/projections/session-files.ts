@@ -427,7 +427,7 @@ async function isGone(
 
 const INDEX = "index.jsonl";
 
-/** What a process that is killed leaves of the files beside the folders of sessions. */
+/** Unfinished files beside the folders of sessions, which a killed process leaves. */
 const UNFINISHED = /^(?:index\.jsonl|checkpoint)\.[0-9a-f-]{36}\.tmp$/;
 
 /** Those beside the folders of sessions that could have the name of one. */

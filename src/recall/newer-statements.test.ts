@@ -136,7 +136,7 @@ test.each([
     "11 часов",
     "10 часов",
   ],
-  // What the newer one says was, is gone.
+  // A value that the newer statement puts into the past is gone.
   [
     "Photos are stored in Dropbox with a subscription.",
     "Photos are now in Nextcloud, the Dropbox subscription was cancelled.",

@@ -54,7 +54,7 @@ export function statementsIn(content: string): readonly Statement[] {
     .flatMap((sentence) => [statementOf(sentence) ?? [], clausesIn(sentence)].flat());
 }
 
-/** What the clauses of a sentence state, each by itself. Of one with a single word it is not known what it is about: "her name is …". */
+/** The statements of a sentence's clauses, each by itself. Of one with a single word it is not known what it is about: "her name is …". */
 function clausesIn(sentence: string): readonly Statement[] {
   const clauses = sentence.split(CLAUSE_END);
   if (clauses.length === 1) return [];

@@ -108,7 +108,7 @@ const ATLANTIC: readonly (readonly [RegExp, string])[] = [
   [/(?<=e)ll(?=(?:ed|ing|er|ers)$)/, "l"],
 ];
 
-/** What is typed for letters that a keyboard lacks, and such a letter as the index has it. */
+/** Letters that are typed for those that a keyboard lacks, and such a letter as the index has it. */
 const TYPED: readonly (readonly [RegExp, string])[] = [
   [/aa/g, "a"],
   [/oe?/g, "ø"],

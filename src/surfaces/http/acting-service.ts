@@ -21,7 +21,7 @@ export interface TokenOptions {
 /** The user that a request acts for. Any text, with `encodeURIComponent`. */
 export const USER_HEADER = "x-rkat-user";
 
-/** Who a request acts as. */
+/** The service and the user that a request acts as. */
 export interface Caller {
   readonly service: SessionService;
   /** The user that it acts for. Without one, it is the server's own. */

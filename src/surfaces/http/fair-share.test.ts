@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FairShare } from "./fair-share.ts";
 
-/** What each gets who asks for one after the other, until nobody gets more. */
+/** The pieces that each holder gets who asks for one after the other, until nobody gets more. */
 function dividedAmong(max: number, holders: readonly (string | undefined)[]): readonly number[] {
   const share = new FairShare(max);
   let took = true;

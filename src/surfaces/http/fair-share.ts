@@ -1,6 +1,6 @@
 import { shareUsedUp, unavailable } from "./error-response.ts";
 
-/** Who holds something: a user, or, without one, the server's own callers. */
+/** A holder of something: a user, or, without one, the server's own callers. */
 export type Holder = string | undefined;
 
 /** Why a holder gets no more: nothing is free, or their share is used up. */
@@ -21,7 +21,7 @@ export class FairShare {
     this.#max = max;
   }
 
-  /** What all hold together. */
+  /** The pieces that all hold together. */
   get total(): number {
     return this.#total;
   }

@@ -37,7 +37,7 @@ export class HttpExchange {
     }
   }
 
-  /** Who sent the current request. */
+  /** The caller of the current request. */
   static caller(): Caller {
     const exchange = HttpExchange.#current.getStore();
     assert(exchange);
@@ -117,7 +117,7 @@ export class HttpExchange {
 }
 
 interface TransportSession {
-  /** Who began it. Its requests act with the same service. */
+  /** The caller who began it. Its requests act with the same service. */
   readonly caller: Caller;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   /** Open requests, streams included. */

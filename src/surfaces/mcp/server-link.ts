@@ -24,7 +24,7 @@ const THERE_MS = 1_000;
 export interface ServerLink {
   listTools(): Promise<Awaited<ReturnType<Client["listTools"]>>["tools"]>;
   /** @throws ToolError when the server does not answer */
-  /** What it says of how its tools are used, once it has answered. */
+  /** The server's words on how its tools are used, once it has answered. */
   readonly instructions: string | undefined;
   callTool(
     name: string,

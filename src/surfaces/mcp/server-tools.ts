@@ -17,7 +17,7 @@ export interface ServerTools {
   readonly tokens: number;
   /** Each server that answered, with its number of tools. */
   readonly servers: readonly { readonly name: string; readonly tools: number }[];
-  /** What the servers with tools say of how these are used, for a model; empty when they say nothing. */
+  /** The words of the servers with tools on how these are used, for a model; empty when they say nothing. */
   readonly instructions: string;
   /** The missing servers and tools: a sentence each, with the reason. */
   readonly problems: readonly string[];

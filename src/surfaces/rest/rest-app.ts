@@ -40,7 +40,7 @@ export interface RestApp {
   drain(graceMs: number): Promise<void>;
 }
 
-/** What a server has a limit of, and who holds how much of it. */
+/** The limits of a server, and how much each user holds of them. */
 export class Limited {
   readonly limits: RestLimits;
   readonly bodies: BodyReader;

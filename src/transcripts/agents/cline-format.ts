@@ -43,7 +43,7 @@ export const rooFormat = clineFamily("roo", "rooveterinaryinc.roo-cline", isRoo)
 
 const ROO = /roo-?(?:cline|code)|zoo-?code/i;
 
-/** What only Roo Code writes: the mode of a task as an element, and the protocol of a request. As JSON, a line ends with `\\n`. */
+/** Marks that only Roo Code writes: the mode of a task as an element, and the protocol of a request. As JSON, a line ends with `\\n`. */
 const ROO_WRITES = /# Current Mode\\n<slug>|\\"apiProtocol\\":/;
 
 /** A task that was copied elsewhere has no folder of Roo's above it. */

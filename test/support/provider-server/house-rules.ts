@@ -1,6 +1,6 @@
 import { type Json, listOf } from "./reply.ts";
 
-/** What single servers refuse, by the name of the model, and what a filter of content does, in their words. */
+/** The refusals of single servers, by the name of the model, and those of a filter of content, in their words. */
 export function problemOfHouse(body: Json): string | undefined {
   if (JSON.stringify(body).includes("[forbidden]")) {
     return "The request was rejected because it was considered high risk";

@@ -1,6 +1,6 @@
 import { type Json, listOf } from "./reply.ts";
 
-/** What Anthropic and OpenAI refuse of the schemas of a request's tools. */
+/** A fault for which Anthropic and OpenAI refuse the schemas of a request's tools. */
 export function problemWithTools(body: Json): string | undefined {
   return listOf(body.tools)
     .flatMap((tool) => {
