@@ -168,9 +168,9 @@ function changed(
   most = Infinity,
 ): readonly Message[] | undefined {
   const changes = messages.map(change);
-  const places = [...changes.keys()].filter((at) => changes[at]).slice(-most);
-  if (places.length === 0) return undefined;
-  return messages.map((message, at) => (places.includes(at) && changes[at]) || message);
+  const places = new Set([...changes.keys()].filter((at) => changes[at]).slice(-most));
+  if (places.size === 0) return undefined;
+  return messages.map((message, at) => (places.has(at) && changes[at]) || message);
 }
 
 type OfAssistant = AssistantMessage | BlockAssistantMessage;

@@ -34,18 +34,26 @@ type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
  * - Parts that another model family signed are left out.
  * - Half of a character, as a tool that cuts texts leaves it, becomes U+FFFD. Anthropic takes it for broken JSON.
  */
-export function toPrompt(messages: readonly Message[], family: ModelFamily): LanguageModelV4Prompt {
+export function toPrompt(given: readonly Message[], family: ModelFamily): LanguageModelV4Prompt {
+  const messages = given.map(withoutHalves);
   const turns = new PromptTurns(family);
   for (const message of messages) turns.add(message);
   const system = messages.flatMap((message) =>
     message.role === "system" && isText(message.content) ? [message.content] : [],
   );
   return [
-    ...(system.length > 0
-      ? [{ role: "system" as const, content: wellFormed(system.join("\n\n")) }]
-      : []),
+    ...(system.length > 0 ? [{ role: "system" as const, content: system.join("\n\n") }] : []),
     ...turns.finish(messages.at(-1)),
   ];
+}
+
+/** Messages without halves of characters. Each is looked through once, and not for each request. */
+const WITHOUT_HALVES = new WeakMap<Message, Message>();
+
+function withoutHalves(message: Message): Message {
+  const known = WITHOUT_HALVES.get(message) ?? wellFormed(message);
+  WITHOUT_HALVES.set(message, known);
+  return known;
 }
 
 /** User messages for places where a provider requires one. */
@@ -154,7 +162,7 @@ function userParts({ content }: UserMessage): UserPart[] {
     if (block.type === "text") return textParts(block.text);
     const { data, media_type: mediaType } = block;
     const filename = block.type === "file" ? block.filename : undefined;
-    const named = filename === undefined ? {} : { filename: wellFormed(filename) };
+    const named = filename === undefined ? {} : { filename };
     const url = /^https?:/.test(data) ? URL.parse(data) : null;
     return [
       {
@@ -168,7 +176,7 @@ function userParts({ content }: UserMessage): UserPart[] {
 }
 
 function textParts(text: string): UserPart[] {
-  return isText(text) ? [{ type: "text", text: wellFormed(text) }] : [];
+  return isText(text) ? [{ type: "text", text }] : [];
 }
 
 export function blocksOf(
@@ -187,7 +195,7 @@ function resultPart(
 ): LanguageModelV4ToolResultPart {
   const { content, is_error } = result ?? { content: NO_RESULT, is_error: true };
   const type = is_error ? ("error-text" as const) : ("text" as const);
-  const output = { type, value: is_error && !isText(content) ? NO_REASON : wellFormed(content) };
+  const output = { type, value: is_error && !isText(content) ? NO_REASON : content };
   return { type: "tool-result", toolCallId, toolName, output };
 }
 
@@ -236,9 +244,8 @@ function isSent(block: AssistantBlock, family: ModelFamily): boolean {
 
 function toPart({ block_type, data }: AssistantBlock, family: ModelFamily): AssistantPart {
   const options = fromMeta(family, data.meta);
-  if (block_type !== "tool_use")
-    return { type: block_type, text: wellFormed(data.text), ...options };
-  const { id, name, args } = wellFormed(data);
+  if (block_type !== "tool_use") return { type: block_type, text: data.text, ...options };
+  const { id, name, args } = data;
   const [toolCallId, toolName] = [callId(id, family), callName(name, family)];
   return { type: "tool-call", toolCallId, toolName, input: toolInput(args), ...options };
 }
