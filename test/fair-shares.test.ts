@@ -3,6 +3,7 @@ import { SessionError } from "../src/index.ts";
 import { serveMcpHttp } from "../src/mcp.ts";
 import { connectRest, type RestOptions, serveRest } from "../src/rest.ts";
 import { BUILDS, type ScriptedReply } from "../src/testing.ts";
+import { INITIALIZE, LIST } from "./support/mcp-requests.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { scriptedService } from "./support/scripted-service.ts";
 
@@ -136,18 +137,6 @@ async function mcp(transportSessionsMax: number) {
   };
   return { send, begin, service };
 }
-
-const INITIALIZE = {
-  jsonrpc: "2.0",
-  id: 1,
-  method: "initialize",
-  params: {
-    protocolVersion: "2025-06-18",
-    capabilities: {},
-    clientInfo: { name: "test", version: "1" },
-  },
-};
-const LIST = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 
 test("over MCP, the clients of one user end no session of another's client", async () => {
   const { send, begin } = await mcp(4);

@@ -24,6 +24,7 @@ import {
   containerProblem,
   startInContainer,
 } from "./support/container.ts";
+import { INITIALIZE } from "./support/mcp-requests.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { freshSchema, hasPostgres, postgresUrl } from "./support/postgres.ts";
 import { startProviderServer } from "./support/provider-server/provider-server.ts";
@@ -39,16 +40,6 @@ const NO_HOMES = { "none is known": "", "it is the root": "/", "it cannot be wri
 
 const PING =
   '{"jsonrpc":"2.0","id":1,"method":"memory/search","params":{"query":"staging port"}}\n';
-const INITIALIZE = `${JSON.stringify({
-  jsonrpc: "2.0",
-  id: 1,
-  method: "initialize",
-  params: {
-    protocolVersion: "2025-06-18",
-    capabilities: {},
-    clientInfo: { name: "test", version: "1" },
-  },
-})}\n`;
 
 /** The commands and servers of the README, with what they read and what they print. */
 const COMMANDS: readonly {
@@ -71,7 +62,7 @@ const COMMANDS: readonly {
   { args: ["backup", "../my-project.backup", "--force"], prints: /checked/ },
   { args: ["doctor"], prints: /· home .*RKAT_HOME/ },
   { args: ["rpc"], stdin: PING, prints: /"result"/ },
-  { args: ["mcp"], stdin: INITIALIZE, prints: /"serverInfo"/ },
+  { args: ["mcp"], stdin: `${JSON.stringify(INITIALIZE)}\n`, prints: /"serverInfo"/ },
 ];
 
 const FILES = {

@@ -2,20 +2,9 @@ import { request } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { connectMcp, serveMcpHttp } from "../src/mcp.ts";
 import { BUILDS } from "../src/testing.ts";
+import { INITIALIZE, LIST } from "./support/mcp-requests.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { scriptedService } from "./support/scripted-service.ts";
-
-const INITIALIZE = {
-  jsonrpc: "2.0",
-  id: 1,
-  method: "initialize",
-  params: {
-    protocolVersion: "2025-06-18",
-    capabilities: {},
-    clientInfo: { name: "test", version: "1" },
-  },
-};
-const LIST = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 
 async function serve(options: Omit<Parameters<typeof serveMcpHttp>[0], "service"> = {}) {
   const { service, close } = scriptedService(await temporaryFolder(), {

@@ -6,6 +6,7 @@ import { createSessionService, SessionError } from "../src/index.ts";
 import { ephemeralStores } from "../src/stores/ephemeral/ephemeral-stores.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { lyingPostgres } from "./support/lying-postgres.ts";
+import { INITIALIZE } from "./support/mcp-requests.ts";
 import { Project } from "./support/rkat-process.ts";
 
 const GONE = new SessionError("SESSION_STORE_ERROR", { detail: "The server is gone." });
@@ -101,15 +102,7 @@ const TALKS: Readonly<Record<string, readonly object[]>> = {
     { id: 4, method: "knowledge/list", params: {} },
   ],
   mcp: [
-    {
-      id: 1,
-      method: "initialize",
-      params: {
-        protocolVersion: "2025-06-18",
-        capabilities: {},
-        clientInfo: { name: "test", version: "1" },
-      },
-    },
+    INITIALIZE,
     { method: "notifications/initialized" },
     ...["memory_search", "memory_list", "memory_search"].map((name, at) => ({
       id: at + 2,
