@@ -42,7 +42,8 @@ function haveNone(
   hits: readonly MemoryHit[],
   lacks: (hit: MemoryHit) => boolean,
 ): boolean {
-  const canCount = () => hits.length >= COUNTED || hits.some(({ content }) => LIST.test(content));
+  const canCount = () =>
+    hits.length >= COUNTED || hits.some(({ content }) => LIST.test(content.toLowerCase()));
   const isSure = ({ value, name }: AskedFor) =>
     value === "count" ? !canCount() : SURE.includes(value ?? name);
   const isOther = (hit: MemoryHit) => (hit.match ?? 1) < SAME_MATCH && lacks(hit);
@@ -70,7 +71,7 @@ const SURE: readonly (AskedValue | AskedName)[] = [
 const COUNTED = 2;
 /** What one text lists may be counted too: "Ada has a son and a daughter." */
 const LIST =
-  /(?<!\p{L})(?:and|und|et|y|e|och|og|en|и|ve)(?!\p{L})|,(?! (?:never|but|so|then|because|since|which|who|where|when|not|the|its?|he|she|we|they|i|you)(?!\p{L}))|[&、，和と与및]/iu;
+  /(?<!\p{L})(?:and|und|et|y|e|och|og|en|и|ve)(?!\p{L})|,(?! (?:never|but|so|then|because|since|which|who|where|when|not|the|its?|he|she|we|they|i|you)(?!\p{L}))|[&、，和と与및]/u;
 /** From here on, a hit has so much of a question that it needs no value. */
 const VALUE_MATCH = 0.4;
 /** The question itself. */

@@ -379,8 +379,9 @@ const BEING = new Set(
 );
 
 function saysChange(text: string): boolean {
-  if (CHANGED_PHRASE.test(text)) return true;
-  const words = text.toLowerCase().match(ANY_WORD) ?? [];
+  const lower = text.toLowerCase();
+  if (CHANGED_PHRASE.test(lower)) return true;
+  const words = lower.match(ANY_WORD) ?? [];
   return words.some((word) => isChangeWord(word) || CHANGED.has(word));
 }
 
@@ -401,4 +402,4 @@ const CHANGED = new Set(
 
 /** Signs of a change of several words, or inside a word of a script without spaces. */
 const CHANGED_PHRASE =
-  /\b(?:(?:went|goes|gone|is|are) (?:up|down)|any more|from (?:now|today) on|as of now|from today|ne [\p{L}’']+ plus|già non|ya no|já não|nicht mehr|niet meer|inte längre|ikke længere)\b|больше не|вже не|już nie|变更|變更|変更|改成|改為|改为|改到|换成|換成|现在|現在|今は|搬到|不再|涨到|变成|変わ|になった|なりました|新しい|新的|移转|移転/iu;
+  /\b(?:(?:went|goes|gone|is|are) (?:up|down)|any more|from (?:now|today) on|as of now|from today|ne [\p{L}’']+ plus|già non|ya no|já não|nicht mehr|niet meer|inte längre|ikke længere)\b|больше не|вже не|już nie|变更|變更|変更|改成|改為|改为|改到|换成|換成|现在|現在|今は|搬到|不再|涨到|变成|変わ|になった|なりました|新しい|新的|移转|移転/u;

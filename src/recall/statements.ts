@@ -1,4 +1,5 @@
 import { MONTHS, NUMBERS, WEEKDAYS } from "../text/time/time-words.ts";
+import { hasWordThatBegins } from "../text/word-starts.ts";
 
 /** A sentence that gives one thing a value. */
 export interface Statement {
@@ -113,35 +114,45 @@ const COLOURS = set(
 );
 /** Before the time from which something holds. */
 const SINCE_WORDS = set("since seit depuis desde vanaf sinds sedan siden od с");
-const SINCE = new RegExp(
-  `(?<!\\p{L})(?:${[...SINCE_WORDS].join("|")}) (?:${[...WEEKDAYS.keys(), ...MONTHS.keys()].join("|")})(?!\\p{L})`,
-  "iu",
-);
+const SINCE = new RegExp(`(?<!\\p{L})(?:${[...SINCE_WORDS].join("|")}) (\\d*\\p{L}+)`, "gu");
+
+/** Whether a text, in small letters, says since which day or month something holds. */
+function saysSince(lower: string): boolean {
+  return [...lower.matchAll(SINCE)].some(([, name = ""]) => WEEKDAYS.has(name) || MONTHS.has(name));
+}
+
 /** "Maria is the lead of the team": what stands first is the value. */
 const ROLE =
   /^\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)? (?:is|ist) (?:now |jetzt )?(?:the|our|my|der|die|unser|unsere) (?:new |neue[r]? )?(?:owner|lead|leader|manager|ceo|cto|boss|head|captain|maintainer|chef|chefin|leiter|leiterin)\b/u;
-/** "My new dentist is …", "New bin calendar: …", "Nowy kod …" */
+/** "My new dentist is …", "New bin calendar: …", "Nowy kod …", in small letters. */
 const NEW =
-  /\b(?:my|our|the|his|her) new \p{L}+ (?:is|are)\b|^(?:(?:the|our|my|der|die|das|le|la|el|il|o|a|de|het|den|det) )?(?:new|neuer?|neues|nouve(?:au|lle)|nuev[oa]|nuov[oa]|nov[oa]|nieuwe?|nya?|nytt|now[yae]|нов(?:ый|ая|ое)|yeni)\s/iu;
-/** A number, a capital inside, or a name of a day, a month, a number or a colour. */
+  /\b(?:my|our|the|his|her) new \p{L}+ (?:is|are)\b|^(?:(?:the|our|my|der|die|das|le|la|el|il|o|a|de|het|den|det) )?(?:new|neuer?|neues|nouve(?:au|lle)|nuev[oa]|nuov[oa]|nov[oa]|nieuwe?|nya?|nytt|now[yae]|нов(?:ый|ая|ое)|yeni)\s/u;
+/** A number, a capital inside, or what has a sign of a place. */
 const HAS_VALUE = new RegExp(
-  `\\d|[^\\s.!?] (?![IA]\\s)\\p{Lu}(?!['’])|${ROLE.source}|[./@]\\p{L}|(?<![\\p{L}\\p{N}])(?:${[...WEEKDAYS.keys(), ...IN_RUSSIAN, ...MONTHS.keys(), ...NUMBERS.keys(), ...MORE_NUMBERS.keys(), ...COLOURS].filter((word) => word.length > 2).join("|")})`,
+  `\\d|[^\\s.!?] (?![IA]\\s)\\p{Lu}(?!['’])|${ROLE.source}|[./@]\\p{L}`,
   "u",
 );
+/** The name of a day, a month, a number or a colour. */
+const namesValue = hasWordThatBegins(
+  [
+    ...[...WEEKDAYS.keys(), ...IN_RUSSIAN, ...MONTHS.keys()],
+    ...[...NUMBERS.keys(), ...MORE_NUMBERS.keys(), ...COLOURS],
+  ].filter((word) => word.length > 2),
+);
 const TOKEN =
-  /#[0-9a-f]{3,8}\b|\d{1,2}:\d{2}|\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,3}(?!\d)|\d{1,9}(?:-\d{1,9}){1,5}|[$€£]|v?\d+(?:[.,]\d+)*\p{L}{0,2}%?|[\p{L}\p{M}_][\p{L}\p{M}\p{N}_'’-]*(?:[./@][\p{L}\p{N}_-]+)*/giu;
+  /#[0-9a-fA-F]{3,8}\b|\d{1,2}:\d{2}|\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,3}(?!\d)|\d{1,9}(?:-\d{1,9}){1,5}|[$€£]|[vV]?\d+(?:[.,]\d+)*\p{L}{0,2}%?|[\p{L}\p{M}_][\p{L}\p{M}\p{N}_'’-]*(?:[./@][\p{L}\p{N}_-]+)*/gu;
 
 function statementOf(sentence: string): Statement | undefined {
-  if (!HAS_VALUE.test(sentence) || MAY.test(sentence)) return undefined;
+  if (!HAS_VALUE.test(sentence) && !namesValue(sentence)) return undefined;
+  if (MAY.test(sentence)) return undefined;
   const tokens = (sentence.match(TOKEN) ?? []).filter((token) => !OF_DATES.has(token));
   if (tokens.length < 2 || tokens.length > TOKENS_MAX) return undefined;
   const words = new Set<string>();
   const values: Value[] = [];
   const hasNames = !tokens.some((token) => GERMAN.has(token.toLowerCase()));
+  const lower = sentence.toLowerCase();
   const saysChange =
-    SINCE.test(sentence) ||
-    NEW.test(sentence) ||
-    tokens.some((token) => CHANGES.has(token.toLowerCase()));
+    saysSince(lower) || NEW.test(lower) || tokens.some((token) => CHANGES.has(token.toLowerCase()));
   const isRole = ROLE.test(sentence);
   const past = new Set<Value>();
   let isGone = false;
@@ -410,9 +421,8 @@ function isKey(token: string): boolean {
 const KEY = /\p{L}_\p{L}|\p{Ll}\p{Lu}/u;
 
 /** A text without one of these words, and without a key, replaces nothing. */
-const MAY_REPLACE = new RegExp(
-  `(?<![\\p{L}\\p{N}])(?:${[...CHANGES, ...GONE, ...ONE_VALUE_WORDS].filter((word) => !FROM.has(word)).join("|")})`,
-  "iu",
+const sayChange = hasWordThatBegins(
+  [...CHANGES, ...GONE, ...ONE_VALUE_WORDS].filter((word) => !FROM.has(word)),
 );
 
 /** Whether one of the words, in small letters, says that something is no longer so. */
@@ -422,7 +432,8 @@ export function isChangeWord(word: string): boolean {
 
 /** Whether a text may say that something changed, by a quick look. */
 export function mayReplace(text: string): boolean {
-  return [MAY_REPLACE, KEY, NEW, SINCE].some((pattern) => pattern.test(text));
+  const lower = text.toLowerCase();
+  return KEY.test(text) || sayChange(lower) || NEW.test(lower) || saysSince(lower);
 }
 
 /** Whether a word, in small letters, is the name of a day of the week. */

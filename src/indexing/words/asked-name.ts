@@ -7,7 +7,11 @@ import { STOP_WORDS } from "./english.ts";
 export type AskedName = "name" | "surname" | "person" | "thing" | undefined;
 
 export function askedName(question: string): AskedName {
-  return ASKED.find(([, pattern]) => pattern.test(question))?.[0];
+  const lower = question.toLowerCase();
+  if (ASKS_SURNAME.test(lower)) return "surname";
+  if (ASKS_NAME.test(lower)) return "name";
+  if (ASKS_WHO.test(question)) return "person";
+  return ASKS_THING.test(lower) ? "thing" : undefined;
 }
 
 /**
@@ -21,7 +25,8 @@ export function askedName(question: string): AskedName {
  * Texts in scripts without capitals lack none. Neither do those in German, where each noun has a capital.
  */
 export function lacksName(asked: AskedName, question: string, text: string): boolean {
-  if (asked === undefined || !LATIN_OR_CYRILLIC.test(text) || NAMES.test(text)) return false;
+  if (asked === undefined || !LATIN_OR_CYRILLIC.test(text) || NAMES.test(text.toLowerCase()))
+    return false;
   if (asked !== "surname" && CODE.test(text)) return false;
   const known = wordsIn(question);
   if (asked === "person" && hasPerson(question, text, known)) return false;
@@ -29,30 +34,22 @@ export function lacksName(asked: AskedName, question: string, text: string): boo
   return !hasName(text, known, asked !== "surname");
 }
 
-/** "Who is Magda?" asks for no name. */
+/** The others are asked of texts in small letters, as those of `askedValue`. "Who is Magda?" asks for no name. */
 const ASKS_WHO =
   /^\P{L}*(?:[Ww]ho|[Ww]hose|[Ww]hom|[Ww]er|[Ww]em|[Qq]ui|[Qq]ui[eé]n(?:es)?|[Cc]hi|[Qq]uem|[Vv]em|[Hh]vem|[Kk]to|[Кк]то)(?!\p{L})(?!(?:['’]s| is| are| was| ist| est| es| è| é| är| er| jest) \p{Lu})/u;
 const ASKS_NAME =
-  /^\P{L}*(?:(?:what|which)(?:['’]s| is| are| was| were)(?!\p{L}).*(?<!\p{L})names?|comment s['’]appellent?|c[oó]mo se llaman?|come si chiaman?o?|como se chamam?|hoe heet|vad heter|hva heter|hvad hedder|как зовут|jak się nazywa)(?!\p{L})/iu;
+  /^\P{L}*(?:(?:what|which)(?:['’]s| is| are| was| were)(?!\p{L}).*(?<!\p{L})names?|comment s['’]appellent?|c[oó]mo se llaman?|come si chiaman?o?|como se chamam?|hoe heet|vad heter|hva heter|hvad hedder|как зовут|jak się nazywa)(?!\p{L})/u;
 const ASKS_SURNAME =
-  /(?<!\p{L})(?:surname|last name|family name|maiden name|nom de famille|apellidos?|cognome|sobrenome|achternaam|efternamn|фамилия|nazwisko)(?!\p{L})/iu;
+  /(?<!\p{L})(?:surname|last name|family name|maiden name|nom de famille|apellidos?|cognome|sobrenome|achternaam|efternamn|фамилия|nazwisko)(?!\p{L})/u;
 /** Things that have names, or numbers. */
 const ASKS_THING =
-  /^\P{L}*(?:at |in |to |with |from |for )?(?:which|what) (?:airline|airport|app|bank|book|brand|browser|carrier|city|clinic|club|college|company|country|database|doctor|film|framework|gym|hospital|hotel|insurer|lawyer|movie|museum|provider|restaurant|school|shop|song|store|supplier|team|teacher|town|university|village)s?(?!\p{L})/iu;
-
-/** The first that fits is taken. */
-const ASKED: readonly (readonly [AskedName, RegExp])[] = [
-  ["surname", ASKS_SURNAME],
-  ["name", ASKS_NAME],
-  ["person", ASKS_WHO],
-  ["thing", ASKS_THING],
-];
+  /^\P{L}*(?:at |in |to |with |from |for )?(?:which|what) (?:airline|airport|app|bank|book|brand|browser|carrier|city|clinic|club|college|company|country|database|doctor|film|framework|gym|hospital|hotel|insurer|lawyer|movie|museum|provider|restaurant|school|shop|song|store|supplier|team|teacher|town|university|village)s?(?!\p{L})/u;
 
 const LATIN_OR_CYRILLIC = /^[^\p{L}]*[\p{Script=Latin}\p{Script=Cyrillic}]/u;
 
 /** Says that a name comes, or quotes one. */
 const NAMES =
-  /(?<!\p{L})(?:called|named|names?|nicknamed|hei(?:ß|ss)t|namens|s['’]appelle\p{L}*|se llama\p{L}*|si chiama\p{L}*|se chama\p{L}*|heet|heter|hedder|зовут|nazywa)(?!\p{L})|["“„«]/iu;
+  /(?<!\p{L})(?:called|named|names?|nicknamed|hei(?:ß|ss)t|namens|s['’]appelle\p{L}*|se llama\p{L}*|si chiama\p{L}*|se chama\p{L}*|heet|heter|hedder|зовут|nazywa)(?!\p{L})|["“„«]/u;
 /** Names in programs and of hosts: max_size, a/b.ts, lyon-2, useCache. */
 const CODE = /[\p{L}\d][_/@][\p{L}\d]|\p{L}-\d|\p{L}\.\p{L}{2}|\p{Ll}\p{Lu}/u;
 
@@ -93,7 +90,7 @@ function isUsual(word: string): boolean {
 
 /** Whether a text has the thing's own word: "school" of "which school". */
 function hasThing(question: string, text: string): boolean {
-  const thing = (ASKS_THING.exec(question)?.[0] ?? "").toLowerCase().split(" ").at(-1) ?? "";
+  const thing = ASKS_THING.exec(question.toLowerCase())?.[0].split(" ").at(-1) ?? "";
   const beginning = thing.replace(/(?:ies|y|s)$/, "");
   return wordsIn(text).some((word) => word.startsWith(beginning));
 }

@@ -31,7 +31,8 @@ export type AskedValue =
   | undefined;
 
 export function askedValue(question: string): AskedValue {
-  return ASKED.find(([, pattern]) => pattern.test(question))?.[0];
+  const lower = question.toLowerCase();
+  return ASKED.find(([, pattern]) => pattern.test(lower))?.[0];
 }
 
 /**
@@ -44,16 +45,17 @@ export function askedValue(question: string): AskedValue {
  */
 export function lacksValue(value: AskedValue, text: string): boolean {
   if (value === undefined) return false;
-  if (value === "colour") return !COLOUR.test(text);
+  const lower = text.toLowerCase();
+  if (value === "colour") return !COLOUR.test(lower);
   if (value === "e-mail") return !/@|mails?(?: address)?(?::| is | are )/i.test(text);
   if (value === "phone") return !/(?:\d[ ()/.-]{0,2}){5}|phone number|telefonnummer/i.test(text);
-  if (value === "address") return !ADDRESS.test(text);
-  if (value === "birthplace") return !BIRTHPLACE.test(text);
+  if (value === "address") return !ADDRESS.test(lower);
+  if (value === "birthplace") return !BIRTHPLACE.test(lower);
   if (value === "birthday") return !hasDate(text);
   const isOfTime = value === "time" || value === "duration";
   if (isOfTime || value === "age" ? NUMBER.test(text) : hasAmount(text)) return false;
   if (isOfTime && UNSPACED_TIME.test(text)) return false;
-  if (NUMBER_END.test(text)) return false;
+  if (NUMBER_END.test(lower)) return false;
   const words = wordsOf(text);
   const isAmount = (word: string, at: number) =>
     numberWords().has(word) && (isOfTime || !isOfDay(words, at));
@@ -70,45 +72,47 @@ const AT: ReadonlySet<string> = new Set(
   "at until till before after um bis à jusqu'à alle las om tot kl".split(" "),
 );
 
+// All in small letters, and asked of texts in small letters: V8 takes four times as long to make `\p{L}` for letters of both kinds.
+
 const ASKS_EMAIL =
-  /^\P{L}*(?:what|which|was|wie|quel(?:le)?|cu[aá]l|qual|wat|vad|hvad|hva|какой|jaki)(?!\p{L}).*(?<!\p{L})(?:e-?mail|mail[- ]?(?:address|adresse))(?: address| adresse?)?(?=\P{L}*$| (?:of|for|von|de|di|van|för|til)(?!\p{L}))/iu;
+  /^\P{L}*(?:what|which|was|wie|quel(?:le)?|cu[aá]l|qual|wat|vad|hvad|hva|какой|jaki)(?!\p{L}).*(?<!\p{L})(?:e-?mail|mail[- ]?(?:address|adresse))(?: address| adresse?)?(?=\P{L}*$| (?:of|for|von|de|di|van|för|til)(?!\p{L}))/u;
 const ASKS_PHONE =
-  /^\P{L}*(?:what|which|was|wie|quel(?:le)?|cu[aá]l|qual|wat|vad|hvad|hva|какой|jaki)(?!\p{L}).*(?<!\p{L})(?:(?:tele)?phone number|phone|telefon(?:nummer)?|teléfono|numéro de téléphone|numero di telefono|номер телефона)(?=\P{L}*$| (?:of|for|von|de|di|van|för|til)(?!\p{L}))/iu;
+  /^\P{L}*(?:what|which|was|wie|quel(?:le)?|cu[aá]l|qual|wat|vad|hvad|hva|какой|jaki)(?!\p{L}).*(?<!\p{L})(?:(?:tele)?phone number|phone|telefon(?:nummer)?|teléfono|numéro de téléphone|numero di telefono|номер телефона)(?=\P{L}*$| (?:of|for|von|de|di|van|för|til)(?!\p{L}))/u;
 const ASKS_ADDRESS =
-  /^\P{L}*(?:what|which|wie lautet|was|quelle?|cu[aá]l|qual|wat|vad|hvad|hva|какой|jaki)(?!\p{L}).*(?<!\p{L})(?:address|adresse?|dirección|indirizzo|endereço|adress|адрес)(?=\P{L}*$| (?:of|for|von|de|di|van|för|til)(?!\p{L}))/iu;
+  /^\P{L}*(?:what|which|wie lautet|was|quelle?|cu[aá]l|qual|wat|vad|hvad|hva|какой|jaki)(?!\p{L}).*(?<!\p{L})(?:address|adresse?|dirección|indirizzo|endereço|adress|адрес)(?=\P{L}*$| (?:of|for|von|de|di|van|för|til)(?!\p{L}))/u;
 const ADDRESS =
-  /\d|@|\p{L}\.\p{L}|(?<!\p{L})(?:street|road|avenue|lane|square|lives?|moved|address|rue|calle|via|ul\.)(?!\p{L})|stra(?:ß|ss)e|adress|straat|gatan|indirizzo|dirección|адрес|улиц/iu;
+  /\d|@|\p{L}\.\p{L}|(?<!\p{L})(?:street|road|avenue|lane|square|lives?|moved|address|rue|calle|via|ul\.)(?!\p{L})|stra(?:ß|ss)e|adress|straat|gatan|indirizzo|dirección|адрес|улиц/u;
 const ASKS_BIRTHPLACE =
-  /^\P{L}*(?:(?:in )?(?:what|which) (?:city|town|country|place|hospital)|where|wo|où|d[oó]nde|dove|onde|waar|var|hvor|gdzie|где)(?!\p{L}).*(?<!\p{L})(?:born|geboren|née?|naci[oó]|nat[oa]|nasceu|född|født|urodził\p{L}*|родил\p{L}+)(?!\p{L})/iu;
+  /^\P{L}*(?:(?:in )?(?:what|which) (?:city|town|country|place|hospital)|where|wo|où|d[oó]nde|dove|onde|waar|var|hvor|gdzie|где)(?!\p{L}).*(?<!\p{L})(?:born|geboren|née?|naci[oó]|nat[oa]|nasceu|född|født|urodził\p{L}*|родил\p{L}+)(?!\p{L})/u;
 const BIRTHPLACE =
-  /(?<!\p{L})(?:born|birthplace|from|grew up|native|geboren|gebürtig|stammt|née?|originaire|naci\p{L}+|nat[oa]|nasc\p{L}+|född|født|urodz\p{L}+|родил\p{L}+|родом)(?!\p{L})/iu;
+  /(?<!\p{L})(?:born|birthplace|from|grew up|native|geboren|gebürtig|stammt|née?|originaire|naci\p{L}+|nat[oa]|nasc\p{L}+|född|født|urodz\p{L}+|родил\p{L}+|родом)(?!\p{L})/u;
 const ASKS_BIRTHDAY =
-  /^\P{L}*(?:when|wann|quand|cu[aá]ndo|quando|wanneer|när|hvornår|når|kiedy|когда|(?:on )?(?:what|which) (?:day|date|year))(?!\p{L}).*(?<!\p{L})(?:birthdays?|born|geburtstag|geboren|anniversaire|née?|cumpleaños|naci[oó]|compleanno|nat[oa]|aniversário|nasceu|verjaardag|jarig|födelsedag|född|fødselsdag|født|bursdag|urodz\p{L}+|родил\p{L}+|день рождения)(?!\p{L})/iu;
+  /^\P{L}*(?:when|wann|quand|cu[aá]ndo|quando|wanneer|när|hvornår|når|kiedy|когда|(?:on )?(?:what|which) (?:day|date|year))(?!\p{L}).*(?<!\p{L})(?:birthdays?|born|geburtstag|geboren|anniversaire|née?|cumpleaños|naci[oó]|compleanno|nat[oa]|aniversário|nasceu|verjaardag|jarig|födelsedag|född|fødselsdag|født|bursdag|urodz\p{L}+|родил\p{L}+|день рождения)(?!\p{L})/u;
 
 /** At the beginning: inside a sentence, "when" seldom asks. */
 const ASKS_WHEN =
-  /^\P{L}*(?:(?:since|until|till|by|at|on|in|ab|seit|bis|depuis|desde|hasta|da|fino a|até|sinds|tot|od|do|с|до) )?(?:when(?! i\b)|(?:what|which) (?:time|day|date|week|month|year)|wann|quand|cu[aá]ndo|quando|wanneer|när|hvornår|når|kiedy|когда)(?!\p{L})|什么时候|什麼時候|何时|[几幾][点點号號月]|[周週]几|星期[几幾]|哪(?:一)?天|いつ|何[時日月]|何曜日|언제|몇\s?[시월]|saat kaç/iu;
+  /^\P{L}*(?:(?:since|until|till|by|at|on|in|ab|seit|bis|depuis|desde|hasta|da|fino a|até|sinds|tot|od|do|с|до) )?(?:when(?! i\b)|(?:what|which) (?:time|day|date|week|month|year)|wann|quand|cu[aá]ndo|quando|wanneer|när|hvornår|når|kiedy|когда)(?!\p{L})|什么时候|什麼時候|何时|[几幾][点點号號月]|[周週]几|星期[几幾]|哪(?:一)?天|いつ|何[時日月]|何曜日|언제|몇\s?[시월]|saat kaç/u;
 
 const ASKS_COLOUR =
-  /^\P{L}*(?:(?:in |di |de |в )?(?:what|which|welche[rns]?|quel(?:le)?|qu[eé]|che|qual|welke|vilken|hvilken|какого)(?:'?s| is| are| ist)?(?: the)?) (?:colou?rs?|farbe|couleur|colore?|cor|kleur|färg|farve|farge|цвета)(?=\P{L}*$| (?:is|are|was|of|for|do|does|did|has|have|hat|haben|ist|sind|est|sont|a|es|son|tiene|è|ha|heeft|har|är|er)(?!\p{L})| [а-я])|什[么麼][颜顏]色|何色|[슨떤] 색/iu;
+  /^\P{L}*(?:(?:in |di |de |в )?(?:what|which|welche[rns]?|quel(?:le)?|qu[eé]|che|qual|welke|vilken|hvilken|какого)(?:'?s| is| are| ist)?(?: the)?) (?:colou?rs?|farbe|couleur|colore?|cor|kleur|färg|farve|farge|цвета)(?=\P{L}*$| (?:is|are|was|of|for|do|does|did|has|have|hat|haben|ist|sind|est|sont|a|es|son|tiene|è|ha|heeft|har|är|er)(?!\p{L})| [а-я])|什[么麼][颜顏]色|何色|[슨떤] 색/u;
 
 const ASKS_DURATION =
-  /^\P{L}*(?:how (?:long|often|far|many times)|wie ?(?:lange?|oft|weit)|combien de (?:temps|fois)|cu[aá]nt(?:o tiempo|as veces)|quant(?:o tempo|e volte|as vezes)|hoe ?(?:lang|vaak)|hur (?:länge|ofta)|hvor (?:længe|lenge|ofte)|сколько раз|كم مرة)(?!\p{L})|[几幾][天次]|何回/iu;
+  /^\P{L}*(?:how (?:long|often|far|many times)|wie ?(?:lange?|oft|weit)|combien de (?:temps|fois)|cu[aá]nt(?:o tiempo|as veces)|quant(?:o tempo|e volte|as vezes)|hoe ?(?:lang|vaak)|hur (?:länge|ofta)|hvor (?:længe|lenge|ofte)|сколько раз|كم مرة)(?!\p{L})|[几幾][天次]|何回/u;
 
 /** A word, or letters, may answer these too: "the risk is low", "size M", "she likes it a lot". */
 const ASKS_MEASURE =
-  /^\P{L}*(?:how (?:big|deep|high|fast|much)|wie ?(?:groß|hoch|viel)|combien|cu[aá]nt[oa]|quant[oa]|hur mycket|hvor meget|hoe ?(?:groot|hoog)|hvor stor|hur stor|(?:what|which|was|welche|quel|quelle|qual|cu[aá]l|какой)(?!\p{L}).*(?<!\p{L})(?:number|(?:\p{L}*größe|size)|nummer|taille|numéro|número|numero|номер))(?!\p{L})|ne kadar|何番|多大/iu;
+  /^\P{L}*(?:how (?:big|deep|high|fast|much)|wie ?(?:groß|hoch|viel)|combien|cu[aá]nt[oa]|quant[oa]|hur mycket|hvor meget|hoe ?(?:groot|hoog)|hvor stor|hur stor|(?:what|which|was|welche|quel|quelle|qual|cu[aá]l|какой)(?!\p{L}).*(?<!\p{L})(?:number|(?:\p{L}*größe|size)|nummer|taille|numéro|número|numero|номер))(?!\p{L})|ne kadar|何番|多大/u;
 
 const ASKS_AGE =
-  /^\P{L}*(?:how old|wie ?alt|quel âge|cu[aá]ntos años|quanti anni|quantos anos|hoe ?oud|hur gammal|hvor gammel|сколько лет|ile lat|كم عمر)(?!\p{L})|kaç yaşında|[几幾][岁歲]|何[歳才]|몇 ?살/iu;
+  /^\P{L}*(?:how old|wie ?alt|quel âge|cu[aá]ntos años|quanti anni|quantos anos|hoe ?oud|hur gammal|hvor gammel|сколько лет|ile lat|كم عمر)(?!\p{L})|kaç yaşında|[几幾][岁歲]|何[歳才]|몇 ?살/u;
 
 /** Several texts may be counted, though none says how many they are. */
 const ASKS_COUNT =
-  /^\P{L}*(?:how many|wie ?viele|combien de|cu[aá]nt[oa]s|quant[ie]|quant[oa]s|hoe ?veel|hur många|hvor mange|ile|сколько|كم|כמה)(?!\p{L})|(?<!\p{L})kaç(?!\p{L})|[几幾][个個]|何[人個本枚台匹]|몇(?!\s?[시월])/iu;
+  /^\P{L}*(?:how many|wie ?viele|combien de|cu[aá]nt[oa]s|quant[ie]|quant[oa]s|hoe ?veel|hur många|hvor mange|ile|сколько|كم|כמה)(?!\p{L})|(?<!\p{L})kaç(?!\p{L})|[几幾][个個]|何[人個本枚台匹]|몇(?!\s?[시월])/u;
 
 /** How much something costs or weighs, and not how much it is liked. */
 const ASKS_AMOUNT =
-  /^\P{L}*(?:how (?:tall|heavy)|(?:how much|wie ?viel|combien|cu[aá]nt[oa]|quant[oa]|hur mycket|hvor meget)(?: (?:is|are|was|were|est|es|è|é|money|rent|geld|miete|dinero|denaro|dinheiro|pengar|penge)|(?!\p{L}).*(?<!\p{L})(?:cost|pa(?:y|id|i|g)|spen[dt]|charge|earn|owe|weigh|worth|(?:ge)?kost|(?:be)?zahl|wieg|verdien|co[uû]t|pès|gagn|cuest|val[eo]|gana|pesa|cust|guadagn|ganh|betal|väg|vej|tjän|tjen)\p{L}*)|(?:what|was|wat|vad|hvad|hva)(?!\p{L}).*(?<!\p{L})(?:costs?(?=\P{L}*$| (?:the|our|my)(?!\p{L}))|(?:ge)?kost(?:en|et|ede|ade|ar|er|t)?)|(?:what|which|was|quel|qual|cu[aá]l)(?!\p{L}).*(?<!\p{L})(?:age|height|weight|price|salary|wages?|fee|preis|gehalt|prix|salaire|precio|edad|salario|sueldo|prezzo|stipendio)(?=\P{L}*$| (?:of|for|has|is|de|du|von|del|di)(?!\p{L}))|wie ?(?:schwer|teuer)|how expensive|hoe duur|hur dyr|hvor dyr)(?!\p{L})|多少|多[高重]|いくつ|いくら|얼마/iu;
+  /^\P{L}*(?:how (?:tall|heavy)|(?:how much|wie ?viel|combien|cu[aá]nt[oa]|quant[oa]|hur mycket|hvor meget)(?: (?:is|are|was|were|est|es|è|é|money|rent|geld|miete|dinero|denaro|dinheiro|pengar|penge)|(?!\p{L}).*(?<!\p{L})(?:cost|pa(?:y|id|i|g)|spen[dt]|charge|earn|owe|weigh|worth|(?:ge)?kost|(?:be)?zahl|wieg|verdien|co[uû]t|pès|gagn|cuest|val[eo]|gana|pesa|cust|guadagn|ganh|betal|väg|vej|tjän|tjen)\p{L}*)|(?:what|was|wat|vad|hvad|hva)(?!\p{L}).*(?<!\p{L})(?:costs?(?=\P{L}*$| (?:the|our|my)(?!\p{L}))|(?:ge)?kost(?:en|et|ede|ade|ar|er|t)?)|(?:what|which|was|quel|qual|cu[aá]l)(?!\p{L}).*(?<!\p{L})(?:age|height|weight|price|salary|wages?|fee|preis|gehalt|prix|salaire|precio|edad|salario|sueldo|prezzo|stipendio)(?=\P{L}*$| (?:of|for|has|is|de|du|von|del|di)(?!\p{L}))|wie ?(?:schwer|teuer)|how expensive|hoe duur|hur dyr|hvor dyr)(?!\p{L})|多少|多[高重]|いくつ|いくら|얼마/u;
 
 /** The first that fits is taken. */
 const ASKED: readonly (readonly [AskedValue, RegExp])[] = [
@@ -165,7 +169,7 @@ const OF_CLOCK: ReadonlySet<string> = new Set(["uhr", "am", "pm", "o"]);
 
 /** A colour may have any name, in a text about paint. */
 const COLOUR =
-  /#[0-9a-f]{3,8}\b|(?<!\p{L})(?:paint(?:ed)?|colou?rs?|farbe|gestrichen|peinture|couleur|pintura|color|vernice|colore|verf|färg|краска|цвет)(?!\p{L})|(?<!\p{L})(?:(?:hell|dunkel|light|dark)-?)?(?:red|green|blue|yellow|black|white|gr[ae]y|orange|purple|pink|brown|beige|silver|gold(?:en)?|teal|navy|maroon|(?:violet|turqu|türkis|turkos|anthra|cyan|magenta|oliv|lavend|cr[eèé]m|khaki|mint|bronz|бордов)\p{L}*|(?:rot|grün|blau|gelb|schwarz|wei(?:ß|ss)|grau|lila|rosa|braun)(?:e[nmrs]?)?|rouge|vert|bleu|jaune|noir|blanc|gris|rose|brun|marron|roj[oa]|verde|azul|amarill[oa]|negr[oa]|blanc[oa]|naranja|morad[oa]|ross[oai]|blu|azzurr[oa]|giall[oa]|ner[oa]|bianc[oa]|grigi[oa]|viola|vermelh[oa]|amarel[oa]|pret[oa]|branc[oa]|cinza|rood|rode|groene?|blauwe?|gele?|zwarte?|witte?|wit|grijze?|grijs|oranje|paarse?|roze|bruine?|röda?|rød|gröna?|grøn|blå|gula?|svarta?|vita?|hvid|grå|bruna?|(?:красн|зел[её]н|син|голуб|ж[её]лт|ч[её]рн|бел|сер|оранжев|фиолетов|розов|коричнев)\p{L}{1,3}|(?:czerwon|zielon|niebiesk|żółt|czarn|biał|szar)\p{L}{1,3}|kırmızı|yeşil|mavi|sarı|siyah|beyaz)s?(?!\p{L})|[红紅绿緑蓝青黄黑黒白灰粉紫橙]|빨[간강]|파[란랑]|노란|초록|검[은정]|하얀|흰|회색/iu;
+  /#[0-9a-f]{3,8}\b|(?<!\p{L})(?:paint(?:ed)?|colou?rs?|farbe|gestrichen|peinture|couleur|pintura|color|vernice|colore|verf|färg|краска|цвет)(?!\p{L})|(?<!\p{L})(?:(?:hell|dunkel|light|dark)-?)?(?:red|green|blue|yellow|black|white|gr[ae]y|orange|purple|pink|brown|beige|silver|gold(?:en)?|teal|navy|maroon|(?:violet|turqu|türkis|turkos|anthra|cyan|magenta|oliv|lavend|cr[eèé]m|khaki|mint|bronz|бордов)\p{L}*|(?:rot|grün|blau|gelb|schwarz|wei(?:ß|ss)|grau|lila|rosa|braun)(?:e[nmrs]?)?|rouge|vert|bleu|jaune|noir|blanc|gris|rose|brun|marron|roj[oa]|verde|azul|amarill[oa]|negr[oa]|blanc[oa]|naranja|morad[oa]|ross[oai]|blu|azzurr[oa]|giall[oa]|ner[oa]|bianc[oa]|grigi[oa]|viola|vermelh[oa]|amarel[oa]|pret[oa]|branc[oa]|cinza|rood|rode|groene?|blauwe?|gele?|zwarte?|witte?|wit|grijze?|grijs|oranje|paarse?|roze|bruine?|röda?|rød|gröna?|grøn|blå|gula?|svarta?|vita?|hvid|grå|bruna?|(?:красн|зел[её]н|син|голуб|ж[её]лт|ч[её]рн|бел|сер|оранжев|фиолетов|розов|коричнев)\p{L}{1,3}|(?:czerwon|zielon|niebiesk|żółt|czarn|biał|szar)\p{L}{1,3}|kırmızı|yeşil|mavi|sarı|siyah|beyaz)s?(?!\p{L})|[红紅绿緑蓝青黄黑黒白灰粉紫橙]|빨[간강]|파[란랑]|노란|초록|검[은정]|하얀|흰|회색/u;
 
 /** Phrases of other languages become English words, which takes longer. */
 function wordsOf(text: string): readonly string[] {
@@ -206,7 +210,7 @@ const OTHER_AMOUNTS =
 
 /** Endings of German, Dutch and Russian numbers: achthundert, twintig, пятнадцать; and of "free" in Russian. */
 const NUMBER_END =
-  /(?:zehn|zig|ßig|hundert|tausend|tien|tig|honderd|дцать|десят)(?!\p{L})|бесплатн/iu;
+  /(?:zehn|zig|ßig|hundert|tausend|tien|tig|honderd|дцать|десят)(?!\p{L})|бесплатн/u;
 
 const OTHER_TIMES =
   `when if before after until wenn bevor night noon midnight now nacht été automne hiver matin soir nuit primavera verano
