@@ -4,7 +4,6 @@ import { basename, normalize } from "node:path";
 import { type BuildOptions, build } from "rolldown";
 import { minifySync } from "rolldown/utils";
 import config, { OTHERS, pageConfig } from "./rolldown.config.ts";
-import { latePatterns } from "./scripts/late-patterns.ts";
 import { keepReachableTypes } from "./scripts/reachable-types.ts";
 import { smallerCode } from "./scripts/smaller-code.ts";
 
@@ -27,7 +26,7 @@ keepReachableTypes("dist", doors());
 function small(name: string, code: string): string {
   return Object.keys(OTHERS).some((chunk) => name.startsWith(`${chunk}-`))
     ? minifySync(name, code, { module: true }).code
-    : smallerCode(name, latePatterns(name, code));
+    : smallerCode(name, code);
 }
 
 /** The declarations of what users import. */

@@ -3,6 +3,7 @@ import { basename, resolve } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { type ChunkingContext, defineConfig, type Plugin } from "rolldown";
 import { minifySync } from "rolldown/utils";
+import { latePatterns } from "./scripts/late-patterns.ts";
 
 // docs/decisions/0010-a-bundle.md says why there is one, and what it gains.
 
@@ -141,6 +142,15 @@ function calledLater(from: string, given: string): string {
     .slice(1, -1);
 }
 
+/** In our code, and in what is bundled with it. */
+const patternsWhenUsed: Plugin = {
+  name: "patterns-when-used",
+  renderChunk: (code, { fileName }) =>
+    Object.keys(OTHERS).some((name) => fileName.startsWith(`${name}-`))
+      ? undefined
+      : latePatterns(fileName, code),
+};
+
 /**
  * What bundlers of programs that use rkat would stumble over. webpack leaves imports of optional packages to Node, and takes
  * the address of a thread only as a text.
@@ -205,7 +215,15 @@ export default defineConfig({
   transform: { target: "node22" },
   experimental: { attachDebugInfo: "none" },
   external: (id) => /^[@a-z]/.test(id) && !INSIDE.includes(id),
-  plugins: [noSubprograms, noFormulas, smallPackages, builtins, forBundlers, licences],
+  plugins: [
+    noSubprograms,
+    noFormulas,
+    smallPackages,
+    builtins,
+    patternsWhenUsed,
+    forBundlers,
+    licences,
+  ],
   output: {
     dir: "dist",
     chunkFileNames: "[name]-[hash].js",
