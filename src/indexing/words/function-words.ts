@@ -172,7 +172,9 @@ export function functionWordsIn(
 }
 
 /** Letters that tell a language, where its function words do not. */
-const LETTERS: readonly (readonly [letters: RegExp, languages: readonly string[]])[] = [
+const tellingLetters = madeOnce<
+  readonly (readonly [letters: RegExp, languages: readonly string[]])[]
+>(() => [
   [/[іїєґ]/i, ["ukrainian"]],
   [/\p{Script=Cyrillic}/u, ["russian"]],
   [/\p{Script=Arabic}/u, ["arabic"]],
@@ -187,11 +189,11 @@ const LETTERS: readonly (readonly [letters: RegExp, languages: readonly string[]
   [/[ąęłńśźż]/i, ["polish"]],
   [/[țșă]/i, ["romanian"]],
   [/[äöü]/i, ["german", "swedish", "finnish"]],
-];
+]);
 
 /** The languages that a text may be in, by its letters; none for letters that many languages have. */
 export function languagesByLetters(text: string): readonly string[] {
-  return isAscii(text) ? [] : (LETTERS.find(([letters]) => letters.test(text))?.[1] ?? []);
+  return isAscii(text) ? [] : (tellingLetters().find(([letters]) => letters.test(text))?.[1] ?? []);
 }
 
 /**
