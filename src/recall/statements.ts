@@ -420,8 +420,8 @@ function isKey(token: string): boolean {
 
 const KEY = /\p{L}_\p{L}|\p{Ll}\p{Lu}/u;
 
-/** A text without one of these words, and without a key, replaces nothing. */
-const sayChange = hasWordThatBegins(
+/** A text, in small letters, without one of these words, and without a key, replaces nothing. */
+const hasReplacingWord = hasWordThatBegins(
   [...CHANGES, ...GONE, ...ONE_VALUE_WORDS].filter((word) => !FROM.has(word)),
 );
 
@@ -433,7 +433,7 @@ export function isChangeWord(word: string): boolean {
 /** Whether a text may say that something changed, by a quick look. */
 export function mayReplace(text: string): boolean {
   const lower = text.toLowerCase();
-  return KEY.test(text) || sayChange(lower) || NEW.test(lower) || saysSince(lower);
+  return KEY.test(text) || hasReplacingWord(lower) || NEW.test(lower) || saysSince(lower);
 }
 
 /** Whether a word, in small letters, is the name of a day of the week. */

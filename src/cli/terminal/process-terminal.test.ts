@@ -91,7 +91,16 @@ test("a chat tells the failure of each turn itself", () => {
 });
 
 test("all that is written to a full pipe waits together: Node warns of ten that wait apart", async () => {
+  const streams = [process.stdout, process.stderr];
+  const before = new Set(streams.flatMap((stream) => stream.listeners("error")));
   const { stdout } = processTerminal();
+  onTestFinished(() => {
+    for (const stream of streams) {
+      for (const own of stream.listeners("error")) {
+        if (!before.has(own)) stream.off("error", own as () => void);
+      }
+    }
+  });
   const full = vi.spyOn(process.stdout, "write").mockReturnValue(false);
   onTestFinished(() => full.mockRestore());
   const writes = Array.from({ length: 20 }, (_, at) => stdout.write(`event ${at}\n`));
