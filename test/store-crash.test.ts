@@ -83,7 +83,7 @@ function assertSound(path: string): void {
     assert.deepEqual(db.prepare("PRAGMA integrity_check").all(), [
       Object.assign(Object.create(null), { integrity_check: "ok" }),
     ]);
-    db.exec("INSERT INTO event_text (event_text) VALUES ('integrity-check')");
+    db.exec("INSERT INTO event_words (event_words) VALUES ('integrity-check')");
   } finally {
     db.close();
   }

@@ -163,12 +163,12 @@ function damage(path: string, { table, column, value, row }: Damage): string {
     db.exec(`PRAGMA writable_schema = ON;
       UPDATE sqlite_schema SET sql = replace(replace(replace(sql, ' NOT NULL', ''),
         'STRICT, WITHOUT ROWID', 'WITHOUT ROWID'), ') STRICT', ')')
-        WHERE type = 'table' AND name NOT LIKE 'event_text%' AND sql NOT LIKE '%WITHOUT ROWID%';
+        WHERE type = 'table' AND name NOT LIKE 'event_words%' AND sql NOT LIKE '%WITHOUT ROWID%';
       PRAGMA writable_schema = RESET;`);
     const tables = db
       .prepare(
         `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'
-         AND name NOT LIKE 'event_text%' ORDER BY name`,
+         AND name NOT LIKE 'event_words%' ORDER BY name`,
       )
       .all()
       .map(({ name }) => String(name))

@@ -99,7 +99,7 @@ test("a call of any depth ends its turn, runs if a message can have it, and noth
   );
 });
 
-/** Puts events into the file of a store as an earlier version did, which had no limit. */
+/** Puts events into the file of a store, where no words wait, as an earlier version did, which had no limit. */
 function insertAsBefore(file: string, sessionId: string, events: readonly string[]): void {
   const db = new DatabaseSync(file);
   const { key, seq } = db
@@ -110,12 +110,13 @@ function insertAsBefore(file: string, sessionId: string, events: readonly string
   const insert = db.prepare(
     "INSERT INTO event (log, seq, turns, timestamp_ms, event_id, event, checksum) VALUES (?, ?, 1, ?, ?, ?, ?)",
   );
-  const index = db.prepare("INSERT INTO event_text (rowid, text) VALUES (?, ?)");
+  const index = db.prepare("INSERT INTO event_words (rowid, text) VALUES (?, ?)");
   for (const [at, event] of events.entries()) {
     const id = `old-${seq}-${at}`;
     const { lastInsertRowid } = insert.run(key, seq + 1 + at, Date.now(), id, event, crc32(event));
     const said = eventText(JSON.parse(event));
     if (said) index.run(lastInsertRowid, indexedText(said.text));
+    db.prepare("UPDATE words_end SET position = ?").run(lastInsertRowid);
   }
   db.close();
 }
@@ -140,6 +141,7 @@ test("a store with deep events of an earlier version works again: its sessions, 
       const call = `{"id":"old","name":"save","args":${value}}`;
       const data = `{"block_type":"tool_use","data":${call}}`;
       const results = '[{"tool_use_id":"old","content":"Saved.","is_error":false}]';
+      await service.searchHistory({ query: "begin" });
       insertAsBefore(join(folder, "rkat.db"), sessionId, [
         `{"type":"message_added","message":{"role":"block_assistant","blocks":[${data}],"stop_reason":"tool_use"}}`,
         `{"type":"message_added","message":{"role":"tool_results","results":${results}}}`,

@@ -53,9 +53,7 @@ export class SqlSessionStore implements Asking<Required<SessionStore>> {
   *list(query: SessionQuery): Sql<readonly SessionSnapshot[]> {
     const { idPrefix, labels, source, archivedBefore, limit, offset = 0 } = query;
     const conditions = [sql`namespace = ${this.#namespace}`];
-    if (archivedBefore !== undefined) {
-      conditions.push(sql`archived = true and updated_at_ms < ${archivedBefore}`);
-    } else if (!query.includeArchived) conditions.push(sql`archived = false`);
+    if (archivedBefore !== undefined) conditions.push(sql`updated_at_ms < ${archivedBefore}`);
     if (idPrefix) {
       // The range is what an index finds.
       conditions.push(sql`session_id >= ${idPrefix} and session_id <= ${`${idPrefix}\u{10ffff}`}`);
@@ -68,11 +66,16 @@ export class SqlSessionStore implements Asking<Required<SessionStore>> {
       const others = idsWithSource(this.#namespace, source, !source.own);
       conditions.push(sql`session_id ${words(source.own ? "not in" : "in")} (${others})`);
     }
+    // The index has the archived ones and the others apart, each in their order.
+    const kinds = archivedBefore !== undefined ? [true] : [false, true];
+    const parts = (query.includeArchived ? kinds : kinds.slice(0, 1)).map(
+      (archived) => sql`select session_id as id, snapshot, updated_at_ms from rkat.snapshot
+        where archived = ${words(String(archived))} and ${joined(conditions, " and ")}`,
+    );
     const found = yield* rows<{
       id: string;
       snapshot: string;
-    }>(sql`select session_id as id, snapshot
-      from rkat.snapshot where ${joined(conditions, " and ")} order by updated_at_ms desc, session_id desc
+    }>(sql`${joined(parts, " union all ")} order by updated_at_ms desc, id desc
       limit ${limit ?? Number.MAX_SAFE_INTEGER} offset ${offset}`);
     return found.map(({ id, snapshot }) => listedSnapshot(snapshot, id));
   }

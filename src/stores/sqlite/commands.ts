@@ -1,10 +1,17 @@
 import type { DurableEvent } from "../../core/event.ts";
 import type { HistoryHit, HistoryQuery } from "../../core/event-store.ts";
-import { type FoundRow, hitIn, timeRange } from "../history/search-history.ts";
+import { type FoundRow, hitIn, searchHistory, timeRange } from "../history/search-history.ts";
 import { type SearchWord, searchWords } from "../history/search-words.ts";
-import { eventIn } from "../history/stored-event.ts";
+import { eventIn, type PositionedEventRow, readableEvents } from "../history/stored-event.ts";
 import { type Connection, rewriteSmallFile } from "./connection.ts";
-import { deleteWordsAtOnce, page, unindexWhatIsKnown } from "./event-commands.ts";
+import { eventCommands, page } from "./event-commands.ts";
+import {
+  addAllWords,
+  addWaitingWords,
+  changeWords,
+  deleteWordsAtOnce,
+  wordsEnd,
+} from "./event-words.ts";
 import { indexCommands } from "./index-commands.ts";
 import { plainCommands } from "./sqlite-tables.ts";
 
@@ -36,6 +43,8 @@ const deletionCommands = {
     return db.write(() => {
       const hidden = db.get<{ key: number }>("SELECT key FROM log WHERE namespace IS NULL LIMIT 1");
       if (!hidden) return false;
+      // The end of the words then remembers the positions that are deleted.
+      if (addWaitingWords(db)) return true;
       deleteWordsAtOnce(db);
       const { events, more } = page(
         db.iterate<{ position: number; event: string }>(
@@ -44,7 +53,7 @@ const deletionCommands = {
         ),
       );
       for (const { position, event } of events) {
-        unindexWhatIsKnown(db, position, event);
+        changeWords(db, position, event);
         db.run("DELETE FROM event WHERE position = ?", position);
       }
       if (!more) db.run("DELETE FROM log WHERE key = ?", hidden.key);
@@ -60,7 +69,7 @@ const deletionCommands = {
     const before = db.totalChanges();
     db.write(() =>
       db.run(
-        "INSERT INTO event_text (event_text, rank) VALUES ('merge', ?)",
+        "INSERT INTO event_words (event_words, rank) VALUES ('merge', ?)",
         first ? -MERGE_PAGES : MERGE_PAGES,
       ),
     );
@@ -123,12 +132,13 @@ function searchEvents(
   if (words.length === 0 || query.limit <= 0) return [];
   const { sinceMs, untilMs } = timeRange(query);
   const { only, except } = { only: undefined, except: undefined, ...query.sessions };
+  const areAdded = addAllWords(db);
   return db.read(() => {
     const found = db.iterate<{ position: number }>(
-      `SELECT position FROM event_text
-       CROSS JOIN event ON position = event_text.rowid
+      `SELECT position FROM event_words
+       CROSS JOIN event ON position = event_words.rowid
        CROSS JOIN log ON key = log
-       WHERE event_text MATCH ?1 AND namespace = ?2 AND (?3 IS NULL OR session_id = ?3)
+       WHERE event_words MATCH ?1 AND namespace = ?2 AND (?3 IS NULL OR session_id = ?3)
          AND max(turns - 1, 0) BETWEEN ?4 AND ?5 AND timestamp_ms BETWEEN ?6 AND ?7
          AND (?8 IS NULL OR session_id IN (SELECT value FROM json_each(?8)))
          AND (?9 IS NULL OR session_id NOT IN (SELECT value FROM json_each(?9)))
@@ -149,8 +159,30 @@ function searchEvents(
       if (hit) hits.push(hit);
       if (hits.length >= query.limit) break;
     }
-    return hits;
+    return areAdded ? hits : withWaiting(hits, searchWaiting(db, namespace, query), query.limit);
   });
+}
+
+/** Finds events whose words cannot be added to the index now. */
+function searchWaiting(db: Connection, namespace: string, query: HistoryQuery): HistoryHit[] {
+  const waiting: PositionedEventRow[] = [];
+  for (let after = wordsEnd(db); ; ) {
+    const rows = eventCommands.readAllEvents(db, namespace, after, Number.MAX_SAFE_INTEGER);
+    waiting.push(...rows);
+    const last = rows.at(-1);
+    if (!last) return searchHistory(readableEvents(waiting), query);
+    after = last.position;
+  }
+}
+
+/** Hits of the index and others by turns, because their scores cannot be compared. */
+function withWaiting(
+  hits: readonly HistoryHit[],
+  waiting: readonly HistoryHit[],
+  limit: number,
+): readonly HistoryHit[] {
+  const longer = hits.length > waiting.length ? hits : waiting;
+  return longer.flatMap((_, at) => [hits[at] ?? [], waiting[at] ?? []].flat()).slice(0, limit);
 }
 
 /** Any of the words, each as a string: nothing in it is an operator. */

@@ -86,6 +86,21 @@ export class Connection {
     this.#db.exec(sql);
   }
 
+  /** Replaces a part of a table's definition that says nothing about its rows, so none of them is written again. */
+  changeTable(name: string, part: string, replacement: string): void {
+    // A Node without it is not defensive.
+    this.#db.enableDefensive?.(false);
+    try {
+      this.#db.exec("PRAGMA writable_schema = ON");
+      const sql = "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = ?";
+      this.#db.prepare(sql).run(part, replacement, name);
+    } finally {
+      // It reads the tables again, too.
+      this.#db.exec("PRAGMA writable_schema = RESET");
+      this.#db.enableDefensive?.(true);
+    }
+  }
+
   /**
    * Does `work` whole or not at all, with no other writer in between.
    *

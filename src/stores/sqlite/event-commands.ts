@@ -1,5 +1,5 @@
 import { SessionError } from "../../core/errors.ts";
-import type { DurableEvent, NewEvent } from "../../core/event.ts";
+import type { NewEvent } from "../../core/event.ts";
 import { eventJson, jsonOf, mendedEvent } from "../../core/event-shape.ts";
 import {
   BACKLOG_MAX,
@@ -12,8 +12,6 @@ import {
 import type { HeldLease } from "../../core/session-store.ts";
 import { beginsTurn } from "../../core/turn.ts";
 import { isTime } from "../../text/time/calendar.ts";
-import { eventText } from "../history/event-text.ts";
-import { indexedText } from "../history/search-words.ts";
 import {
   type CheckedEventRow,
   type EventRow,
@@ -29,6 +27,14 @@ import {
 } from "../history/stored-event.ts";
 import type { Append } from "../sql/sql.ts";
 import type { Connection } from "./connection.ts";
+import {
+  addManyWaitingWords,
+  addWaitingWords,
+  changeWords,
+  deleteWordsAtOnce,
+  expectManyWords,
+  lastPosition,
+} from "./event-words.ts";
 
 const READ_KIND = `
   SELECT seq, event_id, timestamp_ms, event FROM event
@@ -47,7 +53,9 @@ export const eventCommands = {
   ): number {
     return db.write(() => {
       if (held) requireNotTaken(db, namespace, held);
-      return appendInTransaction(db, namespace, sessionId, lastSeq, events);
+      const last = appendInTransaction(db, namespace, sessionId, lastSeq, events);
+      addManyWaitingWords(db);
+      return last;
     });
   },
 
@@ -194,23 +202,13 @@ export function appendImported(
   namespace: string,
   appends: readonly Append[],
 ): number {
-  const first = nextPosition(db);
+  const first = lastPosition(db) + 1;
   if (appends.length > 0) expectManyWords(db);
   for (const { sessionId, lastSeq, events } of appends) {
     appendInTransaction(db, namespace, sessionId, lastSeq, events);
   }
+  while (addWaitingWords(db));
   return first;
-}
-
-/**
- * Makes the word index merge its parts 16 at a time instead of 4, and hold a whole batch in memory until its commit.
- * The index keeps that. A search reads a few more parts.
- */
-function expectManyWords(db: Connection): void {
-  const isSet = db.get("SELECT 1 FROM event_text_config WHERE k = 'automerge'") !== undefined;
-  if (isSet) return;
-  db.run("INSERT INTO event_text (event_text, rank) VALUES ('automerge', 16)");
-  db.run("INSERT INTO event_text (event_text, rank) VALUES ('hashsize', 16000000)");
 }
 
 /** Part of a transaction. Returns the new last sequence number. */
@@ -230,18 +228,14 @@ function appendInTransaction(
   }
   if (events.length === 0) return seq;
   const log = key ?? insertLog(db, namespace, sessionId);
+  let position = lastPosition(db);
   for (const added of events) {
+    position += 1;
     seq += 1;
     if (beginsTurn(added.event)) turns += 1;
-    insertEvent(db, log, seq, turns, added);
+    insertEvent(db, { position, log, seq, turns, added });
   }
   return seq;
-}
-
-/** The position of the next event: one more than the last that was ever given. */
-function nextPosition(db: Connection): number {
-  const last = db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'event'");
-  return (last?.seq ?? 0) + 1;
 }
 
 function logKey(db: Connection, namespace: string, sessionId: string): number | undefined {
@@ -270,18 +264,13 @@ function lastEvent(
   );
 }
 
-function insertEvent(
-  db: Connection,
-  log: number,
-  seq: number,
-  turns: number,
-  added: NewEvent,
-): void {
-  const { event_id, timestamp_ms, event } = added;
+function insertEvent(db: Connection, { position, log, seq, turns, added }: Numbered): void {
+  const { event_id, timestamp_ms } = added;
   const text = eventJson(added);
-  const position = db.insert(
-    `INSERT INTO event (log, seq, turns, timestamp_ms, event_id, event, checksum)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  db.run(
+    `INSERT INTO event (position, log, seq, turns, timestamp_ms, event_id, event, checksum)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    position,
     log,
     seq,
     turns,
@@ -290,7 +279,15 @@ function insertEvent(
     text,
     eventChecksum({ seq, event_id, timestamp_ms, event: text }),
   );
-  indexEvent(db, position, event);
+}
+
+/** An event with its places. */
+interface Numbered {
+  readonly position: number;
+  readonly log: number;
+  readonly seq: number;
+  readonly turns: number;
+  readonly added: NewEvent;
 }
 
 /** Events that are not what was stored, cannot be read or are missing, one sentence each. */
@@ -320,7 +317,6 @@ function redactEvent(db: Connection, log: number, { seq, event }: Redaction): vo
   if (!row || before?.type !== event.type) {
     throw new SessionError("SESSION_CONFLICT", { detail: `Event ${seq} is no ${event.type}.` });
   }
-  unindexEvent(db, row.position, before);
   const text = jsonOf(event);
   db.run(
     "UPDATE event SET event = ?, checksum = ? WHERE position = ?",
@@ -328,7 +324,7 @@ function redactEvent(db: Connection, log: number, { seq, event }: Redaction): vo
     eventChecksum({ ...row, event: text }),
     row.position,
   );
-  indexEvent(db, row.position, event);
+  changeWords(db, row.position, row.event, event);
 }
 
 /** Events that one step of a repair looks at. */
@@ -337,7 +333,6 @@ const REPAIR_MAX = 1000;
 function repairEvent(db: Connection, row: PositionedEventRow): RepairedEvent {
   const { position, session_id: sessionId, seq, event: before } = row;
   const event = mendedEvent(before);
-  unindexWhatIsKnown(db, position, before);
   const timestamp_ms = isTime(row.timestamp_ms) ? row.timestamp_ms : 0;
   const text = jsonOf(event);
   db.run(
@@ -347,20 +342,8 @@ function repairEvent(db: Connection, row: PositionedEventRow): RepairedEvent {
     timestamp_ms,
     position,
   );
-  indexEvent(db, position, event);
+  changeWords(db, position, before, event);
   return { sessionId, seq, type: event.type };
-}
-
-/** Takes an event out of the word index that may be none any more. Words that nobody knows stay, and find nothing. */
-export function unindexWhatIsKnown(db: Connection, position: number, json: string): void {
-  let event: DurableEvent | undefined;
-  try {
-    event = JSON.parse(json);
-    if (event) eventText(event);
-  } catch {
-    return;
-  }
-  if (event) unindexEvent(db, position, event);
 }
 
 /** Characters of JSON that one command handles: enough to be fast, and over soon. */
@@ -382,30 +365,4 @@ export function page<Row extends { readonly event: string }>(
     size += row.event.length;
   }
   return { events, more: false };
-}
-
-/** Lets an event be found by its words. */
-function indexEvent(db: Connection, position: number, event: DurableEvent): void {
-  const said = eventText(event);
-  if (!said) return;
-  db.run("INSERT INTO event_text (rowid, text) VALUES (?, ?)", position, indexedText(said.text));
-}
-
-/**
- * Makes deletions from the word index take words out of it. FTS5 only marks them by default, and
- * some marks, which have the word, outlast every merge.
- */
-export function deleteWordsAtOnce(db: Connection): void {
-  db.run("INSERT INTO event_text (event_text, rank) VALUES ('secure-delete', 1)");
-}
-
-/** The opposite; the index has no text of its own and must be told the words again. */
-function unindexEvent(db: Connection, position: number, event: DurableEvent): void {
-  const said = eventText(event);
-  if (!said) return;
-  db.run(
-    "INSERT INTO event_text (event_text, rowid, text) VALUES ('delete', ?, ?)",
-    position,
-    indexedText(said.text),
-  );
 }

@@ -12,6 +12,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { NewEvent } from "../../core/event.ts";
+import { newId } from "../../core/ids.ts";
 import { SessionState } from "../../core/session-state.ts";
 import type { Connection } from "./connection.ts";
 import { openDatabase } from "./database.ts";
@@ -88,6 +90,7 @@ test("a store of schema 7 becomes one of today, by whatever process opens it fir
   const schema = schemaOf(made);
   made.close();
   const snapshot = new SessionState("old").snapshot();
+  becomeSchema14(path);
   const older = new DatabaseSync(path);
   older.exec(`
     ALTER TABLE knowledge_entry DROP COLUMN checksum;
@@ -122,6 +125,72 @@ test("a store of schema 7 becomes one of today, by whatever process opens it fir
   expect(schemaOf(db)).toEqual(schema);
   db.close();
 });
+
+test("a store of schema 14 keeps its words and its positions, and adds words of new events later", async () => {
+  const before = sqliteStores({ path });
+  const { events } = before;
+  await events.append("one", 0, [said("A heron."), said("An otter.")]);
+  await events.append("two", 0, [said("A badger.")]);
+  // They come into the index, as in schema 14.
+  expect(await events.search({ query: "heron", limit: 5 })).toHaveLength(1);
+  await before.close();
+  becomeSchema14(path);
+  const running = new DatabaseSync(path);
+  const add = running.prepare("INSERT INTO event_text (rowid, text) VALUES (?, ?)");
+
+  const migrating = openConnection(path);
+  assert.throws(
+    () => migrating.exec("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema"),
+    /may not be modified/,
+  );
+  migrating.close();
+  const stores = sqliteStores({ path });
+  const last = async () => (await stores.events.readAll(0, 10)).at(-1)?.position;
+  expect(await last()).toBe(3);
+  assert.throws(() => add.run(4, "lynx"), /no such table: event_text/);
+  running.close();
+  await stores.events.delete("two");
+  await stores.events.append("one", 2, [said("A badger and a heron.")]);
+  expect(await last()).toBe(4);
+  const found = async (query: string) =>
+    (await stores.events.search({ query, limit: 5 })).map(({ content }) => content);
+  expect(await found("heron")).toEqual(["A heron.", "A badger and a heron."]);
+  expect(await found("badger")).toEqual(["A badger and a heron."]);
+  expect(await found("otter")).toEqual(["An otter."]);
+  await stores.close();
+
+  const db = openConnection(path);
+  expect(db.get("SELECT sql FROM sqlite_schema WHERE name = 'event'")).toEqual({
+    sql: expect.not.stringContaining("AUTOINCREMENT"),
+  });
+  expect(db.get("PRAGMA integrity_check")).toEqual({ integrity_check: "ok" });
+  db.close();
+});
+
+function said(content: string): NewEvent {
+  return {
+    event_id: newId(),
+    timestamp_ms: 1,
+    event: { type: "message_added", message: { role: "user", content } },
+  };
+}
+
+/** Makes a store of today, whose words are all in their index, one of schema 14. */
+function becomeSchema14(file: string): void {
+  const db = new DatabaseSync(file, { defensive: false });
+  db.exec(`
+    INSERT INTO sqlite_sequence SELECT 'event', position FROM words_end;
+    DROP TABLE words_end;
+    ALTER TABLE event_words RENAME TO event_text;
+    CREATE INDEX snapshot_by_update ON snapshot (namespace, updated_at_ms DESC, session_id DESC);
+    PRAGMA writable_schema = ON;
+    UPDATE sqlite_schema SET sql = replace(sql, 'position INTEGER PRIMARY KEY,', 'position INTEGER PRIMARY KEY AUTOINCREMENT,')
+      WHERE name = 'event';
+    PRAGMA writable_schema = RESET;
+    PRAGMA user_version = 14;
+  `);
+  db.close();
+}
 
 /** The columns of each table and the indexes, however they came to be. */
 function schemaOf(db: Connection): unknown {

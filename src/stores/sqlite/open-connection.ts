@@ -16,6 +16,7 @@ import {
   SOURCE_OF_SNAPSHOT,
   STOP_OF_LEASE,
   sessionSchema,
+  WORDS_THAT_WAIT,
 } from "./plain-schema.ts";
 
 /** The path of a database that is in the memory of one connection, and gone with it. */
@@ -99,6 +100,7 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
   11: CHECKSUM_OF_KNOWLEDGE,
   12: FOUND_BY_KIND,
   13: MARKS_OF_ENTRIES,
+  14: WORDS_THAT_WAIT,
 };
 
 function migrate(db: Connection): void {
@@ -107,6 +109,7 @@ function migrate(db: Connection): void {
     for (let version = versionOf(db); version < SCHEMA_VERSION; version += 1) {
       db.exec(`${MIGRATIONS[version]} PRAGMA user_version = ${version + 1};`);
       if (version === 11) addChecksums(db);
+      if (version === 14) db.changeTable("event", " AUTOINCREMENT", "");
     }
   });
 }
@@ -132,7 +135,7 @@ function refusal(db: Pick<Connection, "path">, what: string, hint: string): Sess
 }
 
 /** Written to the file. Raise it with every change of a table, and add the migration from the version before. */
-export const SCHEMA_VERSION = 14;
+export const SCHEMA_VERSION = 15;
 
 /** All tables of a new store. */
 const SCHEMA = [sessionSchema, importSchema, indexSchema, knowledgeSchema, forgottenSchema].join(

@@ -24,13 +24,34 @@ export const FOUND_BY_KIND = `
   CREATE INDEX event_by_kind ON event (log, ${KIND_MARK}, seq) WHERE ${HAS_KIND_MARK};
 `;
 
+/** The end of the words that are in their index. Those of later events wait. */
+const END_OF_WORDS = `
+  CREATE TABLE words_end (
+    only_one INTEGER PRIMARY KEY CHECK (only_one = 1),
+    position INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO words_end VALUES (1, 0);
+`;
+
+/**
+ * The changes of schema 15: words wait, positions take no page of their own, and no index is there twice. A rkat that
+ * adds words at once cannot go on beside this one, so their index has another name.
+ */
+export const WORDS_THAT_WAIT = `
+  ${END_OF_WORDS}
+  UPDATE words_end SET position = coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0);
+  DELETE FROM sqlite_sequence WHERE name = 'event';
+  ALTER TABLE event_text RENAME TO event_words;
+  DROP INDEX snapshot_by_update;
+`;
+
 /** The addition of schema 11: whether the owner of a lease was asked to stop. */
 export const STOP_OF_LEASE = "ALTER TABLE lease ADD COLUMN stop INTEGER NOT NULL DEFAULT 0;";
 
 /**
  * Tables of sessions, their events, and the leases on them.
  *
- * The event log is the only place where text is kept; `event_text` finds the
+ * The event log is the only place where text is kept; `event_words` finds the
  * position of an event by its words and holds nothing else. It has no content
  * of its own, so deleting an event needs its text.
  */
@@ -43,9 +64,9 @@ export const sessionSchema = `
     UNIQUE (namespace, session_id)
   ) STRICT;
 
-  -- AUTOINCREMENT: the position of a deleted event is never given to another.
+  -- The position of a deleted event is never given to another: see \`words_end\`.
   CREATE TABLE event (
-    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    position INTEGER PRIMARY KEY,
     log INTEGER NOT NULL REFERENCES log (key),
     seq INTEGER NOT NULL,
     -- User messages of the session up to this event.
@@ -58,11 +79,13 @@ export const sessionSchema = `
     UNIQUE (log, seq)
   ) STRICT;
 
-  CREATE VIRTUAL TABLE event_text USING fts5 (
+  CREATE VIRTUAL TABLE event_words USING fts5 (
     text,
     content = '',
     tokenize = "porter unicode61 remove_diacritics 2 categories 'L* M* N* Co'"
   );
+
+  ${END_OF_WORDS}
 
   CREATE TABLE snapshot (
     namespace TEXT NOT NULL,
@@ -80,7 +103,6 @@ export const sessionSchema = `
     PRIMARY KEY (namespace, session_id)
   ) STRICT;
 
-  CREATE INDEX snapshot_by_update ON snapshot (namespace, updated_at_ms DESC, session_id DESC);
   ${FOUND_BY_SOURCE}
   ${FOUND_BY_KIND}
 

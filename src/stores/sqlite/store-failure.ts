@@ -26,7 +26,7 @@ export function storeFailure(error: unknown, path: string): unknown {
   if (SessionError.is(error)) return error;
   const known = knownFailure(error);
   if (known) return failure(path, known.what, known.hint, error);
-  if (resultCode(error) !== undefined) return failure(path, "failed", UNREADABLE[1], error);
+  if (isOfSqlite(error)) return failure(path, "failed", UNREADABLE[1], error);
   if (isWrongRow(error)) return failure(path, ...UNREADABLE, error);
   if (isSystemError(error))
     return failure(path, "cannot be opened", FAILURES[14]?.hint ?? "", error);
@@ -50,6 +50,11 @@ export function isBusy(error: unknown): boolean {
  */
 export function isAboutSource(error: unknown): boolean {
   return [3, 5, 6, 8, 11, 26].includes(resultCode(error) ?? -1);
+}
+
+/** Whether an error is one of SQLite's. */
+export function isOfSqlite(error: unknown): boolean {
+  return resultCode(error) !== undefined;
 }
 
 /** SQLite's primary result code, if the error is one of SQLite's. */
