@@ -199,43 +199,50 @@ test("a restore that fails in the middle leaves the session in the trash, or bri
   expect([...new Set(logged)]).toEqual(live);
 });
 
-test("a turn whose session another process has taken and deleted does not bring it back into the list", async () => {
-  const stores = sqliteStores({ path: join(newFolder(), "rkat.db") });
-  const { sessions } = stores;
-  const LEASE_MS = 1;
-  const other = { id: "other", host: "elsewhere", pid: 1 };
-  let deletes = false;
-  /** A process that is suspended before it saves a snapshot. Meanwhile its lease ends and another deletes the session. */
-  const suspended = new Proxy(sessions, {
-    get(target, name: keyof typeof sessions) {
-      if (name === "save" && deletes) {
-        return async (...[snapshot, held]: Parameters<typeof sessions.save>) => {
-          expect(held).toBeDefined();
-          const { key = "", owner = other } = held ?? {};
-          await sessions.acquire(key, owner, LEASE_MS);
-          await expect.poll(() => sessions.acquire(key, other, 60_000)).toBe(true);
-          await sessions.delete(snapshot.id);
-          await stores.events.delete(snapshot.id);
-          await sessions.save(snapshot, held);
-        };
-      }
-      const method = Reflect.get(target, name);
-      return typeof method === "function" ? method.bind(target) : method;
-    },
-  });
-  const service = createSessionService({
-    model: scriptedModel(["Noted."]),
-    stores: { ...stores, sessions: suspended },
-  });
-  onTestFinished(async () => {
-    await service.close();
-    await stores.close();
-  });
-  const { sessionId } = await service.createSession({});
-  deletes = true;
-  await service.startTurn({ sessionId, prompt: SECRET });
-  expect(await sessions.list({})).toEqual([]);
-});
+test.each(["save", "saveAndRelease"] as const)(
+  "a turn whose session another process has taken and deleted does not bring it back into the list: %s",
+  async (step) => {
+    const stores = sqliteStores({ path: join(newFolder(), "rkat.db") });
+    const { sessions } = stores;
+    const LEASE_MS = 1;
+    const other = { id: "other", host: "elsewhere", pid: 1 };
+    let deletes = false;
+    let wasSuspended = false;
+    /** A process that is suspended before it saves a snapshot. Meanwhile its lease ends and another deletes the session. */
+    const suspended = new Proxy(sessions, {
+      get(target, name: keyof typeof sessions) {
+        if (name === "saveAndRelease" && step === "save") return undefined;
+        if (name === step && deletes) {
+          return async (...[snapshot, held]: Parameters<typeof sessions.save>) => {
+            expect(held).toBeDefined();
+            const { key = "", owner = other } = held ?? {};
+            await sessions.acquire(key, owner, LEASE_MS);
+            await expect.poll(() => sessions.acquire(key, other, 60_000)).toBe(true);
+            await sessions.delete(snapshot.id);
+            await stores.events.delete(snapshot.id);
+            await sessions[step]?.(snapshot, { key, owner });
+            wasSuspended = true;
+          };
+        }
+        const method = Reflect.get(target, name);
+        return typeof method === "function" ? method.bind(target) : method;
+      },
+    });
+    const service = createSessionService({
+      model: scriptedModel(["Noted."]),
+      stores: { ...stores, sessions: suspended },
+    });
+    onTestFinished(async () => {
+      await service.close();
+      await stores.close();
+    });
+    const { sessionId } = await service.createSession({});
+    deletes = true;
+    await service.startTurn({ sessionId, prompt: SECRET });
+    expect(wasSuspended).toBe(true);
+    expect(await sessions.list({})).toEqual([]);
+  },
+);
 
 test("a session of which only its place in the list is left can be deleted", async () => {
   const data = newFolder();

@@ -15,6 +15,7 @@ import type { LoggedSource, SourceFilter } from "./session-source.ts";
  * - A lease that is not renewed can be taken by another owner after its time.
  * - A lease that ends further ahead than twice its length is void.
  * - Only its owner renews or releases a lease.
+ * - A lease is released with the last snapshot under it, by its owner only, if the store does that in one step.
  * - A lease that ended, or that another owner had meanwhile, is not renewed, if the store renews leases apart.
  * - A lease that is in force is listed with its owner, if the store lists leases.
  * - The owner of a lease learns that another asked it to stop. Who takes the lease next does not.
@@ -44,6 +45,8 @@ export interface SessionStore {
    */
   renew?(key: string, owner: LeaseOwner, ttlMs: number): Promise<boolean>;
   release(key: string, owner: LeaseOwner): Promise<void>;
+  /** Saves a snapshot and releases the lease under which it was made. Without it, `save` and `release` do. */
+  saveAndRelease?(snapshot: SessionSnapshot, held: HeldLease): Promise<void>;
   /** Asks the owner of the lease on `key` to stop. Returns false when no lease is in force. */
   askToStop(key: string): Promise<boolean>;
   /** Keys of the owner's leases that it was asked to stop, until it releases them. */

@@ -120,6 +120,7 @@ const SESSIONS: StoreMethods = {
   acquire: { key: text, owner, ttlMs: whole(1) },
   renew: { key: text, owner, ttlMs: whole(1) },
   release: { key: text, owner },
+  saveAndRelease: { snapshot, held },
   askToStop: { key: text },
   askedToStop: { owner },
   leases: { limit: whole(0) },

@@ -257,6 +257,8 @@ export function redactingStores<Stores extends Written>(stores: Stores): Stores 
     }),
     sessions: over(sessions, {
       save: (snapshot, held) => sessions.save(redactSnapshot(snapshot), held),
+      saveAndRelease: async (snapshot, held) =>
+        sessions.saveAndRelease?.(redactSnapshot(snapshot), held),
     }),
     approvals: over(approvals, {
       add: (pending) => approvals.add(pending.map(redactApproval)),
@@ -267,11 +269,12 @@ export function redactingStores<Stores extends Written>(stores: Stores): Stores 
   };
 }
 
-/** A store with some methods in the place of its own. */
+/** A store with some methods in the place of its own. What it lacks, it goes on to lack. */
 function over<Store extends object>(store: Store, methods: Partial<Store>): Store {
   return new Proxy(store, {
     get(target, name) {
-      const method = Reflect.get(methods, name) ?? Reflect.get(target, name);
+      const own = Reflect.get(target, name);
+      const method = own && (Reflect.get(methods, name) ?? own);
       return typeof method === "function" ? method.bind(target) : method;
     },
   });

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
+import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import type { HeldLease, LeaseOwner, SessionStore } from "../core/session-store.ts";
 import type { ProjectionLease } from "../projections/projection-runner.ts";
 
@@ -28,8 +29,12 @@ function processSpace(): string {
 
 const SESSION_KEY = "session:";
 
+/** What work under a lease saves when it ends. */
+export type SaveLast = (snapshot: SessionSnapshot) => void;
+
 /**
- * Runs `work` under the session's lease: no other process works on the session meanwhile.
+ * Runs `work` under the session's lease: no other process works on the session meanwhile. The last snapshot is saved with
+ * the release of the lease, in one step if the store has it.
  *
  * @throws SessionError `SESSION_BUSY` when another owner has the lease.
  */
@@ -37,7 +42,7 @@ export async function withLease<T>(
   sessions: SessionStore,
   sessionId: string,
   owner: LeaseOwner,
-  work: (held: HeldLease) => Promise<T>,
+  work: (held: HeldLease, saveLast: SaveLast) => Promise<T>,
 ): Promise<T> {
   const key = SESSION_KEY + sessionId;
   if (!(await sessions.acquire(key, owner, LEASE_MS))) {
@@ -45,7 +50,20 @@ export async function withLease<T>(
       message: "Another process is running a turn in this session.",
     });
   }
-  return await renewed(sessions, key, owner, () => work({ key, owner }));
+  const held = { key, owner };
+  let last: SessionSnapshot | undefined;
+  const saveLast: SaveLast = (snapshot) => {
+    last = snapshot;
+  };
+  return await renewed(
+    sessions,
+    held,
+    () => work(held, saveLast),
+    async () => {
+      if (last) await (sessions.saveAndRelease?.(last, held) ?? sessions.save(last, held));
+      return last !== undefined && sessions.saveAndRelease !== undefined;
+    },
+  );
 }
 
 /** Asks the process that works on the session to stop. Returns false when there is none. */
@@ -96,7 +114,7 @@ async function isDoneAlone(
   owner: LeaseOwner,
   work: () => Promise<void>,
 ): Promise<boolean> {
-  return await renewed(sessions, FILES_KEY, owner, async () => {
+  return await renewed(sessions, { key: FILES_KEY, owner }, async () => {
     const isHeld = async () => (await sessions.renew?.(FILES_KEY, owner, LEASE_MS)) ?? true;
     try {
       await work();
@@ -155,12 +173,12 @@ export class KeptProjectionLease implements ProjectionLease {
   }
 }
 
-/** Runs `work`, renews the lease meanwhile, and releases it. */
+/** Runs `work`, renews the lease meanwhile, and releases it, unless `end` has done that. */
 async function renewed<T>(
   sessions: SessionStore,
-  key: string,
-  owner: LeaseOwner,
+  { key, owner }: HeldLease,
   work: () => Promise<T>,
+  end = async () => false,
 ): Promise<T> {
   // A failed renewal is not fatal: the log refuses an append after one of another owner.
   const renewal = setInterval(() => {
@@ -171,7 +189,12 @@ async function renewed<T>(
   try {
     return await work();
   } finally {
-    clearInterval(renewal);
-    await sessions.release(key, owner);
+    let isReleased = false;
+    try {
+      isReleased = await end();
+    } finally {
+      clearInterval(renewal);
+      if (!isReleased) await sessions.release(key, owner);
+    }
   }
 }

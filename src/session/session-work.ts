@@ -5,6 +5,7 @@ import type { DurableEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
 import { joinSignals } from "../core/join-signals.ts";
 import type { TurnOptions } from "../core/operations/turns.ts";
+import type { SessionSnapshot } from "../core/session-snapshot.ts";
 import type { SessionState } from "../core/session-state.ts";
 import type { HeldLease, SessionStore } from "../core/session-store.ts";
 import { harmlessListener } from "../core/warn.ts";
@@ -12,7 +13,13 @@ import { WorkQueue } from "../core/work-queue.ts";
 import type { ApprovalDesk } from "./approval-desk.ts";
 import type { LiveSession } from "./live-sessions.ts";
 import { type LiveSessions, notFound } from "./live-sessions.ts";
-import { newOwner, stopElsewhere, stoppedSessions, withLease } from "./session-lease.ts";
+import {
+  newOwner,
+  type SaveLast,
+  stopElsewhere,
+  stoppedSessions,
+  withLease,
+} from "./session-lease.ts";
 
 /** How long forgetting waits for a turn. */
 const TURN_WAIT_MS = 5_000;
@@ -144,7 +151,10 @@ export class SessionWork {
   }
 
   /** The lease is of this process, so what it does on one session waits here for what it did before. */
-  #withLease<T>(sessionId: string, work: (held: HeldLease) => Promise<T>): Promise<T> {
+  #withLease<T>(
+    sessionId: string,
+    work: (held: HeldLease, saveLast: SaveLast) => Promise<T>,
+  ): Promise<T> {
     const queue = this.#queues.get(sessionId) ?? { works: new WorkQueue(), waiting: 0 };
     this.#queues.set(sessionId, queue);
     queue.waiting += 1;
@@ -199,7 +209,7 @@ export class SessionWork {
     work: () => Promise<T>,
   ): Promise<T> {
     const { state } = session;
-    return this.#withLease(state.id, async (held) => {
+    return this.#withLease(state.id, async (held, saveLast) => {
       session.held = held;
       await state.catchUp((after, to) => this.#events.read(state.id, after, to));
       if (state.seq === 0 || state.deleted) throw notFound(state.id);
@@ -212,20 +222,17 @@ export class SessionWork {
       } finally {
         session.held = undefined;
         // Another process may have deleted the session for good: a log that is gone refuses what is appended.
-        if (state.seq > seq) await this.#save(state, held);
+        const last = state.seq > seq ? await this.#lastOf(state) : undefined;
+        if (last) saveLast(last);
       }
     });
   }
 
-  async #save(state: SessionState, held: HeldLease): Promise<void> {
-    if (state.openCalls.length === 0) await this.#sessions.save(state.snapshot(), held);
-    else await this.#touch(state, held);
-  }
-
   /** No snapshot is taken while calls are open. The last one stays, with a new time of use. */
-  async #touch({ id, updatedAtMs }: SessionState, held: HeldLease): Promise<void> {
-    const last = await this.#sessions.load(id);
-    if (last) await this.#sessions.save({ ...last, updated_at_ms: updatedAtMs }, held);
+  async #lastOf(state: SessionState): Promise<SessionSnapshot | undefined> {
+    if (state.openCalls.length === 0) return state.snapshot();
+    const last = await this.#sessions.load(state.id);
+    return last && { ...last, updated_at_ms: state.updatedAtMs };
   }
 }
 

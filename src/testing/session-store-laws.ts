@@ -105,6 +105,10 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
       assert.deepEqual(await ids(store, { archivedBefore: 900 }), []);
       assert.deepEqual(await ids(store, { archivedBefore: 901 }), ["old"]);
       assert.deepEqual(await ids(store, { archivedBefore: 2000, offset: 1 }), ["old"]);
+      await store.save(snapshot("used", { updated_at_ms: 950 }));
+      const all = { includeArchived: true };
+      assert.deepEqual(await ids(store, all), ["new", "used", "old", "active"]);
+      assert.deepEqual(await ids(store, { ...all, limit: 2, offset: 1 }), ["used", "old"]);
     },
   },
   {
@@ -214,6 +218,23 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = inWords([
       await store.release("k", ben);
       assert.equal(await store.acquire("k", ben, HOUR_MS), false);
       await store.release("never taken", ben);
+    },
+  },
+  {
+    name: "a lease is released with the last snapshot under it, by its owner only, if the store does that in one step",
+    async holds(open) {
+      const store = await open();
+      if (!store.saveAndRelease) return;
+      await store.acquire("k", ann, HOUR_MS);
+      await store.saveAndRelease(snapshot("s"), { key: "k", owner: ann });
+      assert.deepEqual(await store.load("s"), snapshot("s"));
+      assert.equal(await store.acquire("k", ben, HOUR_MS), true);
+      await store.saveAndRelease(snapshot("s", { seq: 2 }), { key: "k", owner: ann });
+      assert.equal((await store.load("s"))?.seq, 1);
+      assert.equal(await store.acquire("k", ann, HOUR_MS), false);
+      await store.saveAndRelease(snapshot("s", { seq: 3 }), { key: "k", owner: ben });
+      assert.equal((await store.load("s"))?.seq, 3);
+      assert.equal(await store.acquire("k", ann, HOUR_MS), true);
     },
   },
   {

@@ -15,6 +15,7 @@ import { storedSource } from "../stored-json.ts";
 import {
   type Asking,
   change,
+  changed,
   clean,
   type Dialect,
   isIn,
@@ -145,15 +146,23 @@ export class SqlSessionStore implements Asking<Required<SessionStore>> {
    * force for no clock.
    */
   *release(key: string, owner: LeaseOwner): Sql<void> {
-    yield* change(
-      lease(
-        ({ until, length, now, span }) => sql`update rkat.lease
-          set ${until} = ${now()}, ${length} = ${span(0)}, stop = false
-          where namespace = ${this.#namespace} and key = ${key} and owner = ${owner.id}`,
-      ),
-      "write unsynced",
+    yield* change(this.#released(key, owner), "write unsynced");
+    yield* cleanUp();
+  }
+
+  *saveAndRelease(snapshot: SessionSnapshot, held: HeldLease): Sql<void> {
+    // The save looks at the row of the lease, which keeps its owner. PostgreSQL does the last statement first.
+    const saved = sql`${(dialect: Dialect) => savedBy(dialect, this.#namespace, snapshot, held)}`;
+    yield* changed([this.#released(held.key, held.owner), saved], "write unsynced");
+    yield* cleanUp();
+  }
+
+  #released(key: string, owner: LeaseOwner): Statement {
+    return lease(
+      ({ until, length, now, span }) => sql`update rkat.lease
+        set ${until} = ${now()}, ${length} = ${span(0)}, stop = false
+        where namespace = ${this.#namespace} and key = ${key} and owner = ${owner.id}`,
     );
-    if (Math.random() < CLEANS_UP) yield* change(CLEAN_UP, "write unsynced");
   }
 
   *askToStop(key: string): Sql<boolean> {
@@ -244,10 +253,9 @@ function savedBy(
     (namespace, session_id, ${words(names.join(", "))})`;
   const values = sql`${namespace}, ${id}, ${joined(Object.values(columns), ", ")}`;
   const inserted = held
-    ? sql`with taken as (select owner from rkat.lease
-        where namespace = ${namespace} and key = ${held.key} ${dialect.lease.locked})
-      ${into} select ${values}
-        where exists (select 1 from taken where owner = ${held.owner.id})`
+    ? sql`${into} select ${values} where exists (select 1 from (select owner from rkat.lease
+        where namespace = ${namespace} and key = ${held.key} ${dialect.lease.locked}) as taken
+        where owner = ${held.owner.id})`
     : sql`${into} values (${values})`;
   return sql`${inserted}
     on conflict (namespace, session_id) do update set ${words(set)}
@@ -264,6 +272,10 @@ function idsWithSource(namespace: string, wanted: SourceConditions, passing: boo
   const all = met.length > 0 ? joined(met, " and ") : words("true");
   return sql`select session_id from rkat.snapshot where namespace = ${namespace}
     and agent is not null and (${all}) ${words(passing ? "is true" : "is not true")}`;
+}
+
+function* cleanUp(): Sql<void> {
+  if (Math.random() < CLEANS_UP) yield* change(CLEAN_UP, "write unsynced");
 }
 
 function lease(write: (lease: Dialect["lease"]) => Statement): Statement {
