@@ -5,7 +5,7 @@ import { shellWord } from "../text/quoting.ts";
 import { calledIn, withCalls } from "./called-in.ts";
 import type { CliContext } from "./cli-context.ts";
 import { addExamples } from "./command-examples.ts";
-import { loadMemoryCommand } from "./commands/memory/memory-command.ts";
+import { describeCommands } from "./command-list.ts";
 import { wrapText } from "./render/printable.ts";
 import { exitCodeOf, failureJson, jsonText, printEnd, printFailure } from "./terminal/print.ts";
 
@@ -120,9 +120,8 @@ const backupCommands = () => import("./commands/backup-commands.ts");
 const settingsCommands = () => import("./commands/settings-commands.ts");
 
 /**
- * The commands by name, in the order of the help. They are loaded lazily: the one that is
- * named, `run` for a prompt, or all when the help needs them. `memory search` is loaded at
- * once, because people wait for it.
+ * The commands by name, in the order of the help. They are loaded lazily: the one that is named, or `run` for a prompt.
+ * All are loaded only for completions, and for words that may be a command without its group.
  */
 const COMMANDS: Readonly<Record<string, Load>> = {
   run: async () => (await runCommands()).runCommand,
@@ -130,7 +129,8 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   chat: async () => (await import("./chat/chat-command.ts")).chatCommand,
   sessions: async () => (await import("./commands/sessions/sessions-command.ts")).sessionsCommand,
   history: async () => (await import("./commands/history-command.ts")).historyCommand,
-  memory: loadMemoryCommand,
+  memory: async (next) =>
+    (await import("./commands/memory/memory-command.ts")).loadMemoryCommand(next),
   approvals: async () => (await import("./commands/approvals-command.ts")).approvalsCommand,
   knowledge: async () => (await import("./commands/knowledge-command.ts")).knowledgeCommand,
   import: async () => (await import("./commands/import-command.ts")).importCommand,
@@ -191,6 +191,8 @@ export async function createProgram(
     })
     .exitOverride();
   for (const register of await commandsFor(args)) register(program, context, NAMES);
+  const isHelp = asksForHelp(behindOptions(args));
+  describeCommands(program, isHelp);
   program
     .command("help")
     .description("print the help of a command, for example `rkat help memory search`")
@@ -200,7 +202,7 @@ export async function createProgram(
     const { default: tab } = await import("@bomb.sh/tab/commander");
     tab(program, { completionCommandName: "completion" });
     makeSourceable(program, context);
-  }
+  } else if (isHelp) program.command("completion <shell>").description(COMPLETION);
   addExamples(program);
   return program.addHelpText("after", EXAMPLES);
 }
@@ -213,14 +215,13 @@ function helpItem(term: string, termWidth: number, description: string, help: He
   return wrapText(description === "" ? `  ${term}` : `  ${term}\n      ${description}`, room);
 }
 
-/**
- * `rkat completion bash` prints a script for the shell, which calls `rkat complete -- …`. The help lists it.
- * `rkat complete the function` is a prompt.
- */
+/** `rkat completion bash` prints a script for the shell, which calls `rkat complete -- …`. `rkat complete the function` is a prompt. */
 function needsCompletion([first = "", next]: readonly string[]): boolean {
   if (first === "complete") return next === "--";
-  return ["completion", "help", "-h", "--help"].includes(first);
+  return first === "completion" || (first === "help" && next === "completion");
 }
+
+const COMPLETION = "print a script that completes commands and flags";
 
 const WORDS_OF_PACKAGE = '    _get_comp_words_by_ref -n "=:" cur prev words cword\n';
 
@@ -237,7 +238,7 @@ function makeSourceable(program: Command, { terminal }: CliContext): void {
   const { log } = console;
   const completion = program.commands.find((command) => command.name() === "completion");
   completion
-    ?.description("print a script that completes commands and flags")
+    ?.description(COMPLETION)
     .hook("preAction", () => {
       console.log = (script: string) =>
         void terminal.stdout.write(
@@ -282,19 +283,26 @@ function behindOptions(args: readonly string[]): readonly string[] {
   return rest;
 }
 
-function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
+async function commandsFor(args: readonly string[]): Promise<readonly Register[]> {
   const rest = behindOptions(args);
   const [first = "", next] = rest;
-  if (first === "-V" || first === "--version") return Promise.resolve([]);
+  if (first === "-V" || first === "--version") return [];
   const all = Object.entries(COMMANDS);
   const among = (words: readonly string[]) =>
     all.filter(([names]) => names.split(" ").some((name) => words.includes(name)));
+  const loadAll = (some: typeof all, subcommand: string | undefined) =>
+    Promise.all(some.map(([, load]) => load(subcommand)));
+  if (asksForHelp(rest)) return await loadAll(among([next ?? ""]), rest[2]);
   const named = among([first]);
   // A prompt. A command may still stand behind `--`.
   const found = named.length > 0 ? named : among(["run", ...rest]);
   const needsAll = named.length === 0 && (listsCommands(rest) || mayLackGroup(rest));
-  const listed = needsAll ? all : found;
-  return Promise.all(listed.map(([, load]) => load(next)));
+  return await loadAll(needsAll ? all : found, next);
+}
+
+/** `rkat help`, `rkat help memory search` or `rkat --help`: no command has to be loaded, but one that is named. */
+function asksForHelp([first = "", ...more]: readonly string[]): boolean {
+  return first === "help" || (more.length === 0 && ["-h", "--help"].includes(first));
 }
 
 /** `rkat search port` names a command without its group, and only the groups know that. A quoted prompt has spaces. */
@@ -304,8 +312,7 @@ function mayLackGroup(args: readonly string[]): boolean {
 
 /** A flag of a prompt may stand before the one that asks for the help. */
 function listsCommands(args: readonly string[]): boolean {
-  const isAsked = args[0] === "help" || args.includes("-h") || args.includes("--help");
-  return isAsked || needsCompletion(args);
+  return args.includes("-h") || args.includes("--help") || needsCompletion(args);
 }
 
 /** A letter is nearly every other one, so it is not offered for a typo. */

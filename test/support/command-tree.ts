@@ -15,8 +15,8 @@ const context = {
   rkat: "rkat",
 } as unknown as CliContext;
 
-/** The whole command line, as the help shows it. Reading arguments changes it. */
-export function newProgram(args: readonly string[] = ["--help"]): Promise<Command> {
+/** The whole command line, as completions need it. Reading arguments changes it. */
+export function newProgram(args: readonly string[] = ["complete", "--"]): Promise<Command> {
   return createProgram(args, context);
 }
 

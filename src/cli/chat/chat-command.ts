@@ -22,7 +22,6 @@ import type { TerminalScreenOptions } from "./terminal-screen.ts";
 export function chatCommand(program: Command, context: CliContext): void {
   const command = program
     .command("chat")
-    .description("talk in a session; type /help for its commands")
     .option("-r, --resume <session>", "continue an earlier session: its id, `last`, or ~N")
     .option("--fork <session[@id]>", "go on from a session, or one of its messages, in a new one");
   addSessionFlags(addRunFlags(command)).action(

@@ -29,7 +29,6 @@ export function approvalsCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const approvals = program
     .command("approvals")
-    .description("see and answer tool calls that wait for approval")
     .helpCommand(false)
     .showHelpAfterError("Commands: list, allow, deny, rules, revoke. See `rkat approvals --help`.");
 

@@ -48,7 +48,6 @@ export function backupCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const command = program
     .command("backup")
-    .description("write this project's store and the user-wide one into one checked file")
     .argument("<file>", "the file to write")
     .addOption(scopeFlag("which stores").default("all"))
     .option("--force", "replace the file if it is there")
@@ -87,7 +86,6 @@ export function restoreCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const command = program
     .command("restore")
-    .description("restore a backup where there is no store yet, or compare it with what is there")
     .argument("<file>", "a file that `rkat backup` wrote")
     .addOption(scopeFlag("which stores").default("all"))
     .option("--compare", "say how the stores differ from the backup, and change nothing")
@@ -116,7 +114,6 @@ export function exportCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const command = program
     .command("export")
-    .description("write all of this project as JSON Lines, which `rkat import` reads")
     .argument("<file>", "the file to write, or - for standard output")
     .option("--redact", "replace credentials")
     .addOption(
@@ -300,7 +297,6 @@ export function moveCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const command = program
     .command("move")
-    .description("copy everything of this project's store into another store")
     .requiredOption("--to <store>", "postgres://user@host/database, or a SQLite file")
     .option("--from <store>", "the store to copy (default: the one that the project uses)")
     .option("--json", "for scripts")

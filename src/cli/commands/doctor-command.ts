@@ -39,7 +39,6 @@ export function doctorCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const command = program
     .command("doctor")
-    .description("check that rkat can work here")
     .option("--online", "ask the servers of the model and of the embedder, also on other machines")
     .option("--json", "for scripts")
     .action(async ({ json, online = false }: { json?: true; online?: boolean }) => {
@@ -235,9 +234,6 @@ export function repairCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const command = program
     .command("repair")
-    .description(
-      "make again what comes from the log: unreadable events, snapshots, memory, the files of sessions",
-    )
     .option("--json", "for scripts")
     .action(({ json }: { json?: true }) =>
       longWork(context, "`rkat repair` goes on where it was.", async (progress, signal) => {

@@ -16,10 +16,7 @@ const TABLE = ["embeddings"];
 /** `rkat embeddings install` and `remove`: the model that makes vectors on this machine. */
 export function embeddingsCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
-  const embeddings = program
-    .command("embeddings")
-    .helpCommand(false)
-    .description("use a model on this machine, so that memory is searched by meaning too");
+  const embeddings = program.command("embeddings").helpCommand(false);
   embeddings
     .command("install <model>")
     .description(

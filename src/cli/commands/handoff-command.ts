@@ -52,7 +52,6 @@ export function handoffCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const command = program
     .command("handoff")
-    .description("write what another agent needs to continue a session")
     .argument("<session>", "a session of this project or the user-wide store, or a transcript file")
     .addOption(
       new Option("--to <agent>", "the agent that continues")

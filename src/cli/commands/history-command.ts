@@ -46,10 +46,7 @@ const turn = countFlag(Number.MAX_SAFE_INTEGER);
 export function historyCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const style = styleFor(terminal.stdout, terminal.env);
-  const history = program
-    .command("history")
-    .description("search the complete logs of the project's sessions")
-    .helpCommand(false);
+  const history = program.command("history").helpCommand(false);
 
   const search = addSourceFlags(history.command("search"))
     .description("find words in messages and tool output, pruned text included")

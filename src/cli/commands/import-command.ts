@@ -50,7 +50,6 @@ export function importCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const command = program
     .command("import")
-    .description("import your conversations with other agents, or an export of rkat")
     .argument("[agent-or-path]", `${AGENTS.slice(0, 5).join(", ")} …, or a file or folder`)
     .argument("[path]", "a file or folder of that agent")
     .option("--since <time>", "only sessions in which something was said since then")

@@ -27,7 +27,6 @@ export function inspectCommand(program: Command, context: CliContext): void {
   const { terminal, version } = context;
   const inspect = program
     .command("inspect")
-    .description("look at sessions, compactions and memory in the browser")
     .argument("[session]", `the session to begin with: ${SESSION_ARGUMENT}`)
     .option("--port <n>", "the port to listen on; 0 takes a free one", countFlag(65_535), 0)
     .option("--no-open", "only print the link, and open no browser")

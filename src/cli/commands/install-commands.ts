@@ -33,7 +33,6 @@ const NAMES = Object.keys(CODING_AGENTS) as readonly CodingAgentName[];
 export function installCommand(program: Command, context: CliContext): void {
   addCommand(program, context, {
     name: "install",
-    description: "give a coding agent this memory: its MCP server, and hooks where it has them",
     plan: planInstall,
     done: (title, gets) => `${title} now has ${gets}. Restart ${title}.`,
     nothing: (title) => `${title} has all of it already.`,
@@ -44,7 +43,6 @@ export function installCommand(program: Command, context: CliContext): void {
 export function uninstallCommand(program: Command, context: CliContext): void {
   addCommand(program, context, {
     name: "uninstall",
-    description: "take back what `rkat install` wrote; memory stays",
     plan: planUninstall,
     done: (title) => `${title} no longer uses rkat. Its memory is still there.`,
     nothing: (title) => `Nothing of rkat is installed for ${title}.`,
@@ -53,7 +51,6 @@ export function uninstallCommand(program: Command, context: CliContext): void {
 
 interface Work {
   readonly name: string;
-  readonly description: string;
   plan(files: readonly AgentFile[], env: Target["env"]): Promise<Plan>;
   done(title: string, gets: string): string;
   nothing(title: string): string;
@@ -64,7 +61,6 @@ function addCommand(program: Command, context: CliContext, work: Work): void {
   const { env, stdout, stderr } = terminal;
   const command = program
     .command(work.name)
-    .description(work.description)
     .addArgument(new Argument("<agent>", "the coding agent").choices(NAMES))
     .addOption(
       new Option(

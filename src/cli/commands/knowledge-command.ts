@@ -30,10 +30,7 @@ import { existingWorkspaceOf, withService } from "./with-service.ts";
 
 /** `rkat knowledge …`: what the project has learned. Only `distill` may need a model. */
 export function knowledgeCommand(program: Command, context: CliContext): void {
-  const knowledge = program
-    .command("knowledge")
-    .description("see and change what the project has learned")
-    .helpCommand(false);
+  const knowledge = program.command("knowledge").helpCommand(false);
   listCommand(knowledge, context);
   showCommand(knowledge, context);
   changeCommands(knowledge, context);

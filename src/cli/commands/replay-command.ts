@@ -58,7 +58,6 @@ export function replayCommand(program: Command, context: CliContext): void {
   const style = styleFor(terminal.stdout, terminal.env);
   const command = program
     .command("replay")
-    .description("replay a recorded conversation into a new session, without its model")
     .argument(
       "[file]",
       'a transcript of any agent, a folder of them, {"role","content"} lines, a session\'s id, or -',

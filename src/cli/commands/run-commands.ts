@@ -44,7 +44,6 @@ export function runCommand(program: Command, context: CliContext, names: readonl
   const { terminal } = context;
   const command = program
     .command("run", { isDefault: true })
-    .description('run a turn in a new session; also `rkat "prompt"`')
     .argument(
       "[prompt...]",
       "the prompt; piped input comes before it, or is the prompt: `rkat run < prompt.md`",
@@ -75,7 +74,6 @@ export function runCommand(program: Command, context: CliContext, names: readonl
 export function resumeCommands(program: Command, context: CliContext): void {
   const resume = program
     .command("resume")
-    .description("run a turn in an earlier session")
     .argument("<session>", SESSION_ARGUMENT)
     .argument("[prompt...]", "the prompt; optional when a tool call waited for approval");
   addTurnFlags(resume).action((session: string, words: string[], flags: TurnFlags) =>
@@ -85,7 +83,6 @@ export function resumeCommands(program: Command, context: CliContext): void {
   const next = program
     .command("continue")
     .alias("c")
-    .description("run a turn in the last session")
     .argument("[prompt...]", "the prompt (default: Continue.)");
   addTurnFlags(next).action((words: string[], flags: TurnFlags) => {
     refuseSession(words);

@@ -42,9 +42,7 @@ interface ServeFlags extends HttpFlags {
 /** `rkat serve`. Ctrl-C interrupts running turns, unless they have time to end. A second Ctrl-C does in any case. */
 export function serveCommand(program: Command, context: CliContext): void {
   const { terminal, version } = context;
-  const serve = program
-    .command("serve")
-    .description("serve the project's sessions over HTTP (REST and server-sent events)");
+  const serve = program.command("serve");
   addHttpFlags(serve, 8080)
     .option("--token <text>", "the token that clients must send (safer: set RKAT_TOKEN)")
     .option(
@@ -143,7 +141,6 @@ export function mcpCommand(program: Command, context: CliContext): void {
   const { terminal, version } = context;
   const mcp = program
     .command("mcp")
-    .description("serve the project's memory and sessions to MCP clients, such as coding agents")
     .option(
       "--tools <names>",
       "the tools to offer: all, default, or names with commas (default: mcp.tools)",
@@ -214,7 +211,6 @@ export function rpcCommand(program: Command, context: CliContext): void {
   const { terminal, version } = context;
   const rpc = program
     .command("rpc")
-    .description("serve the project's sessions to another program: JSON-RPC, one message per line")
     .addOption(scopeFlag(READABLE))
     .action(async ({ scope }: { scope?: SearchScope }) => {
       const { JsonRpcServer } = await import("../../surfaces/json-rpc/json-rpc-server.ts");

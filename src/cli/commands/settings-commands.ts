@@ -21,31 +21,28 @@ import { examinedWorkspace, existingWorkspaceOf } from "./with-service.ts";
 /** `rkat init`: creates `.rkat` and never changes existing files. */
 export function initCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
-  const init = program
-    .command("init")
-    .description("create .rkat here, with a commented config.toml")
-    .action(async () => {
-      const folder = resolve(terminal.cwd, init.optsWithGlobals<{ dir?: string }>().dir ?? "");
-      const dataFolder = join(folder, ".rkat");
-      const places = { folder, dataFolder, storeFile: join(dataFolder, "rkat.db") };
-      const config = settingsFile(places);
-      const made = [...makeDataFolder(places, terminal.env, { isShared: true })];
-      if (makeFile(folder, config, configTemplate())) {
-        trust("settings", config, places, terminal.env);
-        made.push(config);
-      }
-      const shown = (path: string) => relative(terminal.cwd, path) || ".";
-      const lines =
-        made.length > 0
-          ? made.map((path) => `created  ${shown(path)}\n`)
-          : [`${shown(dataFolder)} exists already. Nothing was changed.\n`];
-      await terminal.stdout.write(lines.join(""));
-      if (made.includes(config)) {
-        await terminal.stderr.write(
-          `Set \`model\` in ${shown(config)}, then: ${context.rkat} "hello"\n`,
-        );
-      }
-    });
+  const init = program.command("init").action(async () => {
+    const folder = resolve(terminal.cwd, init.optsWithGlobals<{ dir?: string }>().dir ?? "");
+    const dataFolder = join(folder, ".rkat");
+    const places = { folder, dataFolder, storeFile: join(dataFolder, "rkat.db") };
+    const config = settingsFile(places);
+    const made = [...makeDataFolder(places, terminal.env, { isShared: true })];
+    if (makeFile(folder, config, configTemplate())) {
+      trust("settings", config, places, terminal.env);
+      made.push(config);
+    }
+    const shown = (path: string) => relative(terminal.cwd, path) || ".";
+    const lines =
+      made.length > 0
+        ? made.map((path) => `created  ${shown(path)}\n`)
+        : [`${shown(dataFolder)} exists already. Nothing was changed.\n`];
+    await terminal.stdout.write(lines.join(""));
+    if (made.includes(config)) {
+      await terminal.stderr.write(
+        `Set \`model\` in ${shown(config)}, then: ${context.rkat} "hello"\n`,
+      );
+    }
+  });
 }
 
 /** `rkat config`: every setting in force, and where it comes from. */
@@ -53,7 +50,6 @@ export function configCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const command = program
     .command("config")
-    .description("show every setting in force, and where it comes from")
     .option("--json", "for scripts")
     .action(async ({ json }: { json?: true }) => {
       const { workspace, problem } = await examinedWorkspace(context, command);
@@ -68,7 +64,6 @@ export function capabilitiesCommand(program: Command, context: CliContext): void
   const { terminal } = context;
   const command = program
     .command("capabilities")
-    .description("show what rkat can do in this project")
     .option("--json", "for scripts")
     .action(async ({ json }: { json?: true }) => {
       const { config } = await existingWorkspaceOf(context, command);
@@ -135,7 +130,6 @@ export function trustCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const command = program
     .command("trust")
-    .description("use this project's settings and store although you did not make them here")
     .option("--revoke", "no longer trust the project")
     .addOption(new Option("--show", "show what is trusted, and change nothing").conflicts("revoke"))
     .option("--json", "for scripts")

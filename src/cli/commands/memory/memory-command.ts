@@ -29,10 +29,7 @@ export async function loadMemoryCommand(
   const all = one ? [one] : Object.values(SUBCOMMANDS);
   const registers = await Promise.all(all.map((load) => load()));
   return (program, context) => {
-    const memory = program
-      .command("memory")
-      .description("search, list, add, correct and forget what the project remembers")
-      .helpCommand(false);
+    const memory = program.command("memory").helpCommand(false);
     for (const register of registers) register(memory, context);
   };
 }

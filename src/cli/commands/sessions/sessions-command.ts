@@ -53,10 +53,7 @@ import { pinsCommands, taskCommand } from "./working-memory-commands.ts";
 
 /** `rkat sessions …`. The subcommands come in the order of the help. */
 export function sessionsCommand(program: Command, context: CliContext): void {
-  const sessions = program
-    .command("sessions")
-    .description("list, read, change and delete sessions")
-    .helpCommand(false);
+  const sessions = program.command("sessions").helpCommand(false);
   for (const register of [
     createCommand,
     appendCommand,
