@@ -32,35 +32,50 @@ const doors = [...Object.values(about.exports), "./dist/cli.js"]
 /** Started by their address: `new URL("./database-worker.ts", import.meta.url)`. */
 const programs = globSync("src/{stores,embedders}/**/*-worker.ts");
 
-/** What every command begins with, but for `rkat --version`. */
 const TERMINAL = "src/cli/terminal/process-terminal.ts";
 
-/** What `rkat memory search` loads, always: people wait for it, and each file takes its time. */
-const SEARCH = [TERMINAL, "src/cli/main.ts", "src/sqlite.ts"];
-
-/** What a coding agent waits for. It loads a small part of each chunk. */
-const HOOK = [TERMINAL, "src/cli/commands/run-hook.ts", "src/coding-agents/rules-of.ts"];
-
-/** The lowest first: what it takes along is not taken by the next. */
-const LAYERS = ["core", "store", "command"] as const;
-const CHUNKS = LAYERS.flatMap((layer) => [`${layer}-first`, layer] as const);
-type Chunk = (typeof CHUNKS)[number];
+/** What is loaded together, each with what it cannot be loaded without. */
+const READERS = {
+  /** Every command begins with it, but for `rkat --version`. The help needs no more. */
+  start: [TERMINAL, "src/cli/main.ts"],
+  /** What a coding agent waits for. */
+  hook: [TERMINAL, "src/cli/commands/run-hook.ts", "src/coding-agents/rules-of.ts"],
+  /** What `rkat/sqlite` loads. */
+  store: ["src/sqlite.ts"],
+  /** What `rkat` loads. */
+  core: ["src/index.ts"],
+  /** What `rkat memory search` loads, always: people wait for it, and each file takes its time. */
+  search: [
+    TERMINAL,
+    "src/cli/main.ts",
+    "src/cli/commands/memory/memory-command.ts",
+    "src/sqlite.ts",
+  ],
+} as const;
+type Reader = keyof typeof READERS;
 
 /**
- * Puts that into six files instead of fifty, each without what its readers must not load:
- * `rkat` opens no database, the store knows no command, and a hook loads the left ones only.
- *
- *     command-first ─► store-first ─► core-first
- *           ▲               ▲             ▲
- *        command ───────► store ───────► core
+ * Puts what a search loads into few files, each without what its readers must not load: it has the modules that all these
+ * readers load, and that no file above it has. So no file needs one below it.
  */
-function chunkOf(id: string, graph: ChunkingContext): Chunk | null {
-  const within = (files: readonly string[]) =>
-    files.some((file) => loadedWith(resolve(file), graph).has(id));
-  if (!within(SEARCH)) return null;
-  const isOf = { core: within(["src/index.ts"]), store: within(["src/sqlite.ts"]), command: true };
-  const layer = LAYERS.find((each) => isOf[each]) ?? "command";
-  return within(HOOK) ? `${layer}-first` : layer;
+const CHUNKS: Readonly<Record<string, readonly Reader[]>> = {
+  first: ["start", "core"],
+  terminal: ["start", "hook"],
+  start: ["start"],
+  "base-first": ["core", "hook"],
+  base: ["core", "store"],
+  core: ["core"],
+  "store-first": ["store", "hook"],
+  store: ["store"],
+  "search-first": ["hook"],
+  search: ["search"],
+};
+
+function chunkOf(id: string, graph: ChunkingContext): string | null {
+  const isLoadedBy = (reader: Reader) =>
+    READERS[reader].some((file) => loadedWith(resolve(file), graph).has(id));
+  if (!isLoadedBy("search")) return null;
+  return Object.keys(CHUNKS).find((chunk) => CHUNKS[chunk]?.every(isLoadedBy)) ?? null;
 }
 
 const closures = new Map<string, ReadonlySet<string>>();
@@ -232,7 +247,7 @@ export default defineConfig({
     comments: { jsdoc: false },
     codeSplitting: {
       groups: [
-        ...CHUNKS.map((chunk) => ({
+        ...Object.keys(CHUNKS).map((chunk) => ({
           debugName: chunk,
           name: (id: string, graph: ChunkingContext) =>
             chunkOf(id, graph) === chunk ? chunk : null,

@@ -67,8 +67,8 @@ test("the built start of a session that has rules to tell loads no more of the c
     env: { HOME: home },
   });
   expect(String(told)).toContain("Always run the linter.");
-  expect(String(told)).toMatch(/\/core-first-[^/]+\.js$/m);
-  expect(String(told)).not.toMatch(/\/core-(?!first-)[^/]+\.js$/m);
+  expect(String(told)).toMatch(/\/base-first-[^/]+\.js$/m);
+  expect(String(told)).not.toMatch(/\/(?:start|base|core|store|search)-(?!first-)[^/]+\.js$/m);
 });
 
 test("the hooks of a compaction read what an import has kept: they weigh no text and load nothing that does", () => {

@@ -25,7 +25,7 @@ export class ToolSet {
   readonly #builtin: ReadonlySet<string>;
   readonly #more: () => readonly Tool[];
   #seen: readonly Tool[] | undefined;
-  #listed: Listed;
+  #listed: Listed | undefined;
 
   /** `builtin` are rkat's own tools. `more` returns the same array until they change; it takes no name of the others. */
   constructor(
@@ -41,7 +41,6 @@ export class ToolSet {
     if (twice !== undefined) {
       throw new SessionError("INVALID_PARAMS", { message: `Two tools are called "${twice}".` });
     }
-    this.#listed = listed(tools);
   }
 
   get definitions(): readonly ToolDefinition[] {
@@ -69,10 +68,10 @@ export class ToolSet {
     const more = this.#more();
     if (more !== this.#seen) {
       this.#seen = more;
-      if (more.length > 0 || this.#listed.byName.size > this.#fixed.length) {
-        this.#listed = listed([...this.#fixed, ...more]);
-      }
+      const hadMore = this.#listed !== undefined && this.#listed.byName.size > this.#fixed.length;
+      if (more.length > 0 || hadMore) this.#listed = listed([...this.#fixed, ...more]);
     }
+    this.#listed ??= listed(this.#fixed);
     return this.#listed;
   }
 }

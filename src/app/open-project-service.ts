@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { policyOf, stricter } from "../agent/tool-policy.ts";
 import {
@@ -125,10 +125,20 @@ export async function openProjectService(
 
 /** The day is enough: with the time, no two prompts would begin alike, and no provider could cache them. */
 function surroundingsOf(folder: string): string {
-  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
   const now = new Date();
   const day = new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
-  return `You work in the folder ${JSON.stringify(folder)}. This session began on ${day} (${timeZone}).`;
+  return `You work in the folder ${JSON.stringify(folder)}. This session began on ${day} (${zoneHere()}).`;
+}
+
+/** The zone of this process. Its first use of `Intl` takes as long as half of Node's start, and a link of the system has the same name. */
+function zoneHere(): string {
+  try {
+    const [, name] = /\/zoneinfo\/(.+)$/.exec(readlinkSync("/etc/localtime")) ?? [];
+    if (name !== undefined && process.env.TZ === undefined) return name;
+  } catch {
+    // Such a link is not everywhere.
+  }
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 /** Like `openProjectService`, for searches and lists within a scope. */

@@ -1,3 +1,4 @@
+import { madeOnce } from "../text/made-once.ts";
 import { bare } from "./clause-facts.ts";
 
 /** A change: `310 KB` became `92 KB`, `parseDate` became `readDate`. Numbers stand without their units. */
@@ -15,7 +16,7 @@ const NAME = String.raw`(?:the )?([\p{L}\p{N}_$@/.\u0060-]{2,80})`;
 const BE = "(?:is|was|were|are|been|being|got|gets)";
 
 /** Each form with the place of what was before: the first name, or the second. */
-const FORMS: readonly (readonly [RegExp, "first" | "second"])[] = [
+const forms = madeOnce<readonly (readonly [RegExp, "first" | "second"])[]>(() => [
   [form(`from ${VALUE} (?:down |up |back )?to ${VALUE}`), "first"],
   [form(`renam(?:e[ds]?|ing) ${NAME} (?:in)?to ${NAME}`), "first"],
   [form(`${NAME} ${BE} (?:now )?renamed (?:in)?to ${NAME}`), "first"],
@@ -23,7 +24,7 @@ const FORMS: readonly (readonly [RegExp, "first" | "second"])[] = [
   [form(`${NAME} ${BE} (?:now )?replaced (?:with|by) ${NAME}`), "first"],
   [form(`${NAME} (?:instead of|in place of) ${NAME}`), "second"],
   [form(`${VALUE} (?:instead of|in place of) ${VALUE}`), "second"],
-];
+]);
 
 function form(source: string): RegExp {
   return new RegExp(String.raw`(?<![\p{L}\p{N}_])${source}`, "giu");
@@ -31,7 +32,7 @@ function form(source: string): RegExp {
 
 /** The changes that a clause tells of, as "from … to", "renamed … to", "replaced … with" and "… instead of". */
 export function changesIn(clause: string): readonly Change[] {
-  return FORMS.flatMap(([pattern, before]) =>
+  return forms().flatMap(([pattern, before]) =>
     Array.from(clause.matchAll(pattern), ([, one = "", other = ""]) => {
       const [first, second] = [plain(one), plain(other)];
       return before === "first" ? { from: first, to: second } : { from: second, to: first };

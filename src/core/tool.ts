@@ -100,9 +100,30 @@ export function defineTool<Input extends z.ZodType>(options: {
   execute(input: z.output<Input>, context: ToolContext, args: unknown): Promise<unknown> | unknown;
 }): Tool {
   requireOptions("defineTool", OPTIONS, options);
+  const tool = toolOf(options);
+  // A schema that JSON cannot say is refused here.
+  jsonSchemaOf(options.input);
+  return tool;
+}
+
+type ToolOptions<Input extends z.ZodType> = Parameters<typeof defineTool<Input>>[0];
+
+/** The same for a tool of rkat's own, whose schema is made when a model is sent it. */
+export function toolOf<Input extends z.ZodType>(
+  options: ToolOptions<Input>,
+  schemaOf: (input: z.ZodType) => JsonSchema = jsonSchemaOf,
+): Tool {
   const { name, description, input } = options;
+  let schema: JsonSchema | undefined;
   return {
-    definition: { name, description, input_schema: jsonSchemaOf(input) },
+    definition: {
+      name,
+      description,
+      get input_schema() {
+        schema ??= schemaOf(input);
+        return schema;
+      },
+    },
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     ...(options.policy === undefined ? {} : { policy: options.policy }),
     ...(options.always === undefined ? {} : { always: options.always }),

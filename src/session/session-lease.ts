@@ -12,7 +12,16 @@ const LEASE_MS = 15_000;
 
 /** This process, as the owner of leases. Two services in one process are two owners. */
 export function newOwner(): LeaseOwner {
-  return { id: newId(), host: `${hostname()} ${processSpace()}`, pid: process.pid };
+  let id: string | undefined;
+  return {
+    // Made with the first lease: a process that only reads takes none, and Node loads its crypto for it.
+    get id() {
+      id ??= newId();
+      return id;
+    },
+    host: `${hostname()} ${processSpace()}`,
+    pid: process.pid,
+  };
 }
 
 /**

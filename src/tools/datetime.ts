@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool, type Tool, ToolError } from "../core/tool.ts";
+import { type Tool, ToolError, toolOf } from "../core/tool.ts";
 
 const INPUT = z.object({
   time_zone: z
@@ -10,7 +10,7 @@ const INPUT = z.object({
 
 /** Gives the model the current date and time. */
 export function datetimeTool(now: () => Date = () => new Date()): Tool {
-  return defineTool({
+  return toolOf({
     name: "datetime",
     description: "The current date and time, in UTC and in a time zone.",
     input: INPUT,

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { defineTool, type JsonSchema, type Tool } from "../core/tool.ts";
+import { type defineTool, type JsonSchema, jsonSchemaOf, type Tool, toolOf } from "../core/tool.ts";
 
 /**
  * A tool of rkat's own. Models send null for an argument that they leave out, so it takes null. Its schema does not say so:
@@ -8,9 +8,7 @@ import { defineTool, type JsonSchema, type Tool } from "../core/tool.ts";
 export function ownTool<Input extends z.ZodType>(
   options: Parameters<typeof defineTool<Input>>[0],
 ): Tool {
-  const tool = defineTool(options);
-  const { input_schema, ...definition } = tool.definition;
-  return { ...tool, definition: { ...definition, input_schema: withoutNulls(input_schema) } };
+  return toolOf(options, (input) => withoutNulls(jsonSchemaOf(input)));
 }
 
 function withoutNulls(schema: JsonSchema): JsonSchema {
