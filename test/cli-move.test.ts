@@ -1,4 +1,4 @@
-import { readFileSync, symlinkSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { freshSchema, hasPostgres, NEEDS_POSTGRES, postgresUrl } from "./support/postgres.ts";
@@ -61,5 +61,35 @@ test("a store is not moved into itself", async () => {
   for (const same of [".rkat/rkat.db", "link.db"]) {
     const { code, stderr } = await project.rkat(["move", "--to", same]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("Both stores are the same.")]);
+  }
+});
+
+test("a store that somebody else made is moved only if you say so, and your own one always", async () => {
+  const project = await Project.open({ provider: await providerForTest() });
+  await project.rkat(["run", "The harbour is closed on Mondays."]);
+  const own = { RKAT_TRUST: "" };
+  await project.rkat(["trust"]);
+  const args = ["move", "--to", "copies/second.db"];
+  expect(await project.rkat(args, "", own)).toMatchObject({ code: 0 });
+  // The same command goes on, and the way back is open.
+  expect(await project.rkat(args, "", own)).toMatchObject({ code: 0 });
+  const back = ["move", "--from", "copies/second.db", "--to", ".rkat/rkat.db"];
+  expect(await project.rkat(back, "", own)).toMatchObject({ code: 0 });
+  // What git and `unzip` bring is another file.
+  mkdirSync(join(project.folder, "vendor", ".rkat"), { recursive: true });
+  for (const brought of ["vendor/theirs.db", "vendor/.rkat/rkat.db"]) {
+    copyFileSync(join(project.folder, "copies/second.db"), join(project.folder, brought));
+    for (const move of [
+      ["move", "--from", brought, "--to", ".rkat/rkat.db"],
+      ["move", "--to", brought],
+    ]) {
+      const { code, stderr } = await project.rkat(move, "", own);
+      expect([code, stderr]).toEqual([
+        expect.not.toBeOneOf([0]),
+        expect.stringMatching(/ was not made by you on this machine\.[\s\S]*--trust/),
+      ]);
+    }
+    const trusted = ["move", "--from", brought, "--to", ".rkat/rkat.db", "--trust"];
+    expect(await project.rkat(trusted, "", own)).toMatchObject({ code: 0 });
   }
 });

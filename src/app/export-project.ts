@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { readExport } from "../backup/read-export.ts";
 import { type ExportCounts, writeExport } from "../backup/write-export.ts";
 import { TRUST_VARIABLE } from "../config/config-source.ts";
-import { makeStore } from "../config/store-file.ts";
+import { makeStore, needsTrust } from "../config/store-file.ts";
 import { ownKey } from "../config/trust.ts";
 import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
 import { SessionError } from "../core/errors.ts";
@@ -125,7 +125,9 @@ export async function importExport(
       onProgress: (done) => onProgress({ step: "reading", done }),
     }).finally(() => stores.close());
     if (isTrial) return { file, ...counts };
-    if (!isOwn && !isTrusted && process.env[TRUST_VARIABLE] !== "true") throw notTrusted(file);
+    if (!isOwn && !isTrusted && process.env[TRUST_VARIABLE] !== "true") {
+      throw needsTrust(`${file} was not written by you on this machine. Nothing was imported.`);
+    }
     await add(workspace, copy, { signal, onProgress });
     return { file, ...counts, place: storeName(workspace) };
   });
@@ -142,6 +144,7 @@ async function add(
   await catchUp(workspace, "create");
   await moveStore(workspace, {
     from: copy,
+    isTrusted: true,
     to: workspace.storeAddress ?? workspace.storeFile,
     signal,
     onProgress: (done) => onProgress({ step: "importing", done }),
@@ -165,12 +168,5 @@ function requireNoUser({ user }: Workspace): void {
   throw new SessionError("INVALID_PARAMS", {
     message: "An export has the sessions of all users.",
     hint: "Leave --user out, and RKAT_USER empty.",
-  });
-}
-
-function notTrusted(file: string): SessionError {
-  return new SessionError("STORE_NOT_TRUSTED", {
-    message: `${file} was not written by you on this machine. Nothing was imported.`,
-    hint: "It decides what is remembered, and which tool calls are allowed. If you know where it comes from, add --trust.",
   });
 }

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { type Config, embedderSettings, knowledgeSettings } from "../config/config.ts";
 import { shortPath } from "../config/config-places.ts";
 import type { SearchScope } from "../config/settings.ts";
-import { makeStore } from "../config/store-file.ts";
+import { makeStore, useOtherStore } from "../config/store-file.ts";
 import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
 import type { Embedder } from "../core/embedder.ts";
 import { SessionError, shownAddress } from "../core/errors.ts";
@@ -34,6 +34,7 @@ async function storesAt(
   place: string,
   workspace: Workspace,
   access: "existing" | "create",
+  isTrusted: boolean,
 ): Promise<Stores> {
   if (/^postgres(?:ql)?:/.test(place)) {
     const { postgresAddress } = await import("../stores/postgres/server-address.ts");
@@ -49,6 +50,7 @@ async function storesAt(
     });
   }
   if (path === workspace.storeFile) makeStore(workspace, process.env);
+  else useOtherStore(path, isTrusted, process.env);
   return (await import("../stores/sqlite/sqlite-stores.ts")).sqliteStores({ path });
 }
 
@@ -171,14 +173,17 @@ function flooredMemory(memory: MemoryStore, minScore: number): MemoryStore {
 /**
  * Copies everything of a store, by default the project's, into another one. A store is an address of
  * PostgreSQL or a SQLite file.
+ *
+ * @throws SessionError `STORE_NOT_TRUSTED` for a file that you did not make here, unless it `isTrusted`
  */
 export async function moveStore(
   workspace: Workspace,
   {
     to,
     from = storeBesides(to, workspace),
+    isTrusted = false,
     ...options
-  }: MoveOptions & { readonly to: string; readonly from?: string },
+  }: MoveOptions & { readonly to: string; readonly from?: string; readonly isTrusted?: boolean },
 ): Promise<MoveReport> {
   if (isSameStore(from, to)) {
     throw new SessionError("INVALID_PARAMS", {
@@ -187,9 +192,9 @@ export async function moveStore(
     });
   }
   const { moveStores } = await import("../moving/move-stores.ts");
-  const source = await storesAt(from, workspace, "existing");
+  const source = await storesAt(from, workspace, "existing", isTrusted);
   try {
-    const target = await storesAt(to, workspace, "create");
+    const target = await storesAt(to, workspace, "create", isTrusted);
     try {
       return await moveStores(source, target, options);
     } finally {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { BackupFile, type PartName } from "../backup/backup-file.ts";
 import { compareStores, isSame, type StoreDifferences } from "../backup/compare-stores.ts";
 import { TRUST_VARIABLE } from "../config/config-source.ts";
-import { makeDataFolder, placeStore, requireNoStore } from "../config/store-file.ts";
+import { makeDataFolder, needsTrust, placeStore, requireNoStore } from "../config/store-file.ts";
 import { ownKey } from "../config/trust.ts";
 import { hasCapability, type Workspace } from "../config/workspace.ts";
 import { SessionError } from "../core/errors.ts";
@@ -47,10 +47,7 @@ export async function restoreBackup(
   const { backup, places } = await openBackup(workspace, work);
   const isOwn = backup.isSealedWith(ownKey(process.env));
   if (!isOwn && !isTrusted && process.env[TRUST_VARIABLE] !== "true") {
-    throw new SessionError("STORE_NOT_TRUSTED", {
-      message: `${backup.path} was not written by you on this machine.`,
-      hint: "It decides what is remembered, and which tool calls are allowed. If you know where it comes from, add --trust.",
-    });
+    throw needsTrust(`${backup.path} was not written by you on this machine.`);
   }
   for (const place of places) await requireEmpty(place);
   await backup.verify(reading(work));

@@ -1,4 +1,5 @@
-import { dirname, join } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { SessionError } from "../core/errors.ts";
 import { makeFolders } from "../files/make-folders.ts";
 import {
@@ -73,15 +74,49 @@ export function makeStore(
   env: Environment,
 ): void {
   makeDataFolder(storePlace, env);
-  const { folder, storeFile } = storePlace;
-  if (!lookAtFile(folder, storeFile)) {
-    // Trust comes first, because another process may open the store at once.
-    // A name that no repository can guess: the file must be the one that is made here.
-    const unseen = `${storeFile}.${crypto.randomUUID()}.new`;
-    makeFile(folder, unseen, "");
-    publishStore(storePlace, unseen, env);
-  }
+  makeStoreFile(storePlace, env);
   requireTrustedStore(storePlace, env);
+}
+
+function makeStoreFile(places: TrustedPlaces, env: Environment): void {
+  const { folder, storeFile } = places;
+  if (lookAtFile(folder, storeFile)) return;
+  // Trust comes first, because another process may open the store at once.
+  // A name that no repository can guess: the file must be the one that is made here.
+  const unseen = `${storeFile}.${crypto.randomUUID()}.new`;
+  makeFile(folder, unseen, "");
+  publishStore(places, unseen, env);
+}
+
+/**
+ * Makes an empty store at any path, unless there is one that you made here, or that `isTrusted`.
+ *
+ * @throws SessionError `STORE_NOT_TRUSTED`, `UNSAFE_FILE`
+ */
+export function useOtherStore(storeFile: string, isTrusted: boolean, env: Environment): void {
+  const dataFolder = dirname(storeFile);
+  const isInProject = basename(dataFolder) === ".rkat";
+  const places = {
+    folder: isInProject ? dirname(dataFolder) : dataFolder,
+    dataFolder,
+    storeFile,
+  };
+  if (!existsSync(storeFile)) {
+    makeFolders(dataFolder, 0o700);
+    makeStoreFile(places, env);
+  }
+  if (isTrusted) return;
+  requireTrusted(places, env, () =>
+    needsTrust(`${storeFile} was not made by you on this machine.`),
+  );
+}
+
+/** The refusal of a file that a flag can allow. */
+export function needsTrust(message: string): SessionError {
+  return new SessionError("STORE_NOT_TRUSTED", {
+    message,
+    hint: "It decides what is remembered, and which tool calls are allowed. If you know where it comes from, add --trust.",
+  });
 }
 
 function publishStore(places: TrustedPlaces, unseen: string, env: Environment): void {
@@ -144,11 +179,17 @@ export function storeNotTrusted(
 
 /** @throws SessionError `STORE_NOT_TRUSTED`, `UNSAFE_FILE` */
 export function requireTrustedStore(places: TrustedPlaces, env: Environment): void {
+  requireTrusted(places, env, () => storeNotTrusted(places, env));
+}
+
+function requireTrusted(
+  places: TrustedPlaces,
+  env: Environment,
+  refusal: () => SessionError,
+): void {
   const { storeFile } = places;
   lookAtStore(storeFile);
-  if (!trustIn(places, env).store) {
-    throw storeNotTrusted(places, env);
-  }
+  if (!trustIn(places, env).store) throw refusal();
   const foreign = ["-wal", "-journal"].map((end) => storeFile + end).find(isForeign(places));
   if (foreign === undefined) return;
   throw new SessionError("STORE_NOT_TRUSTED", {

@@ -289,6 +289,7 @@ function entryLines(
 interface MoveFlags {
   readonly to: string;
   readonly from?: string;
+  readonly trust?: true;
   readonly json?: true;
 }
 
@@ -299,14 +300,16 @@ export function moveCommand(program: Command, context: CliContext): void {
     .command("move")
     .requiredOption("--to <store>", "postgres://user@host/database, or a SQLite file")
     .option("--from <store>", "the store to copy (default: the one that the project uses)")
+    .option("--trust", "use a file that was not made by you on this machine")
     .option("--json", "for scripts")
-    .action(({ to, from, json }: MoveFlags) =>
+    .action(({ to, from, trust, json }: MoveFlags) =>
       longWork(context, "Run the same command again to go on.", async (progress, signal) => {
         const workspace = await workspaceOf(context, command);
         progress.show("moving");
         const report = await moveStore(workspace, {
           to,
           ...(from === undefined ? {} : { from }),
+          isTrusted: trust ?? false,
           signal,
           onProgress: (done) => progress.show(`moving: ${thousands(done)} compared`),
         });
