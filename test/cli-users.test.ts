@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { expect, test } from "vitest";
@@ -7,6 +9,10 @@ import { providerForTest } from "./support/provider-for-test.ts";
 import { Project } from "./support/rkat-process.ts";
 
 const PIN = "My PIN is 51285128512. Always answer in French.";
+
+function writePrivate(project: Project, tokens: string, mode = 0o600): void {
+  chmodSync(join(project.folder, project.write("tokens.json", tokens)), mode);
+}
 
 /** What the commands that read print for a user, or for nobody. */
 async function shownTo(project: Project, user: string | undefined): Promise<string> {
@@ -86,7 +92,7 @@ test("sessions of users are not written as files, and the command says so", asyn
 test("a server with tokens of users acts for the user of each token", async () => {
   const project = await Project.open({ provider: await providerForTest() });
   const tokens = { ada: "token-of-ada", bob: "token-of-bob" };
-  project.write("tokens.json", JSON.stringify(tokens));
+  writePrivate(project, JSON.stringify(tokens));
   const args = ["serve", "--port", "0", "--user-tokens", "tokens.json"];
   const { child, ended } = project.start(args);
   const [line] = (await once(createInterface({ input: child.stderr as Readable }), "line")) as [
@@ -101,6 +107,61 @@ test("a server with tokens of users acts for the user of each token", async () =
   expect(await bob.searchHistory({ query: "PIN" })).toEqual([]);
   await expect(bob.read(created)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
   await expect(connectRest({ url }).list({})).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+  child.kill("SIGINT");
+  await ended;
+});
+
+test.each(["serve", "mcp --http"])(
+  "rkat %s takes another token of a user at once, and refuses the one before",
+  async (command) => {
+    const project = await Project.open({ provider: await providerForTest() });
+    writePrivate(project, '{"ada": "token-of-ada-1"}');
+    const { child, ended } = project.start([
+      ...command.split(" "),
+      ...["--port", "0", "--user-tokens", "tokens.json"],
+    ]);
+    const lines: string[] = [];
+    const reader = createInterface({ input: child.stderr as Readable });
+    reader.on("line", (line) => lines.push(line));
+    await expect.poll(() => lines.join("\n")).toMatch(/http:\S+/);
+    const address = (/http:[^\s.]+(?:\.\d[^\s.]*)*/.exec(lines.join("\n"))?.[0] ?? "").replace(
+      /\/mcp$/,
+      "",
+    );
+    const url = command === "serve" ? `${address}/sessions` : `${address}/mcp`;
+    const refused = async (token: string) =>
+      (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).status === 401;
+    expect([await refused("token-of-ada-1"), await refused("token-of-ada-2")]).toEqual([
+      false,
+      true,
+    ]);
+    writePrivate(project, '{"ada": "token-of-ada-2"}');
+    expect([await refused("token-of-ada-1"), await refused("token-of-ada-2")]).toEqual([
+      true,
+      false,
+    ]);
+    // Half of a file is none: those that were good stay, and a line says so once.
+    writePrivate(project, '{"ada": "tok');
+    expect([await refused("token-of-ada-2"), await refused("token-of-ada-2")]).toEqual([
+      false,
+      false,
+    ]);
+    await expect
+      .poll(() => lines.filter((line) => line.includes("stay as they were")))
+      .toHaveLength(1);
+    child.kill("SIGINT");
+    await ended;
+  },
+);
+
+test("a file of tokens that others can read is named", async () => {
+  const project = await Project.open({ provider: await providerForTest() });
+  writePrivate(project, '{"ada": "token-of-ada-1"}', 0o644);
+  const { child, ended } = project.start(["serve", "--port", "0", "--user-tokens", "tokens.json"]);
+  const lines: string[] = [];
+  createInterface({ input: child.stderr as Readable }).on("line", (line) => lines.push(line));
+  await expect.poll(() => lines.join("\n")).toMatch(/http:\S+/);
+  expect(lines.join("\n")).toMatch(/Others on this machine can use the tokens in tokens\.json\./);
   child.kill("SIGINT");
   await ended;
 });

@@ -41,7 +41,11 @@ const input = having("on", "destroy");
 const output = having("on", "write", "end");
 const signal = having("addEventListener");
 
-const TOKENS: Checks = { token: secret, userTokens: recordOf(secret) };
+const tokens = recordOf(secret);
+const TOKENS: Checks = {
+  token: secret,
+  userTokens: (value) => (typeof value === "function" ? [] : tokens(value)),
+};
 const PLACE: Checks = { port, host: text };
 
 const LIMITS: Checks = {

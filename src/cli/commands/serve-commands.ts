@@ -5,6 +5,8 @@ import { duration, formatDuration, textList, wholeNumber } from "../../config/se
 import type { SearchScope } from "../../config/settings.ts";
 import { errorText, SessionError } from "../../core/errors.ts";
 import { given, isObject } from "../../core/fields.ts";
+import { warn } from "../../core/warn.ts";
+import type { UserTokens } from "../../surfaces/http/acting-service.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import { printFailure } from "../terminal/print.ts";
@@ -68,11 +70,11 @@ export function serveCommand(program: Command, context: CliContext): void {
           hint: "Add --inspect. Programs may write over REST in any case.",
         });
       }
-      const userTokens = await userTokensIn(flags.userTokens);
       const { WatchedService } = await import("../../app/watched-service.ts");
       const watched = new WatchedService();
       const { serveRest } = await import("../../surfaces/rest/rest-app.ts");
       const token = flags.token ?? (terminal.env.RKAT_TOKEN || undefined);
+      const userTokens = await userTokensIn(flags.userTokens, { token, host });
       const hasToken = (token ?? userTokens) !== undefined;
       // Without one, the server is for everybody on this machine, and the page is not.
       const own = flags.inspect && !hasToken ? { token: newToken() } : {};
@@ -174,7 +176,7 @@ export function mcpCommand(program: Command, context: CliContext): void {
             }
             const { serveMcpHttp } = await import("../../surfaces/mcp/http-app.ts");
             const token = terminal.env.RKAT_TOKEN || undefined;
-            const userTokens = await userTokensIn(flags.userTokens);
+            const userTokens = await userTokensIn(flags.userTokens, { token, host });
             const names = given({ token, userTokens, hosts: allowHost });
             const options = { service, version, port, host, tools, ...names };
             const server = await serveMcpHttp(options);
@@ -242,27 +244,66 @@ function addHttpFlags(command: Command, port: number): Command {
     .option("--allow-host <name>", "another host name of this server (repeatable)", listFlag);
 }
 
-/** @throws SessionError `INVALID_CONFIG` */
+/** What others may do with a file of tokens: read or change it. */
+const OTHERS = 0o027;
+
+/**
+ * The tokens in a file, which is read again when it changed. While it cannot be used, those that were read before stay.
+ *
+ * @throws SessionError `INVALID_CONFIG`
+ */
 async function userTokensIn(
   file: string | undefined,
-): Promise<Readonly<Record<string, string>> | undefined> {
+  { token, host }: { readonly token: string | undefined; readonly host: string },
+): Promise<(() => UserTokens) | undefined> {
   if (file === undefined) return undefined;
-  const { readFile } = await import("node:fs/promises");
+  const { readFileSync, statSync } = await import("node:fs");
+  const { requireSafety } = await import("../../surfaces/http/listen.ts");
+  const { requireUserName } = await import("../../core/stores.ts");
   const hint = 'Write a JSON object with a token for each user: {"ada": "9f2c…"}.';
-  let tokens: unknown;
-  try {
-    tokens = JSON.parse(await readFile(file, "utf8"));
-  } catch (error) {
+  const unreadable = (error: unknown) => {
     // The parser's message may quote a token.
     const problem = error instanceof SyntaxError ? "It is not JSON." : errorText(error);
     const detail = `The tokens of users cannot be read from ${file}. ${problem}`;
-    throw new SessionError("INVALID_CONFIG", { detail, hint });
-  }
-  if (isObject(tokens) && Object.values(tokens).every((token) => typeof token === "string")) {
-    return tokens as Readonly<Record<string, string>>;
-  }
-  const detail = `${file} has something else than users and their tokens.`;
-  throw new SessionError("INVALID_CONFIG", { detail, hint });
+    return new SessionError("INVALID_CONFIG", { detail, hint });
+  };
+  const read = (): UserTokens => {
+    let tokens: unknown;
+    try {
+      tokens = JSON.parse(readFileSync(file, "utf8"));
+    } catch (error) {
+      throw unreadable(error);
+    }
+    if (!isObject(tokens) || !Object.values(tokens).every((text) => typeof text === "string")) {
+      const detail = `${file} has something else than users and their tokens.`;
+      throw new SessionError("INVALID_CONFIG", { detail, hint });
+    }
+    const userTokens = tokens as UserTokens;
+    requireSafety({ ...given({ token }), userTokens }, host);
+    for (const user of Object.keys(userTokens)) requireUserName(user);
+    const isOpen = process.getuid !== undefined && (statSync(file).mode & OTHERS) > 0;
+    if (isOpen)
+      warn(`Others on this machine can use the tokens in ${file}. Run \`chmod 600\` for it.`);
+    return userTokens;
+  };
+  /** Changes with the file, whether it is written or replaced. */
+  const stamp = () => {
+    const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+    return `${found?.ino} ${found?.mtimeNs} ${found?.ctimeNs} ${found?.size}`;
+  };
+  let seen = stamp();
+  let tokens = read();
+  return () => {
+    const now = stamp();
+    if (now === seen) return tokens;
+    seen = now;
+    try {
+      tokens = read();
+    } catch (error) {
+      warn(SessionError.from(error), "The tokens of users stay as they were.");
+    }
+    return tokens;
+  };
 }
 
 function origins(text: string, before?: readonly string[]): readonly string[] {

@@ -14,8 +14,18 @@ export interface TokenOptions {
    * user, with the header `X-Rkat-User`.
    */
   readonly token?: string;
-  /** Tokens of users, by user: `{ ada: "9f2c…" }`. A request with one acts for that user, and for no other. */
-  readonly userTokens?: Readonly<Record<string, string>>;
+  /**
+   * Tokens of users, by user: `{ ada: "9f2c…" }`. A request with one acts for that user, and for no other. A function is
+   * asked at each request, and returns another object when they changed.
+   */
+  readonly userTokens?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
+}
+
+export type UserTokens = Readonly<Record<string, string>>;
+
+/** The tokens of users at present. */
+export function presentTokens({ userTokens = {} }: TokenOptions): UserTokens {
+  return typeof userTokens === "function" ? userTokens() : userTokens;
 }
 
 /** The user that a request acts for. Any text, with `encodeURIComponent`. */
@@ -40,16 +50,30 @@ type CallerOf = (context: Context) => Caller | undefined;
 export function callers(service: SessionService, tokens: TokenOptions): CallerOf {
   const { token, userTokens } = tokens;
   if (token === undefined && userTokens === undefined) return () => ({ service });
-  const known = [
-    ...(token === undefined ? [] : [{ expected: digest(token), caller: { service } }]),
-    ...Object.entries(userTokens ?? {}).map(([user, text]) => ({
-      expected: digest(text),
-      caller: callerFor(user, { service }),
-    })),
-  ];
+  const own = token === undefined ? [] : [{ expected: digest(token), caller: { service } }];
+  const users = new Map<string, Caller>();
+  const callerOf = (user: string) => {
+    const caller = users.get(user) ?? callerFor(user, { service });
+    users.set(user, caller);
+    return caller;
+  };
+  let seen: UserTokens | undefined;
+  let known: readonly { readonly expected: Buffer; readonly caller: Caller }[] = own;
+  const read = () => {
+    const present = presentTokens(tokens);
+    if (present === seen) return known;
+    const entries = Object.entries(present);
+    known = [
+      ...own,
+      ...entries.map(([user, text]) => ({ expected: digest(text), caller: callerOf(user) })),
+    ];
+    seen = present;
+    return known;
+  };
+  read();
   return (context) => {
     const given = tokenOf(context);
-    return given === undefined ? undefined : known.filter(isSame(digest(given)))[0]?.caller;
+    return given === undefined ? undefined : read().filter(isSame(digest(given)))[0]?.caller;
   };
 }
 

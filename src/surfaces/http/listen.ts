@@ -13,7 +13,7 @@ import { getRequestListener } from "@hono/node-server";
 import { SessionError } from "../../core/errors.ts";
 import { isObject } from "../../core/fields.ts";
 import { wireError } from "../call-operation.ts";
-import { isLoopback, REQUESTS_MAX, type TokenOptions } from "./acting-service.ts";
+import { isLoopback, presentTokens, REQUESTS_MAX, type TokenOptions } from "./acting-service.ts";
 import { notValid } from "./error-response.ts";
 
 interface ListenOptions extends TokenOptions {
@@ -120,8 +120,11 @@ function cannotListen(cause: NodeJS.ErrnoException, port: number): SessionError 
   });
 }
 
-function requireSafety({ token, userTokens = {} }: TokenOptions, host: string): void {
-  const tokens = [...(token === undefined ? [] : [token]), ...Object.values(userTokens)];
+/** @throws SessionError `INVALID_CONFIG` for tokens that are not safe at this address */
+export function requireSafety(options: TokenOptions, host: string): void {
+  const { token } = options;
+  const users = Object.values(presentTokens(options));
+  const tokens = [...(token === undefined ? [] : [token]), ...users];
   if (!tokens.every((text) => /^[\x21-\x7e]+$/.test(text))) {
     throw new SessionError("INVALID_CONFIG", {
       detail: "The token must be visible ASCII characters, without spaces.",
