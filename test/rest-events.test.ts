@@ -348,3 +348,57 @@ async function post(url: string, body: unknown) {
 function envelopeOf({ data = "" }: Frame): EventEnvelope {
   return JSON.parse(data);
 }
+
+describe("an Idempotency-Key", () => {
+  const headers = { "content-type": "application/json", "idempotency-key": "key-1" };
+  const send = (url: string, body: object, more: Readonly<Record<string, string>> = {}) =>
+    fetch(url, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) });
+
+  test("makes one turn of requests that come twice, at once or later, streamed or not", async () => {
+    const { url, service } = await serve({ replies: ["one", "two", "three"] });
+    const { sessionId } = await service.createSession({});
+    const at = `${url}/sessions/${sessionId}/messages`;
+    const body = { prompt: "pay the bill" };
+    const both = await Promise.all([send(at, body), send(at, body)]);
+    const answers = await Promise.all(both.map((answer) => answer.json()));
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]).toMatchObject({ text: "one" });
+    expect(await (await send(at, body)).json()).toEqual(answers[0]);
+    const streamed = await send(at, body, { accept: "text/event-stream" });
+    const frames = framesOf(await streamed.text()).filter(({ data }) => data);
+    expect(frames.map(({ event, data }) => [event, JSON.parse(data ?? "")])).toEqual([
+      ["result", answers[0]],
+    ]);
+    const { seq } = await service.read({ sessionId });
+    const log = await eventsOf(service, sessionId, 0, seq);
+    expect(log.filter(({ payload }) => payload.type === "run_started")).toHaveLength(1);
+    const other = await send(at, body, { "idempotency-key": "key-2" });
+    expect(await other.json()).toMatchObject({ text: "two" });
+  });
+
+  test("is refused with another request, and with characters that it cannot have", async () => {
+    const { url, service } = await serve({ replies: ["one", "two"] });
+    const { sessionId } = await service.createSession({});
+    const at = `${url}/sessions/${sessionId}/messages`;
+    await send(at, { prompt: "pay the bill" });
+    const refused = await send(at, { prompt: "pay it twice" });
+    expect([refused.status, await refused.json()]).toMatchObject([422, { code: "NOT_POSSIBLE" }]);
+    const bad = await send(at, { prompt: "hi" }, { "idempotency-key": "a b" });
+    expect([bad.status, await bad.json()]).toMatchObject([400, { code: "INVALID_PARAMS" }]);
+  });
+
+  test("is free again after a request that began no turn, and belongs to one user", async () => {
+    const { url, service } = await serve({ replies: ["one", "two"] });
+    const { sessionId } = await service.forUser("ada").createSession({});
+    const at = `${url}/sessions/${sessionId}/messages`;
+    const body = { prompt: "hi" };
+    for (const user of ["bob", "bob"]) {
+      expect((await send(at, body, { "x-rkat-user": user })).status).toBe(404);
+    }
+    const [first, again] = [
+      await send(at, body, { "x-rkat-user": "ada" }),
+      await send(at, body, { "x-rkat-user": "ada" }),
+    ];
+    expect(await first.json()).toEqual(await again.json());
+  });
+});

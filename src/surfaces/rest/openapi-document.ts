@@ -28,6 +28,7 @@ export function openApiDocument(about: { readonly version: string; readonly toke
           ...pathParameters(operation.request, path),
           ...(method === "POST" ? [] : queryParameters(operation.request, path)),
           ...(operation.uploads ? [FILE_NAME] : []),
+          ...(operation.streams ? [IDEMPOTENCY_KEY] : []),
         ],
         ...(body
           ? {
@@ -126,6 +127,14 @@ const EVENT_ENVELOPE = {
 /** Said in words: a second type of the same answer would make clients type it as a union. */
 const STREAMS =
   "With `Accept: text/event-stream` the answer is a stream of server-sent events: each event of the turn as an EventEnvelope, then `event: result` with the JSON result, or `event: error` with an Error.";
+
+const IDEMPOTENCY_KEY = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "A name of the request, for a day and until the server restarts. Sent again with the same request, it runs nothing, and gets the first one's result. With another request it is refused (422).",
+  schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
+};
 
 /** The name of a body that is a file. */
 const FILE_NAME = {

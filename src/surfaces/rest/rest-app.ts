@@ -2,6 +2,7 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { HTTPException } from "hono/http-exception";
 import { SessionError } from "../../core/errors.ts";
+import type { EventEnvelope } from "../../core/event.ts";
 import { streamedImport } from "../../core/operations/imports.ts";
 import type { Operation } from "../../core/operations/operation.ts";
 import { parseRequest } from "../../core/operations/operation.ts";
@@ -28,6 +29,7 @@ import { openApiDocument } from "./openapi-document.ts";
 import { readQuery } from "./query-params.ts";
 import { DEFAULT_LIMITS, type RestLimits, type RestOptions } from "./rest-options.ts";
 import { OpenStreams } from "./stream-response.ts";
+import { TurnKeys } from "./turn-keys.ts";
 import { RequestCounts, readiness } from "./watching.ts";
 
 /** A session service over HTTP, as a function from requests to responses. */
@@ -73,6 +75,7 @@ export function restApp(
   const onError = options.onError ?? warn;
   const ready = readiness(options.ready);
   const requests = new RequestCounts();
+  const keys = new TurnKeys();
   let draining = false;
 
   const app = new Hono<Acting>();
@@ -173,17 +176,25 @@ export function restApp(
     const { session_id: sessionId } = params;
     const owner = { service: context.get("service"), user: context.get("user") };
     const acting = owner.service;
-    if (!/\btext\/event-stream\b/.test(context.req.header("accept") ?? "")) {
-      return context.json(
-        await turns.run(owner, sessionId, () => callOperation(acting, name, params)),
+    const key = context.req.header("idempotency-key");
+    const run = (onEvent?: (event: EventEnvelope) => void) =>
+      turns.run(owner, sessionId, () =>
+        callOperation(acting, name, params, onEvent ? { onEvent } : {}),
       );
+    const once = (onEvent?: (event: EventEnvelope) => void) =>
+      key === undefined
+        ? run(onEvent)
+        : keys.once({ user: owner.user, key, request: [name, params] }, (begun) =>
+            run((event) => {
+              begun();
+              onEvent?.(event);
+            }),
+          );
+    if (!/\btext\/event-stream\b/.test(context.req.header("accept") ?? "")) {
+      return context.json(await once());
     }
     const events = new TurnEvents(acting, sessionId);
-    const begin = () =>
-      turns.run(owner, sessionId, () =>
-        callOperation(acting, name, params, { onEvent: events.push }),
-      );
-    return await turnStream(begin, events, streams.open(owner.user), limits);
+    return await turnStream(() => once(events.push), events, streams.open(owner.user), limits);
   }
 
   return {
