@@ -162,6 +162,7 @@ test("over MCP, clients of one user that all listen leave room for another's", a
 test("over MCP, calls of one user leave room for another's", async () => {
   const { send, begin, service } = await mcp(4);
   const { sessionId } = await service.forUser("ada").createSession({});
+  const { seq } = await service.forUser("ada").read({ sessionId });
   const [ada, bob] = [await begin("ada"), await begin("bob")];
   const wait = (id: number) => ({
     jsonrpc: "2.0",
@@ -169,7 +170,7 @@ test("over MCP, calls of one user leave room for another's", async () => {
     method: "tools/call",
     params: {
       name: "session_events",
-      arguments: { session_id: sessionId, after_seq: 1000, wait_ms: 60_000 },
+      arguments: { session_id: sessionId, after_seq: seq, wait_ms: 60_000 },
     },
   });
   // Half of the 256 that may run.

@@ -402,3 +402,22 @@ describe("an Idempotency-Key", () => {
     expect(await first.json()).toEqual(await again.json());
   });
 });
+
+test("a Last-Event-ID after the end of the log is refused, and says where the log ends", async () => {
+  const { url, service } = await serve({ replies: [] });
+  const { sessionId } = await service.createSession({});
+  const { seq } = await service.read({ sessionId });
+  const ask = (id: number) =>
+    fetch(`${url}/sessions/${sessionId}/events`, {
+      headers: { "last-event-id": String(id) },
+      signal: AbortSignal.timeout(10_000),
+    });
+  const refused = await ask(seq + 1);
+  expect([refused.status, await refused.json()]).toMatchObject([
+    422,
+    { code: "NOT_POSSIBLE", message: expect.stringContaining(`ends at ${seq}`) },
+  ]);
+  const open = await ask(seq);
+  expect(open.status).toBe(200);
+  await open.body?.cancel();
+});

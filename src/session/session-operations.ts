@@ -192,10 +192,21 @@ export function sessionOperations(
         const { sessionId, afterSeq } = parseRequest(subscribeRequest, request);
         const session = await live.open(sessionId);
         const from = afterSeq ?? session.state.seq;
+        // The log may be ahead of the state while a turn runs.
+        const end = from > session.state.seq ? await events.lastSeq(sessionId) : from;
+        if (from > end) throw afterTheEnd(from, end);
         onOpen?.(from);
         return subscription(session, from, readerQueues, signal);
       }),
   };
+}
+
+/** A reader of another log, or of one that was restored from a backup, would wait, and miss events. */
+function afterTheEnd(from: number, seq: number): SessionError {
+  return new SessionError("NOT_POSSIBLE", {
+    message: `The log of the session ends at ${seq}, and ${from} is after its end.`,
+    hint: "Read the session again, and continue from the seq that it has now.",
+  });
 }
 
 /**
