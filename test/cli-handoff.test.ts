@@ -200,6 +200,11 @@ test("rkat handoff says what is wrong", async () => {
   const refused = async (...args: string[]) =>
     JSON.parse((await project.rkat(["handoff", ...args, "--json"])).stderr) as object;
   expect(await refused("nothing-like-it")).toMatchObject({ code: "SESSION_NOT_FOUND" });
+  // An unset variable of a script would name the folder, and a session in it.
+  expect(await refused("")).toMatchObject({
+    code: "INVALID_PARAMS",
+    message: "The session's name is empty.",
+  });
   expect(await refused(file, "--max-tokens", "50")).toMatchObject({
     code: "INVALID_PARAMS",
     hint: expect.stringMatching(/^Pass --max-tokens \d+ or more\.$/),

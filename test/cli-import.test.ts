@@ -528,6 +528,31 @@ test("an empty path, such as a script's unset variable, imports nothing of the f
   );
   const { code, stderr } = await project.rkat(["import", "", "--yes"]);
   expect([code, stderr]).toEqual([2, expect.stringContaining('"" is no agent, and no file')]);
+  const ofAgent = await project.rkat(["import", "claude-code", "", "--yes"]);
+  expect([ofAgent.code, ofAgent.stderr]).toEqual([2, expect.stringContaining("path is empty")]);
+});
+
+test("an empty folder imports nothing of all projects, and reads and changes nothing of this one", async () => {
+  const { project, say } = await openHome();
+  say(1, "/elsewhere", "Our secret plan.");
+  await project.rkat(["memory", "add", "A note."]);
+  for (const args of [
+    ["import", "-y", "--scope", "project", "--project", ""],
+    ["sessions", "list", "--project", ""],
+    ["memory", "search", "note", "--project", ""],
+    ["--dir", "", "memory", "list"],
+  ]) {
+    const { code, stdout, stderr } = await project.rkat(args);
+    expect([args, code, stdout, stderr]).toEqual([args, 2, "", expect.stringMatching(/empty/)]);
+  }
+  expect(await storedIn(project, project.folder)).toEqual(["A note."]);
+});
+
+test("every folder is below the root", async () => {
+  const { project, say } = await openHome();
+  say(1, "/elsewhere", "What is the plan?");
+  await project.rkat(["import", "-y", "--scope", "project", "--project", "/"]);
+  expect(await storedIn(project, project.folder)).toEqual(["What is the plan?"]);
 });
 
 test("why a file was skipped ends with one full stop", async () => {

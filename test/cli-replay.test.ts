@@ -208,6 +208,8 @@ test("rkat replay takes the id of a session, and only looks at it", async () => 
   const report = await project.json(["replay", session_id, "--json"]);
   expect(report).toMatchObject({ file: session_id, turns: 4, messages: 8 });
   expect(await project.json(["sessions", "list", "--json"])).toHaveLength(1);
+  const empty = await project.rkat(["replay", ""]);
+  expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining("name is empty")]);
   const unknown = await project.rkat(["replay", "no-such-session"]);
   expect(unknown.stderr).toContain("no such file");
 });

@@ -71,9 +71,11 @@ export async function openWorkspace(
 }
 
 function refuseFile(folder: string): void {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== false) return;
+  // An empty name, such as a script's unset variable, would be the folder of the command.
+  const isFolder = folder !== "" && statSync(folder, { throwIfNoEntry: false })?.isDirectory();
+  if (isFolder !== false) return;
   throw new SessionError("INVALID_PARAMS", {
-    message: `${folder} is not a folder.`,
+    message: folder === "" ? "The folder's name is empty." : `${folder} is not a folder.`,
     hint: "Name the project's folder with --dir.",
   });
 }
@@ -87,7 +89,7 @@ export async function examineWorkspace(
   store?: string,
 ): Promise<{ readonly workspace: Workspace; readonly problem: SessionError | undefined }> {
   const folder = dir === undefined ? findProject(cwd, env) : resolve(cwd, dir);
-  if (dir !== undefined) refuseFile(folder);
+  if (dir !== undefined) refuseFile(dir && folder);
   const { dataFolder } = placesIn(folder);
   const files = {
     ...given({ user: reachableConfigFile(env) }),

@@ -488,5 +488,6 @@ async function hashBefore(file: DiskFile, offset: number): Promise<string> {
 }
 
 function isBelow(folder: string, path: string | undefined): boolean {
-  return path !== undefined && (path === folder || path.startsWith(`${folder}${sep}`));
+  const start = folder.endsWith(sep) ? folder : `${folder}${sep}`;
+  return path !== undefined && `${path}${sep}`.startsWith(start);
 }

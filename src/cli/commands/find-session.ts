@@ -171,7 +171,7 @@ function stepsBack(name: string): number {
   return name === "last" ? 0 : Number(/^~(\d{1,6})$/.exec(name)?.[1] ?? -1);
 }
 
-function requireName(name: string): void {
+export function requireName(name: string): void {
   // Every id begins with an empty text, so an unset variable of a script would match any session.
   if (name !== "") return;
   throw new SessionError("INVALID_PARAMS", {

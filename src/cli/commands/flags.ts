@@ -31,6 +31,12 @@ export function countFlag(max: number, min = 0): (text: string) => number {
   };
 }
 
+/** Reads the name of a folder. An empty one, such as a script's unset variable, would name every folder or this one. */
+export function folderFlag(text: string): string {
+  if (text !== "") return text;
+  throw new InvalidArgumentError("It is empty.");
+}
+
 /** Reads a number from 0 to 1. */
 export function shareFlag(text: string): number {
   if (/^(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) && Number(text) <= 1) return Number(text);
@@ -74,7 +80,7 @@ export type Filters = Omit<MemoryFilter, "sessions"> &
 export function addSourceFlags(command: Command): Command {
   return command
     .option("--agent <name>", "only sessions of this agent: rkat, claude-code, codex …")
-    .option("--project <folder>", "only sessions of this project's folder")
+    .option("--project <folder>", "only sessions of this project's folder", folderFlag)
     .option("--branch <name>", "only sessions of this git branch");
 }
 

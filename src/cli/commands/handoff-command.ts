@@ -23,7 +23,7 @@ import { printable } from "../render/printable.ts";
 import { renderFacts, type Style, styleFor } from "../render/style.ts";
 import { printJson } from "../terminal/print.ts";
 import { writeNew } from "../terminal/write-new.ts";
-import { findExisting } from "./find-session.ts";
+import { findExisting, requireName } from "./find-session.ts";
 import { sessionIn } from "./find-transcript.ts";
 import { countFlag } from "./flags.ts";
 import { withService, workspaceOf } from "./with-service.ts";
@@ -66,6 +66,7 @@ export function handoffCommand(program: Command, context: CliContext): void {
     .option("--session <id>", "the session of a file that has several")
     .option("--json", "for scripts")
     .action(async (name: string, flags: HandoffFlags) => {
+      requireName(name);
       const path = resolve(terminal.cwd, name);
       const source = existsSync(path)
         ? await sourceOfFile(path, flags.session, context, command)

@@ -27,7 +27,7 @@ import { styleFor } from "../render/style.ts";
 import { confirm } from "../terminal/ask.ts";
 import { printJson, printText } from "../terminal/print.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
-import { filtersOf, timeOf } from "./flags.ts";
+import { filtersOf, folderFlag, timeOf } from "./flags.ts";
 import { workspaceOf } from "./with-service.ts";
 
 interface ImportFlags {
@@ -53,7 +53,7 @@ export function importCommand(program: Command, context: CliContext): void {
     .argument("[agent-or-path]", `${AGENTS.slice(0, 5).join(", ")} …, or a file or folder`)
     .argument("[path]", "a file or folder of that agent")
     .option("--since <time>", "only sessions in which something was said since then")
-    .option("--project <folder>", "only sessions of this project's folder")
+    .option("--project <folder>", "only sessions of this project's folder", folderFlag)
     .option("--subagents", "remember what subagents said, too")
     .addOption(
       // Each look would find all of it new again.
@@ -187,6 +187,7 @@ function unusable(
 function sourceOf(first: string | undefined, second: string | undefined, cwd: string): Source {
   if (first === undefined) return {};
   const agent = AGENTS.find((name) => name === first);
+  if (second === "") throw new SessionError("INVALID_PARAMS", { message: "The path is empty." });
   if (agent) return { agent, ...given({ path: second && resolve(cwd, second) }) };
   const path = resolve(cwd, first);
   if (second === undefined && first !== "" && existsSync(path)) return { path };

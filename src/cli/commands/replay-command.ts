@@ -29,6 +29,7 @@ import { type Column, renderFacts, renderTable, type Style, styleFor } from "../
 import { inputChunks } from "../terminal/input-file.ts";
 import { printJson } from "../terminal/print.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
+import { requireName } from "./find-session.ts";
 import { longestSession } from "./find-transcript.ts";
 import { flagOf, labelFlag } from "./flags.ts";
 import { sourceOfStored } from "./handoff-command.ts";
@@ -128,6 +129,7 @@ async function recordingOf(
       hint: "Name a transcript, or run `rkat replay --longest`.",
     });
   }
+  if (file !== undefined) requireName(file);
   const path = file === undefined || file === "-" ? undefined : resolve(terminal.cwd, file);
   const agent = AGENTS.find((name) => name === longest);
   if (typeof longest === "string" && !agent) {
