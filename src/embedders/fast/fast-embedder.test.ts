@@ -1,4 +1,5 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -12,7 +13,7 @@ import {
 import { embedderLaws } from "../../testing/embedder-laws.ts";
 import { openEmbedder } from "../open-embedder.ts";
 import { FastEmbedder } from "./fast-embedder.ts";
-import { lookForModel } from "./find-model.ts";
+import { lookForModel, missingModel } from "./find-model.ts";
 
 async function tinyModel(options?: Parameters<typeof writeTinySentenceModel>[1]): Promise<string> {
   const folder = await temporaryFolder();
@@ -126,6 +127,15 @@ test("a name is found in the usual cache of the Hugging Face Hub", async () => {
   expect(new FastEmbedder({ model: "bge-small-en-v1.5", env: { HF_HOME } }).id).toBe(
     `fast/bge-small-en-v1.5/${SIZE}`,
   );
+});
+
+test("an empty variable names no cache, so a model in the folder of a command is not found", () => {
+  const HOME = join(tmpdir(), "somebody");
+  for (const env of [{ HF_HOME: "" }, { XDG_CACHE_HOME: "" }, { HF_HUB_CACHE: "" }]) {
+    expect(() => missingModel("all-MiniLM-L6-v2", { HOME, ...env })).toThrow(
+      `nor in ${join(HOME, ".cache", "huggingface", "hub")}.`,
+    );
+  }
 });
 
 test("a model that is not here is named, with the command that fetches it", async () => {

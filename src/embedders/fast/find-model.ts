@@ -109,11 +109,11 @@ function modelIn(folder: string): FoundModel | undefined {
     : undefined;
 }
 
-/** The same rules as in the Hub's own programs. */
+/** The same rules as in the Hub's own programs. An empty variable counts as none: it would name the folder of the command. */
 function cacheFolder(env: Environment): string {
   if (env.HF_HUB_CACHE) return env.HF_HUB_CACHE;
   const home =
-    env.HF_HOME ?? join(env.XDG_CACHE_HOME ?? join(homeOf(env), ".cache"), "huggingface");
+    env.HF_HOME || join(env.XDG_CACHE_HOME || join(homeOf(env), ".cache"), "huggingface");
   return join(home, "hub");
 }
 
