@@ -64,6 +64,26 @@ test("every setting says where it comes from", async () => {
   expect(from.max_tokens).toMatch(/user\.toml$/);
 });
 
+test("a policy that a project tightens is shown once, as it is in force", async () => {
+  const { config } = await load(
+    {
+      user: '[tools.a]\npolicy = "deny"\n[tools.b]\npolicy = "allow"',
+      project:
+        '[approvals]\ndefault = "deny"\n[tools.a]\npolicy = "ask"\n[tools.b]\npolicy = "ask"\n[tools.c]\npolicy = "ask"',
+    },
+    {},
+    false,
+  );
+  const shown = config.effective().filter(({ key }) => /^(?:tools\.\w\.|approvals\.d)/.test(key));
+  const short = shown.map(({ key, value, origin }) => [key, value, origin.replace(/.*\//, "")]);
+  expect(short).toEqual([
+    ["approvals.default", "deny", "config.toml"],
+    ["tools.a.policy", "deny", "user.toml"],
+    ["tools.b.policy", "ask", "config.toml"],
+    ["tools.c.policy", "ask", "config.toml"],
+  ]);
+});
+
 test("providers and context windows have names of the user's choice", async () => {
   const { config } = await load(
     {

@@ -183,11 +183,20 @@ export class Config {
 
   /** All settings in the order of the table. Settings with the user's names come last. */
   effective(): readonly EffectiveSetting[] {
+    const inForce = new Map(this.#found);
+    for (const [name, least] of this.#atLeast) {
+      // It is `ask` or `deny`, and the stricter of both is in force.
+      const own = inForce.get(name)?.value;
+      if (own !== "deny" && own !== least.value) inForce.set(name, least);
+    }
     const fixed = SETTING_KEYS.filter((key) => !key.includes("*")).map((key) => {
-      const found = this.#found.get(key);
-      return entry(key, key, this.get(key), found?.origin ?? "default");
+      const { value, origin } = inForce.get(key) ?? {
+        value: SETTINGS[key].default,
+        origin: "default",
+      };
+      return entry(key, key, value, origin);
     });
-    const named = [...this.#found.values(), ...this.#atLeast.values()]
+    const named = [...inForce.values()]
       .filter(({ key }) => key.includes("*"))
       .map(({ key, path, value, origin }) => entry(dotted(path), key, value, origin));
     return [...fixed, ...named];
