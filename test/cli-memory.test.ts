@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { chatOnTerminal, hasScript, ON_TERMINAL } from "./support/on-terminal.ts";
 import { Project } from "./support/rkat-process.ts";
 import { scriptedProvider } from "./support/scripted-provider.ts";
 import { sampled } from "./support/trials.ts";
@@ -454,6 +455,19 @@ test("a session is forgotten at once; the results of a query only when they are 
   expect((await project.rkat(["memory", "forget"])).code).toBe(2);
   expect((await project.rkat(["memory", "forget", "x", "--session=y"])).code).toBe(2);
 });
+
+test.skipIf(!hasScript)(
+  "nobody picks from results that are not shown, also with --json",
+  async () => {
+    const project = await projectWithMemory();
+    const forget = `${ON_TERMINAL} memory forget --query launch --json`;
+    const command = chatOnTerminal(project, {}, forget);
+    await command.sees("The launch is in May");
+    await command.sees("Forget which?");
+    command.type("\n");
+    expect((await command.ends()).code).toBe(0);
+  },
+);
 
 test("`--session` names a session as everywhere, and an unknown one is an error", async () => {
   const provider = await scriptedProvider(["Violet."], async () => {});

@@ -99,8 +99,10 @@ async function found(
   const phrase = query.toLowerCase();
   const hits = yes ? all.filter(({ content }) => content.toLowerCase().includes(phrase)) : all;
   if (hits.length === 0) return json ? [] : undefined;
-  const { stderr, env } = terminal;
-  if (!json) await stderr.write(renderNumberedHits(hits, styleFor(stderr, env), stderr.columns));
+  const { stderr, stdin, env } = terminal;
+  // What a person is asked about is shown to them, whatever a script reads.
+  if (!json || (!yes && stdin.isTerminal))
+    await stderr.write(renderNumberedHits(hits, styleFor(stderr, env), stderr.columns));
   const otherwise = `Give ids, or pass --yes to forget what has the exact phrase "${query}".`;
   const picked = yes ? [...hits.keys()] : await pick(hits.length, otherwise, terminal);
   return picked.length === 0 ? undefined : picked.flatMap((position) => hits[position]?.id ?? []);
