@@ -32,6 +32,20 @@ test("each line is a prompt of one session, and a line that ends with a backslas
   expect(await project.json(["sessions", "list", "--json"])).toMatchObject([{ turns: 2 }]);
 });
 
+test("a chat goes on when its session was deleted elsewhere", async () => {
+  const provider = await scriptedProvider(["Hello, Ada.", "Again."], async () => {});
+  const project = await Project.open({ provider });
+  const child = spawn(process.execPath, [RKAT, "chat"], { cwd: project.folder, env: project.env });
+  const [stdout, stderr, closed] = [text(child.stdout), text(child.stderr), once(child, "close")];
+  child.stdin.write("hello\n");
+  await once(child.stdout, "readable");
+  await project.json(["sessions", "delete", "last", "--now", "--json"]);
+  child.stdin.end("/help new\n/new\nhello\n");
+  await closed;
+  expect(await stderr).toBe("The next prompt starts a new session.\n");
+  expect(await stdout).toMatch(/^Hello, Ada\.\n.*start a new session.*\nAgain\.\n$/s);
+});
+
 test("a file as input is read as a pipe is, and /dev/null ends the chat at once", async () => {
   const provider = await scriptedProvider(["Hello, Ada."], async () => {});
   const project = await Project.open({ provider });

@@ -257,12 +257,14 @@ export class Chat implements Conversation {
 
   async #showStatus(): Promise<void> {
     const { sessionId, service, screen } = this;
-    if (sessionId === undefined) {
+    // The session may be deleted elsewhere. The next prompt says so.
+    const context = sessionId && (await service.context({ sessionId }).catch(() => undefined));
+    if (!context) {
       return screen.status({
         model: this.model ?? this.workspace.config.get("model") ?? "no model",
       });
     }
-    const { model, usedTokens, threshold, contextWindow } = await service.context({ sessionId });
+    const { model, usedTokens, threshold, contextWindow } = context;
     screen.status({
       model: this.model ?? model,
       sessionId,
