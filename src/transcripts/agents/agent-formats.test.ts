@@ -450,6 +450,36 @@ test("Cline: a completion that changed files is the same answer as without that 
   expect(sessions[0]?.title).toBe("Paint it");
 });
 
+test("Cline: a blank text is no prompt, no title and no answer", async () => {
+  const ui = (say: string, text: string) => ({ ts: 1_770_000_000_000, type: "say", say, text });
+  const { said, sessions } = await read(
+    fileOf(
+      "tasks/1770000000000/ui_messages.json",
+      JSON.stringify([
+        ...[ui("text", " \n"), ui("text", "Paint it"), ui("text", " "), ui("user_feedback", "\n")],
+        ...[ui("completion_result", " "), ui("reasoning", " ")],
+      ]),
+    ),
+  );
+  expect(said).toEqual([["user: Paint it"]]);
+  expect(sessions[0]?.title).toBe("Paint it");
+});
+
+test("opencode's export: the model of the last answer is the session's, unless the session names its own", async () => {
+  const exported = async (about: object) => {
+    const messages = ["a", "b"].map((modelID, index) => ({
+      info: { id: `msg_${index}`, role: "assistant", modelID, time: { created: 1 } },
+      parts: [{ id: `prt_${index}`, type: "text", text: "It is paint." }],
+    }));
+    const { sessions } = await read(
+      fileOf("export.json", JSON.stringify({ info: { id: "ses_1", ...about }, messages })),
+    );
+    return sessions[0]?.model;
+  };
+  expect(await exported({})).toBe("b");
+  expect(await exported({ model: { id: "c" } })).toBe("c");
+});
+
 test("SWE-agent: a demonstration that has only its history is read", async () => {
   const history = [
     { role: "system", content: "You are an agent.", agent: "main" },
@@ -494,6 +524,16 @@ test("Qwen Code: what hooks add to a prompt is not the person's", async () => {
     ),
   );
   expect(said).toEqual([["user: Why is it red?"]]);
+});
+
+test("Qwen Code: a session has the branch that it was last on", async () => {
+  const line = (uuid: string, parentUuid: string | null, gitBranch?: string) => ({
+    ...{ uuid, parentUuid, sessionId: "q", type: "user", cwd: "/home/ada", gitBranch },
+    message: { role: "user", parts: [{ text: "Why is it red?" }] },
+  });
+  const lines = [line("a", null, "main"), line("b", "a", "paint"), line("c", "b")];
+  const { sessions } = await read(fileOf("chats/q.jsonl", json(...lines)));
+  expect(sessions[0]).toMatchObject({ branch: "paint", project: "/home/ada" });
 });
 
 const said = (role: string, ...texts: string[]) => ({

@@ -126,7 +126,7 @@ async function sessionOf(
           ? textOf(value.text)
           : undefined
         : typedIn(value)[0];
-    if (prompt !== undefined && prompt !== "") break;
+    if (prompt?.trim()) break;
   }
   const folder = basename(dirname(file.path));
   // A folder of tasks names each after its time or by a UUID. Another folder says nothing.
@@ -236,7 +236,7 @@ class UiReader {
     if (OUTPUTS.has(kind)) return void this.#open?.texts.push(text);
     if (SILENT.has(kind)) return;
     yield* this.end();
-    yield* this.#parts(kind, text, value, of);
+    yield* this.#parts(kind, text.trim() === "" ? "" : text, value, of);
   }
 
   /** The message that is still open when the file ends. */

@@ -87,11 +87,16 @@ function exportedSession(
       parent,
       title: nameOf(about.title),
       project: nameOf(about.directory),
+      model: nameOf(objectOf(about.model).id) ?? modelOfLast(stored),
       startedAt: timeOf(time.created),
       updatedAt: timeOf(time.updated),
     }),
     messages: messagesFor(parent, messagesOf(id, stored, about.revert, file, notes)),
   };
+}
+
+function modelOfLast(messages: readonly { readonly info: Json }[]): string | undefined {
+  return messages.map(({ info }) => nameOf(info.modelID)).findLast((model) => model !== undefined);
 }
 
 /** The parts of one message have its id, as in the database. They stand in the order in which they were printed, results beside their calls. */

@@ -35,7 +35,7 @@ export const qwenFormat: ImportFormat = {
   async *read(file, notes) {
     const outline = await outlineOf(file);
     if (!outline) return await noteNoSession(file, notes);
-    const { id, branch: kept, others, ...about } = outline;
+    const { id, kept, others, ...about } = outline;
     notes.otherBranch(others);
     const messages = async function* (): AsyncGenerator<ImportedMessage> {
       for await (const { value, line } of readRecords(file, notes)) {
@@ -98,7 +98,8 @@ async function outlineOf(file: FoundFile) {
   const parents = parentsIn(entries);
   const kept = new Set(branchTo(last, (uuid) => parents.get(uuid)));
   const others = [...said].filter((uuid) => !kept.has(uuid)).length;
-  return { id, branch: kept, others, ...given({ project, model, title, startedAt, updatedAt }) };
+  const about = given({ project, branch, model, title, startedAt, updatedAt });
+  return { id, kept, others, ...about };
 }
 
 function isTyped({ subtype, provenance }: Json): boolean {
