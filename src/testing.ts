@@ -1,4 +1,4 @@
-import { inWords, type Law } from "./testing/law.ts";
+import type { Law } from "./testing/law.ts";
 import { asOfLaws } from "./testing/service/as-of-laws.ts";
 import { compactionLaws } from "./testing/service/compaction-laws.ts";
 import { bringBackLaws, forkLaws } from "./testing/service/fork-laws.ts";
@@ -40,7 +40,7 @@ export {
 } from "./testing/window-laws.ts";
 
 /** The promises of every session service, on every surface. */
-export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
+export const sessionServiceLaws: readonly Law<OpenService>[] = [
   ...sessionLaws,
   ...turnLaws,
   ...compactionLaws,
@@ -51,4 +51,4 @@ export const sessionServiceLaws: readonly Law<OpenService>[] = inWords([
   ...memoryLaws,
   ...asOfLaws,
   ...learningLaws,
-]);
+];

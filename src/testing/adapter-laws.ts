@@ -10,7 +10,7 @@ import {
 } from "../core/message.ts";
 import { looksRecalled } from "../core/recalled.ts";
 import { estimateTokens } from "../core/tokens.ts";
-import { expects, inWords, type Law, RandomWords } from "./law.ts";
+import { expects, type Law, lawsOf, RandomWords } from "./law.ts";
 
 /** A conversation for a loop to have, with a model that says what is written here. */
 export interface LoopScript {
@@ -76,91 +76,69 @@ export interface AdaptedLoop {
   run(script: LoopScript): Promise<LoopRecord>;
 }
 
-/** A promise that one conversation shows. */
-interface Promised {
-  readonly name: string;
-  check(script: LoopScript, record: LoopRecord): void;
-}
+type Check = (script: LoopScript, record: LoopRecord) => void;
 
-const PROMISES: readonly Promised[] = [
-  {
-    name: "every conversation comes to its end",
-    check(script, { answers }) {
-      assert.deepEqual(
-        answers,
-        script.turns.map(({ answer, ends }) => (ends ? "" : answer)),
+/** Promises that one conversation shows. */
+const PROMISES: Readonly<Record<string, Check>> = {
+  "every conversation comes to its end": (script, { answers }) => {
+    assert.deepEqual(
+      answers,
+      script.turns.map(({ answer, ends }) => (ends ? "" : answer)),
+    );
+  },
+  "no tool call is sent without its result, and no result without its call": (_, { requests }) => {
+    for (const messages of requests) {
+      const calls = messages.flatMap(toolUses).map(({ id }) => id);
+      const results = messages.flatMap(toolResults).map(({ tool_use_id }) => tool_use_id);
+      assert.deepEqual(results.sort(), calls.sort());
+    }
+  },
+  "the last user message stays word for word": (script, { requests }) => {
+    for (const [index, messages] of requests.entries()) {
+      const last = messages.findLast(isPrompt);
+      expects(last?.role === "user", "a user message", messages);
+      const { prompt, image } = turnOf(script, index)?.turn ?? {};
+      assert.equal(contentText(last.content), prompt);
+      const pictures = typeof last.content === "string" ? [] : last.content.filter(isPicture);
+      assert.equal(pictures.length, image === undefined ? 0 : 1);
+    }
+  },
+  "system messages stay word for word": (script, { requests }) => {
+    for (const [index, messages] of requests.entries()) {
+      const said = messages.flatMap((message) =>
+        message.role === "system" ? [message.content] : [],
       );
-    },
-  },
-  {
-    name: "no tool call is sent without its result, and no result without its call",
-    check(_, { requests }) {
-      for (const messages of requests) {
-        const calls = messages.flatMap(toolUses).map(({ id }) => id);
-        const results = messages.flatMap(toolResults).map(({ tool_use_id }) => tool_use_id);
-        assert.deepEqual(results.sort(), calls.sort());
+      for (const system of systemsBefore(script, index)) {
+        const isSaid = said.some((content) => content.includes(system));
+        expects(isSaid, `the system message "${system}"`, said);
       }
-    },
+    }
   },
-  {
-    name: "the last user message stays word for word",
-    check(script, { requests }) {
-      for (const [index, messages] of requests.entries()) {
-        const last = messages.findLast(isPrompt);
-        expects(last?.role === "user", "a user message", messages);
-        const { prompt, image } = turnOf(script, index)?.turn ?? {};
-        assert.equal(contentText(last.content), prompt);
-        const pictures = typeof last.content === "string" ? [] : last.content.filter(isPicture);
-        assert.equal(pictures.length, image === undefined ? 0 : 1);
+  "reasoning stays with the answer or the calls that it led to": (script, { requests }) => {
+    const reasoned = new Set(
+      script.turns.flatMap(({ steps }) =>
+        steps.flatMap(({ reasoning, calls }) => (reasoning ? calls.map(({ id }) => id) : [])),
+      ),
+    );
+    // Not every protocol sends reasoning.
+    if (!requests.some((messages) => messages.some(hasReasoning))) return;
+    for (const messages of requests) {
+      for (const message of messages) {
+        const led = toolUses(message).some(({ id }) => reasoned.has(id));
+        expects(!led || hasReasoning(message), "the reasoning before these calls", message);
       }
-    },
+    }
   },
-  {
-    name: "system messages stay word for word",
-    check(script, { requests }) {
-      for (const [index, messages] of requests.entries()) {
-        const said = messages.flatMap((message) =>
-          message.role === "system" ? [message.content] : [],
-        );
-        for (const system of systemsBefore(script, index)) {
-          const isSaid = said.some((content) => content.includes(system));
-          expects(isSaid, `the system message "${system}"`, said);
-        }
-      }
-    },
+  "standing instructions of the user stay word for word": (_, { requests }) => {
+    for (const messages of requests) {
+      const said = messages.filter(isPrompt).some((message) => {
+        return textOf(message).includes(INSTRUCTION);
+      });
+      expects(said, `a user message with "${INSTRUCTION}"`, messages);
+    }
   },
-  {
-    name: "reasoning stays with the answer or the calls that it led to",
-    check(script, { requests }) {
-      const reasoned = new Set(
-        script.turns.flatMap(({ steps }) =>
-          steps.flatMap(({ reasoning, calls }) => (reasoning ? calls.map(({ id }) => id) : [])),
-        ),
-      );
-      // Not every protocol sends reasoning.
-      if (!requests.some((messages) => messages.some(hasReasoning))) return;
-      for (const messages of requests) {
-        for (const message of messages) {
-          const led = toolUses(message).some(({ id }) => reasoned.has(id));
-          expects(!led || hasReasoning(message), "the reasoning before these calls", message);
-        }
-      }
-    },
-  },
-  {
-    name: "standing instructions of the user stay word for word",
-    check(_, { requests }) {
-      for (const messages of requests) {
-        const said = messages.filter(isPrompt).some((message) => {
-          return textOf(message).includes(INSTRUCTION);
-        });
-        expects(said, `a user message with "${INSTRUCTION}"`, messages);
-      }
-    },
-  },
-  {
-    name: "each request extends the previous one, unless a compaction happened, or records of memory left",
-    check(script, { requests, model }) {
+  "each request extends the previous one, unless a compaction happened, or records of memory left":
+    (script, { requests, model }) => {
       const tokensIn = (messages: readonly Message[]) => estimateTokens(messages, model);
       let rewritten = 0;
       for (const [index, messages] of requests.entries()) {
@@ -191,41 +169,34 @@ const PROMISES: readonly Promised[] = [
       if (!isRoomy) return;
       expects(rewritten <= requests.length / 3, "few requests that begin otherwise", rewritten);
     },
+  "a compaction pays for one summary, however often the host offers the history again": (
+    { summaries },
+    { requests, summaries: paid },
+  ) => {
+    if (summaries === "failing") return;
+    const seen = new Set(requests.flatMap((messages) => messages.filter(isSent).map(textOf)));
+    expects(paid <= seen.size, `one request for each of ${seen.size} summaries`, paid);
   },
-  {
-    name: "a compaction pays for one summary, however often the host offers the history again",
-    check({ summaries }, { requests, summaries: paid }) {
-      if (summaries === "failing") return;
-      const seen = new Set(requests.flatMap((messages) => messages.filter(isSent).map(textOf)));
-      expects(paid <= seen.size, `one request for each of ${seen.size} summaries`, paid);
-    },
+  "a failing summariser is not asked at each step": (
+    { summaries },
+    { requests, summaries: paid },
+  ) => {
+    if (summaries === "written") return;
+    expects(paid <= 1 + requests.length / 2, "fewer requests for summaries than steps", paid);
   },
-  {
-    name: "a failing summariser is not asked at each step",
-    check({ summaries }, { requests, summaries: paid }) {
-      if (summaries === "written") return;
-      expects(paid <= 1 + requests.length / 2, "fewer requests for summaries than steps", paid);
-    },
+  "a request has one summary at most": (_, { requests }) => {
+    for (const messages of requests) {
+      expects(messages.filter(isSent).length <= 1, "one summary at most", messages);
+    }
   },
-  {
-    name: "a request has one summary at most",
-    check(_, { requests }) {
-      for (const messages of requests) {
-        expects(messages.filter(isSent).length <= 1, "one summary at most", messages);
-      }
-    },
+  "each request fits the context window": (script, { requests, model }) => {
+    for (const messages of requests) {
+      const tokens = estimateTokens(messages, model);
+      const most = script.contextWindow * ESTIMATE_ERROR;
+      expects(tokens <= most, `at most ${most} tokens`, tokens);
+    }
   },
-  {
-    name: "each request fits the context window",
-    check(script, { requests, model }) {
-      for (const messages of requests) {
-        const tokens = estimateTokens(messages, model);
-        const most = script.contextWindow * ESTIMATE_ERROR;
-        expects(tokens <= most, `at most ${most} tokens`, tokens);
-      }
-    },
-  },
-];
+};
 
 /**
  * The promises of every adapter, over random conversations. Give it a loop with your adapter and a
@@ -233,38 +204,35 @@ const PROMISES: readonly Promised[] = [
  *
  *     for (const law of adapterLaws) test(law.name, () => law.holds(async () => myLoop));
  */
-export const adapterLaws: readonly Law<AdaptedLoop>[] = inWords([
-  ...PROMISES.map(({ name, check }) => ({
-    name,
-    holds: (open: () => Promise<AdaptedLoop>) => inEveryRun(open, check),
-  })),
-  {
-    name: "a long conversation is compacted",
-    holds: (open) =>
-      inEveryRun(open, (script, { requests }) => {
-        if (script.summaries === "failing") return;
-        const compacted = requests.some((messages) => messages.some(isSent));
-        expects(compacted, "a request with a summary", requests.length);
-      }),
-  },
-]);
+export const adapterLaws: readonly Law<AdaptedLoop>[] = lawsOf({
+  ...Object.fromEntries(
+    Object.entries(PROMISES).map(([name, check]) => [
+      name,
+      (loop: AdaptedLoop) => inEveryRun(loop, check),
+    ]),
+  ),
+  "a long conversation is compacted": (loop) =>
+    inEveryRun(loop, (script, { requests }) => {
+      if (script.summaries === "failing") return;
+      const compacted = requests.some((messages) => messages.some(isSent));
+      expects(compacted, "a request with a summary", requests.length);
+    }),
+});
 
 /** The promise of an adapter with a memory that comes back by itself. */
-export const recallingAdapterLaws: readonly Law<AdaptedLoop>[] = inWords([
-  {
-    name: "what left comes back with the prompt that needs it, and stays for the next, once each time",
-    async holds(open) {
+export const recallingAdapterLaws: readonly Law<AdaptedLoop>[] = lawsOf({
+  "what left comes back with the prompt that needs it, and stays for the next, once each time":
+    async (loop) => {
       for (const seed of [11, 12]) {
         const script = withQuestion(scriptOf(new RandomWords(seed), "written"));
-        const { requests } = await (await open()).run(script);
+        const { requests } = await loop.run(script);
         for (const messages of requests.slice(-2)) {
           const shown = messages.filter((message) => JSON.stringify(message).includes(SECRET));
           expects(shown.length === 1, `"${SECRET}" once`, messages);
         }
       }
     },
-  },
-]);
+});
 
 const SECRET = "The spare key of the boathouse hangs behind the blue oilskin.";
 
@@ -284,7 +252,7 @@ function withQuestion(script: LoopScript): LoopScript {
 
 /** Throws for the first promise that a conversation breaks. */
 export function requirePromises(script: LoopScript, record: LoopRecord): void {
-  for (const { name, check } of PROMISES) {
+  for (const [name, check] of Object.entries(PROMISES)) {
     try {
       check(script, record);
     } catch (error) {
@@ -314,11 +282,8 @@ const COMPACTED_ABOVE = 0.5;
 /** The standing instruction that each script begins with. */
 export const INSTRUCTION = "Never use the network.";
 
-async function inEveryRun(
-  open: () => Promise<AdaptedLoop>,
-  check: (script: LoopScript, record: LoopRecord) => void,
-): Promise<void> {
-  for (const script of scripts()) check(script, await (await open()).run(script));
+async function inEveryRun(loop: AdaptedLoop, check: Check): Promise<void> {
+  for (const script of scripts()) check(script, await loop.run(script));
 }
 
 /** The turn that a request belongs to, and whether the request is its first. */

@@ -4,33 +4,23 @@ import type { EventStore, PositionedEvent } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import { FORGOTTEN } from "../core/message.ts";
 import { historySearchLaws } from "./history-search-laws.ts";
-import { expects, inWords, type Law } from "./law.ts";
+import { durable, expects, type Law, lawsOf } from "./law.ts";
 
 /** The promises of every event store. */
-export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
-  {
-    name: "an unknown session reads as empty",
-    async holds(open) {
-      const store = await open();
+export const eventStoreLaws: readonly Law<EventStore>[] = [
+  ...lawsOf<EventStore>({
+    "an unknown session reads as empty": async (store) => {
       assert.deepEqual(await seqs(store), []);
       assert.equal(await store.lastSeq("s"), 0);
       assert.deepEqual(await store.readAll(0, 10), []);
     },
-  },
-  {
-    name: "sequence numbers start at 1 and have no gaps",
-    async holds(open) {
-      const store = await open();
+    "sequence numbers start at 1 and have no gaps": async (store) => {
       assert.equal(await store.append("s", 0, [turn(0), turn(1)]), 2);
       assert.equal(await store.append("s", 2, [turn(2)]), 3);
       assert.equal(await store.lastSeq("s"), 3);
       assert.deepEqual(await seqs(store), [1, 2, 3]);
     },
-  },
-  {
-    name: "an event is read as it was appended",
-    async holds(open) {
-      const store = await open();
+    "an event is read as it was appended": async (store) => {
       const args = { text: 'quo"te\n\0 \ud800 🙂', deep: [null, { "": [1.5, true] }], none: {} };
       const events = [
         added({ type: "tool_call_requested", id: "c", name: "shell", args }),
@@ -42,11 +32,9 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
         events.map((event, index) => ({ ...event, seq: index + 1, schema_version: 1 })),
       );
     },
-  },
-  {
-    name: "an event that could not be read back is refused, and nothing of its batch is stored",
-    async holds(open) {
-      const store = await open();
+    "an event that could not be read back is refused, and nothing of its batch is stored": async (
+      store,
+    ) => {
       const circle: { self?: unknown } = {};
       circle.self = circle;
       const usage = { input_tokens: Number.NaN, output_tokens: 1 };
@@ -74,56 +62,48 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       assert.deepEqual(await store.readAll(0, 10), []);
       await store.append("s", 0, [turn(0)]);
     },
-  },
-  {
-    name: "a read begins after one place and ends at another",
-    async holds(open) {
-      const store = await open();
+    "a read begins after one place and ends at another": async (store) => {
       await store.append("s", 0, [0, 1, 2, 3].map(turn));
       assert.deepEqual(await seqs(store, 1), [2, 3, 4]);
       assert.deepEqual(await seqs(store, 1, 3), [2, 3]);
       assert.deepEqual(await seqs(store, 4), []);
       assert.deepEqual(await seqs(store, 2, 2), []);
     },
-  },
-  {
-    name: "events of some kinds are read without those between them, and are the same that a read of all gives",
-    async holds(open) {
-      const store = await open();
-      if (!store.readKinds) return;
-      const events = Array.from(
-        { length: 40 },
-        (_, at) => KINDS[at % KINDS.length]?.(at) ?? turn(at),
-      );
-      await store.append("s", 0, events);
-      await store.append("other", 0, events.slice(0, 10));
-      const all = await Array.fromAsync(store.read("s", 0));
-      const kinds = ["compaction_undone", "memory_recalled"] as const;
-      const wanted = all.filter(({ event }) => kinds.some((kind) => kind === event.type));
-      expects(wanted.length > 12, "events of two kinds", wanted.length);
-      const range = { afterSeq: 0, toSeq: 40, limit: 100 };
-      assert.deepEqual(await store.readKinds("s", kinds, range), wanted);
-      assert.deepEqual(await store.readKinds("s", kinds, { ...range, limit: 5 }), wanted.slice(-5));
-      const [, second, third] = wanted;
-      const within = { ...range, afterSeq: second?.seq ?? 0, toSeq: third?.seq ?? 0 };
-      assert.deepEqual(await store.readKinds("s", kinds, within), [third]);
-      assert.deepEqual(await store.readKinds("s", [], range), []);
-      assert.deepEqual(await store.readKinds("unknown", kinds, range), []);
-      const seq = wanted.at(-1)?.seq ?? 0;
-      const gone = { type: "memory_recalled", records: [], tokens: 0 } as const;
-      const kind = wanted.at(-1)?.event.type;
-      expects(kind === "memory_recalled", "a record that came back last", kind);
-      await store.redact("s", 40, [{ seq, event: gone }], forgotten([seq]));
-      const [last] = await store.readKinds("s", kinds, { ...range, limit: 1 });
-      assert.deepEqual(last?.event, gone);
-      await store.delete("s");
-      assert.deepEqual(await store.readKinds("s", kinds, range), []);
-    },
-  },
-  {
-    name: "turns are counted up to any event",
-    async holds(open) {
-      const store = await open();
+    "events of some kinds are read without those between them, and are the same that a read of all gives":
+      async (store) => {
+        if (!store.readKinds) return;
+        const events = Array.from(
+          { length: 40 },
+          (_, at) => KINDS[at % KINDS.length]?.(at) ?? turn(at),
+        );
+        await store.append("s", 0, events);
+        await store.append("other", 0, events.slice(0, 10));
+        const all = await Array.fromAsync(store.read("s", 0));
+        const kinds = ["compaction_undone", "memory_recalled"] as const;
+        const wanted = all.filter(({ event }) => kinds.some((kind) => kind === event.type));
+        expects(wanted.length > 12, "events of two kinds", wanted.length);
+        const range = { afterSeq: 0, toSeq: 40, limit: 100 };
+        assert.deepEqual(await store.readKinds("s", kinds, range), wanted);
+        assert.deepEqual(
+          await store.readKinds("s", kinds, { ...range, limit: 5 }),
+          wanted.slice(-5),
+        );
+        const [, second, third] = wanted;
+        const within = { ...range, afterSeq: second?.seq ?? 0, toSeq: third?.seq ?? 0 };
+        assert.deepEqual(await store.readKinds("s", kinds, within), [third]);
+        assert.deepEqual(await store.readKinds("s", [], range), []);
+        assert.deepEqual(await store.readKinds("unknown", kinds, range), []);
+        const seq = wanted.at(-1)?.seq ?? 0;
+        const gone = { type: "memory_recalled", records: [], tokens: 0 } as const;
+        const kind = wanted.at(-1)?.event.type;
+        expects(kind === "memory_recalled", "a record that came back last", kind);
+        await store.redact("s", 40, [{ seq, event: gone }], forgotten([seq]));
+        const [last] = await store.readKinds("s", kinds, { ...range, limit: 1 });
+        assert.deepEqual(last?.event, gone);
+        await store.delete("s");
+        assert.deepEqual(await store.readKinds("s", kinds, range), []);
+      },
+    "turns are counted up to any event": async (store) => {
       if (!store.turnsAt) return;
       await store.append("s", 0, [turn(0), prompt("one"), turn(1), prompt("two"), turn(2)]);
       await store.append("other", 0, [prompt("elsewhere")]);
@@ -133,11 +113,7 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       assert.deepEqual(counted, [0, 0, 1, 1, 2, 2, 0]);
       assert.equal(await store.turnsAt("unknown", 1), 0);
     },
-  },
-  {
-    name: "the events after a position are counted",
-    async holds(open) {
-      const store = await open();
+    "the events after a position are counted": async (store) => {
       if (!store.backlog) return;
       assert.deepEqual(await store.backlog(0), { events: 0, oldestMs: undefined });
       await store.append("s", 0, [turn(0), prompt("one")]);
@@ -152,11 +128,7 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       assert.deepEqual(await behind(first), from(2, second));
       assert.deepEqual(await behind(third), from(0, undefined));
     },
-  },
-  {
-    name: "a log of any length is read whole",
-    async holds(open) {
-      const store = await open();
+    "a log of any length is read whole": async (store) => {
       const large = added({ type: "text_complete", content: "many words ".repeat(30_000) });
       await store.append("s", 0, Array<NewEvent>(12).fill(large));
       await store.append(
@@ -166,32 +138,20 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       );
       assert.deepEqual(await seqs(store), upTo(1512));
     },
-  },
-  {
-    name: "a read that is left early leaves nothing open",
-    async holds(open) {
-      const store = await open();
+    "a read that is left early leaves nothing open": async (store) => {
       await store.append("s", 0, [0, 1, 2].map(turn));
       for await (const { seq } of store.read("s", 0)) if (seq === 1) break;
       await store.append("s", 3, [turn(3)]);
       await store.delete("s");
       assert.deepEqual(await seqs(store), []);
     },
-  },
-  {
-    name: "appending nothing changes nothing",
-    async holds(open) {
-      const store = await open();
+    "appending nothing changes nothing": async (store) => {
       assert.equal(await store.append("s", 0, []), 0);
       await store.append("s", 0, [turn(0)]);
       assert.equal(await store.append("s", 1, []), 1);
       assert.deepEqual(await seqs(store), [1]);
     },
-  },
-  {
-    name: "appending after a stale sequence number is refused and stores nothing",
-    async holds(open) {
-      const store = await open();
+    "appending after a stale sequence number is refused and stores nothing": async (store) => {
       await store.append("s", 0, [turn(0), turn(1)]);
       for (const stale of [0, 1, 3]) {
         await assert.rejects(store.append("s", stale, [turn(2), turn(3)]), {
@@ -200,92 +160,71 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       }
       assert.deepEqual(await seqs(store), [1, 2]);
     },
-  },
-  {
-    name: "of two appends racing from the same sequence number, one wins",
-    async holds(open) {
-      const store = await open();
+    "of two appends racing from the same sequence number, one wins": async (store) => {
       const race = [store.append("s", 0, [turn(0)]), store.append("s", 0, [turn(1)])];
       const outcomes = (await Promise.allSettled(race)).map((outcome) => outcome.status);
       assert.deepEqual(outcomes.sort(), ["fulfilled", "rejected"]);
       assert.deepEqual(await seqs(store), [1]);
     },
-  },
-  {
-    name: "a batch is stored whole or not at all",
-    async holds(open) {
-      const store = await open();
+    "a batch is stored whole or not at all": async (store) => {
       const writers = upTo(4).map((writer) => writeBatches(store, writer));
       await Promise.all(writers);
       await assertWholeBatches(store);
     },
-  },
-  {
-    name: "a batch is whole for readers while others write, in other stores on the same data",
-    durable: true,
-    async holds(open) {
-      const stores = await Promise.all(upTo(4).map(() => open()));
-      const reader = stores[0] as EventStore;
-      let writing = true;
-      const reading = (async () => {
-        while (writing) {
-          await assertWholeBatches(reader);
-          await pause();
+    "a batch is whole for readers while others write, in other stores on the same data": durable(
+      async (open) => {
+        const stores = await Promise.all(upTo(4).map(() => open()));
+        const reader = stores[0] as EventStore;
+        let writing = true;
+        const reading = (async () => {
+          while (writing) {
+            await assertWholeBatches(reader);
+            await pause();
+          }
+        })();
+        try {
+          await Promise.all(stores.map((store, index) => writeBatches(store, index)));
+        } finally {
+          writing = false;
+          await reading;
         }
-      })();
-      try {
-        await Promise.all(stores.map((store, index) => writeBatches(store, index)));
-      } finally {
-        writing = false;
-        await reading;
-      }
-      assert.equal(await reader.lastSeq("s"), 4 * 5 * 3);
-      await Promise.all(stores.map((store) => store.close()));
-    },
-  },
-  {
-    name: "sessions do not see each other",
-    async holds(open) {
-      const store = await open();
+        assert.equal(await reader.lastSeq("s"), 4 * 5 * 3);
+        await Promise.all(stores.map((store) => store.close()));
+      },
+    ),
+    "sessions do not see each other": async (store) => {
       await store.append("s", 0, [turn(0)]);
       await store.append("s2", 0, [turn(0), turn(1)]);
       await store.append("S", 0, [turn(0), turn(1), turn(2)]);
       assert.deepEqual(await seqs(store), [1]);
       assert.equal(await store.lastSeq("s2"), 2);
     },
-  },
-  {
-    name: "positions grow with every event of every session, so that a projection can follow all of them",
-    async holds(open) {
-      const store = await open();
-      await store.append("a", 0, [turn(0), turn(1)]);
-      await store.append("b", 0, [turn(0)]);
-      await store.append("a", 2, [turn(2)]);
-      const all = await store.readAll(0, 10);
-      assert.deepEqual(
-        all.map(({ sessionId, stored }) => [sessionId, stored.seq]),
-        [
-          ["a", 1],
-          ["a", 2],
-          ["b", 1],
-          ["a", 3],
-        ],
-      );
-      const positions = all.map(({ position }) => position);
-      assert.deepEqual(
-        positions,
-        positions.toSorted((one, other) => one - other),
-      );
-      assert.equal(new Set(positions).size, 4);
-      const page = await store.readAll(positions[0] ?? 0, 2);
-      assert.deepEqual(page, all.slice(1, 3));
-      assert.deepEqual(all[2]?.stored, (await Array.fromAsync(store.read("b", 0)))[0]);
-    },
-  },
-  {
-    name: "an event says how many turns of its session had begun by then",
-    async holds(open) {
-      const store = await open();
+    "positions grow with every event of every session, so that a projection can follow all of them":
+      async (store) => {
+        await store.append("a", 0, [turn(0), turn(1)]);
+        await store.append("b", 0, [turn(0)]);
+        await store.append("a", 2, [turn(2)]);
+        const all = await store.readAll(0, 10);
+        assert.deepEqual(
+          all.map(({ sessionId, stored }) => [sessionId, stored.seq]),
+          [
+            ["a", 1],
+            ["a", 2],
+            ["b", 1],
+            ["a", 3],
+          ],
+        );
+        const positions = all.map(({ position }) => position);
+        assert.deepEqual(
+          positions,
+          positions.toSorted((one, other) => one - other),
+        );
+        assert.equal(new Set(positions).size, 4);
+        const page = await store.readAll(positions[0] ?? 0, 2);
+        assert.deepEqual(page, all.slice(1, 3));
+        assert.deepEqual(all[2]?.stored, (await Array.fromAsync(store.read("b", 0)))[0]);
+      },
+    "an event says how many turns of its session had begun by then": async (store) => {
       await store.append("a", 0, [turn(0), prompt("one"), turn(1)]);
       await store.append("b", 0, [prompt("another")]);
       await store.append("a", 3, [prompt("two")]);
@@ -295,11 +234,7 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
         [0, 1, 1, 1, 2],
       );
     },
-  },
-  {
-    name: "a position is never used again",
-    async holds(open) {
-      const store = await open();
+    "a position is never used again": async (store) => {
       await store.append("s", 0, [turn(0), turn(1)]);
       const before = await store.readAll(0, 10);
       await store.delete("s");
@@ -308,11 +243,7 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       const last = before.at(-1)?.position ?? 0;
       expects((after?.position ?? 0) > last, `a position after ${last}`, after?.position);
     },
-  },
-  {
-    name: "a checkpoint moves forward, or back to the beginning",
-    async holds(open) {
-      const store = await open();
+    "a checkpoint moves forward, or back to the beginning": async (store) => {
       assert.equal(await store.checkpoint("files"), 0);
       await store.saveCheckpoint("files", 7);
       await store.saveCheckpoint("files", 3);
@@ -321,11 +252,9 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       await store.saveCheckpoint("files", 0);
       assert.equal(await store.checkpoint("files"), 0);
     },
-  },
-  {
-    name: "a deleted session leaves nothing to read or find, and its id can be used again",
-    async holds(open) {
-      const store = await open();
+    "a deleted session leaves nothing to read or find, and its id can be used again": async (
+      store,
+    ) => {
       await store.append("s", 0, [prompt("the heliotrope"), turn(0)]);
       await store.append("other", 0, [prompt("a heliotrope of another")]);
       await store.delete("s");
@@ -342,11 +271,7 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       assert.deepEqual(await seqs(store), [1]);
       assert.equal(await found(), 2);
     },
-  },
-  {
-    name: "when append resolves, a durable store has the batch on disk",
-    durable: true,
-    async holds(open) {
+    "when append resolves, a durable store has the batch on disk": durable(async (open) => {
       const before = await open();
       await before.append("s", 0, [prompt("the heliotrope"), turn(0)]);
       await before.saveCheckpoint("files", 2);
@@ -358,26 +283,20 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
         assert.equal((await after.search({ query: "heliotrope", limit: 9 })).length, 1);
         await after.close();
       }
-    },
-  },
-  {
-    name: "several stores on the same data see an append of one of them at once",
-    durable: true,
-    async holds(open) {
-      const [one, other] = [await open(), await open()];
-      await one.append("s", 0, [turn(0)]);
-      assert.deepEqual(await seqs(other), [1]);
-      await other.append("s", 1, [turn(1)]);
-      assert.deepEqual(await seqs(one), [1, 2]);
-      await assert.rejects(one.append("s", 1, [turn(2)]), { code: "SESSION_CONFLICT" });
-      await one.close();
-      await other.close();
-    },
-  },
-  {
-    name: "a redacted event keeps its place, its id and its time, and only it changes",
-    async holds(open) {
-      const store = await open();
+    }),
+    "several stores on the same data see an append of one of them at once": durable(
+      async (open) => {
+        const [one, other] = [await open(), await open()];
+        await one.append("s", 0, [turn(0)]);
+        assert.deepEqual(await seqs(other), [1]);
+        await other.append("s", 1, [turn(1)]);
+        assert.deepEqual(await seqs(one), [1, 2]);
+        await assert.rejects(one.append("s", 1, [turn(2)]), { code: "SESSION_CONFLICT" });
+        await one.close();
+        await other.close();
+      },
+    ),
+    "a redacted event keeps its place, its id and its time, and only it changes": async (store) => {
       await store.append("s", 0, [prompt("the periwinkle"), turn(0), prompt("a marigold")]);
       await store.append("t", 0, [prompt("the periwinkle of another")]);
       const before = await store.readAll(0, 10);
@@ -394,11 +313,7 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       assert.deepEqual(after[4]?.stored, { ...told, seq: 4, schema_version: 1 });
       assert.deepEqual(await Array.fromAsync(store.read("s", 0, 1)), [after[0]?.stored]);
     },
-  },
-  {
-    name: "the old text of a redacted event is found no more, and its new text is",
-    async holds(open) {
-      const store = await open();
+    "the old text of a redacted event is found no more, and its new text is": async (store) => {
       await store.append("s", 0, [prompt("the periwinkle"), prompt("another periwinkle")]);
       await store.redact("s", 2, [{ seq: 1, event: prompt("a marigold").event }], forgotten([1]));
       const found = async (query: string) =>
@@ -409,11 +324,7 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       assert.deepEqual(await found("periwinkle"), []);
       assert.deepEqual(await found("forgotten"), []);
     },
-  },
-  {
-    name: "a redaction is done whole or not at all",
-    async holds(open) {
-      const store = await open();
+    "a redaction is done whole or not at all": async (store) => {
       await store.append("s", 0, [prompt("the periwinkle"), turn(0)]);
       const before = await store.readAll(0, 10);
       const good = { seq: 1, event: prompt("gone").event };
@@ -429,23 +340,21 @@ export const eventStoreLaws: readonly Law<EventStore>[] = inWords([
       assert.deepEqual(await store.readAll(0, 10), before);
       assert.equal(await store.lastSeq("nobody"), 0);
     },
-  },
-  {
-    name: "several stores on the same data see a redaction of one of them at once",
-    durable: true,
-    async holds(open) {
-      const [one, other] = [await open(), await open()];
-      await one.append("s", 0, [prompt("the periwinkle")]);
-      await other.redact("s", 1, [{ seq: 1, event: prompt("gone").event }], forgotten([1]));
-      assert.deepEqual(await one.search({ query: "periwinkle", limit: 9 }), []);
-      assert.deepEqual(await seqs(one), [1, 2]);
-      await assert.rejects(one.append("s", 1, [turn(0)]), { code: "SESSION_CONFLICT" });
-      await one.close();
-      await other.close();
-    },
-  },
+    "several stores on the same data see a redaction of one of them at once": durable(
+      async (open) => {
+        const [one, other] = [await open(), await open()];
+        await one.append("s", 0, [prompt("the periwinkle")]);
+        await other.redact("s", 1, [{ seq: 1, event: prompt("gone").event }], forgotten([1]));
+        assert.deepEqual(await one.search({ query: "periwinkle", limit: 9 }), []);
+        assert.deepEqual(await seqs(one), [1, 2]);
+        await assert.rejects(one.append("s", 1, [turn(0)]), { code: "SESSION_CONFLICT" });
+        await one.close();
+        await other.close();
+      },
+    ),
+  }),
   ...historySearchLaws,
-]);
+];
 
 function added(event: DurableEvent): NewEvent {
   return { event_id: newId(), timestamp_ms: 1_700_000_000_000, event };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { eventStoreLaws } from "./event-store-laws.ts";
 import { expects, inWords } from "./law.ts";
 
 const open = async () => 0;
@@ -32,6 +33,13 @@ test("a broken law states the expected and the found value in words", async () =
     `${start}expected a score below 2, found 3`,
   );
   expect(await failure(() => {})).toBe("it holds");
+});
+
+test("a broken law of a table in a table says so once", async () => {
+  const law = eventStoreLaws.find(({ name }) => name.startsWith("text of every script"));
+  const store = { append: async () => 1, search: async () => [] };
+  const failed = law?.holds(async () => store as never);
+  await expect(failed).rejects.toThrow(/^The law (?!.*does not hold.*does not hold)/s);
 });
 
 test("no law has a bare condition", () => {

@@ -2,81 +2,65 @@ import assert from "node:assert/strict";
 import type { NewEvent } from "../core/event.ts";
 import { SessionState } from "../core/session-state.ts";
 import type { AgeLimits, Stores } from "../core/stores.ts";
-import { expects, inWords, type Law } from "./law.ts";
+import { durable, expects, type Law, lawsOf } from "./law.ts";
 
 /** The promises of `forUser`. A law that opens twice expects two sets of stores on the same data. */
-export const usersLaws: readonly Law<Stores>[] = inWords([
-  {
-    name: "data stored for one user is in no store of another user, nor in the shared one",
-    async holds(open) {
-      const stores = await open();
-      await fill(stores.forUser("ada"));
-      for (const others of [stores, stores.forUser("bob"), stores.forUser("Ada")]) {
-        assert.deepEqual(await contentOf(others), EMPTY);
-      }
-      assert.deepEqual(await contentOf(stores.forUser("ada")), FULL);
-    },
+export const usersLaws: readonly Law<Stores>[] = lawsOf({
+  "data stored for one user is in no store of another user, nor in the shared one": async (
+    stores,
+  ) => {
+    await fill(stores.forUser("ada"));
+    for (const others of [stores, stores.forUser("bob"), stores.forUser("Ada")]) {
+      assert.deepEqual(await contentOf(others), EMPTY);
+    }
+    assert.deepEqual(await contentOf(stores.forUser("ada")), FULL);
   },
-  {
-    name: "data stored without a user is in no store of a user",
-    async holds(open) {
-      const stores = await open();
-      await fill(stores);
-      assert.deepEqual(await contentOf(stores.forUser("ada")), EMPTY);
-      assert.deepEqual(await contentOf(stores), FULL);
-    },
+  "data stored without a user is in no store of a user": async (stores) => {
+    await fill(stores);
+    assert.deepEqual(await contentOf(stores.forUser("ada")), EMPTY);
+    assert.deepEqual(await contentOf(stores), FULL);
   },
-  {
-    name: "the same ids, leases and checkpoints of two users are two",
-    async holds(open) {
-      const stores = await open();
-      const [ada, bob] = [stores.forUser("ada"), stores.forUser("bob")];
-      await fill(ada);
-      await fill(bob);
-      const owner = (id: string) => ({ id, host: "here", pid: 1 });
-      const first = await ada.sessions.acquire("s", owner("one"), 60_000);
-      expects(first, "a lease of the first user's session", first);
-      const second = await bob.sessions.acquire("s", owner("other"), 60_000);
-      expects(second, "a lease of the second user's session of the same id", second);
-      await ada.events.saveCheckpoint("files", 7);
-      assert.equal(await bob.events.checkpoint("files"), 0);
-      await deleteAll(bob);
-      assert.deepEqual(await contentOf(bob), EMPTY);
-      assert.deepEqual(await contentOf(ada), FULL);
-    },
+  "the same ids, leases and checkpoints of two users are two": async (stores) => {
+    const [ada, bob] = [stores.forUser("ada"), stores.forUser("bob")];
+    await fill(ada);
+    await fill(bob);
+    const owner = (id: string) => ({ id, host: "here", pid: 1 });
+    const first = await ada.sessions.acquire("s", owner("one"), 60_000);
+    expects(first, "a lease of the first user's session", first);
+    const second = await bob.sessions.acquire("s", owner("other"), 60_000);
+    expects(second, "a lease of the second user's session of the same id", second);
+    await ada.events.saveCheckpoint("files", 7);
+    assert.equal(await bob.events.checkpoint("files"), 0);
+    await deleteAll(bob);
+    assert.deepEqual(await contentOf(bob), EMPTY);
+    assert.deepEqual(await contentOf(ada), FULL);
   },
-  {
-    name: "any well-formed name is a user of its own, and a broken one is refused",
-    async holds(open) {
-      const stores = await open();
-      const names = [
-        "a",
-        "A",
-        "ä",
-        "a\u0308",
-        " a",
-        "a/b",
-        "a'b",
-        "%",
-        "default",
-        "日本",
-        "👩",
-        "x".repeat(200),
-      ];
-      for (const name of names) {
-        assert.deepEqual(await contentOf(stores.forUser(name)), EMPTY, name);
-        await fill(stores.forUser(name));
-      }
-      // In a database, the halves of a surrogate pair would all be the same user.
-      for (const name of ["", "a\u001fb", "a\u0000", "\ud800", "a\udc00", "x".repeat(201)]) {
-        assert.throws(() => stores.forUser(name), { code: "INVALID_PARAMS" });
-      }
-    },
+  "any well-formed name is a user of its own, and a broken one is refused": async (stores) => {
+    const names = [
+      "a",
+      "A",
+      "ä",
+      "a\u0308",
+      " a",
+      "a/b",
+      "a'b",
+      "%",
+      "default",
+      "日本",
+      "👩",
+      "x".repeat(200),
+    ];
+    for (const name of names) {
+      assert.deepEqual(await contentOf(stores.forUser(name)), EMPTY, name);
+      await fill(stores.forUser(name));
+    }
+    // In a database, the halves of a surrogate pair would all be the same user.
+    for (const name of ["", "a\u001fb", "a\u0000", "\ud800", "a\udc00", "x".repeat(201)]) {
+      assert.throws(() => stores.forUser(name), { code: "INVALID_PARAMS" });
+    }
   },
-  {
-    name: "the listed users are those who have something: a session, also a deleted one, memory, knowledge or marks",
-    async holds(open) {
-      const stores = await open();
+  "the listed users are those who have something: a session, also a deleted one, memory, knowledge or marks":
+    async (stores) => {
       assert.deepEqual(await stores.users(), []);
       await fill(stores);
       await fill(stores.forUser("bob"));
@@ -109,11 +93,8 @@ export const usersLaws: readonly Law<Stores>[] = inWords([
       assert.equal((await stores.users()).includes("only notes"), false);
       assert.deepEqual(await stores.forUser("bob").users(), []);
     },
-  },
-  {
-    name: "the users with something old have a deleted session, an archived one or an event that is older",
-    async holds(open) {
-      const stores = await open();
+  "the users with something old have a deleted session, an archived one or an event that is older":
+    async (stores) => {
       if (!stores.usersWithOld) return;
       const at = Date.parse(TIME);
       const snapshot = { ...new SessionState("s").snapshot(), seq: 1, updated_at_ms: at };
@@ -138,27 +119,19 @@ export const usersLaws: readonly Law<Stores>[] = inWords([
       assert.deepEqual(await old(before), []);
       assert.deepEqual(await old({}), []);
     },
+  "a user has no users": async (service) => {
+    const ada = service.forUser("ada");
+    assert.throws(() => ada.forUser("bob"), { code: "USER_NOT_ALLOWED" });
   },
-  {
-    name: "a user has no users",
-    async holds(open) {
-      const ada = (await open()).forUser("ada");
-      assert.throws(() => ada.forUser("bob"), { code: "USER_NOT_ALLOWED" });
-    },
-  },
-  {
-    name: "data stored for a user is there when the stores are opened again",
-    durable: true,
-    async holds(open) {
-      const first = await open();
-      await fill(first.forUser("ada"));
-      await first.close();
-      const second = await open();
-      assert.deepEqual(await contentOf(second), EMPTY);
-      assert.deepEqual(await contentOf(second.forUser("ada")), FULL);
-    },
-  },
-]);
+  "data stored for a user is there when the stores are opened again": durable(async (open) => {
+    const first = await open();
+    await fill(first.forUser("ada"));
+    await first.close();
+    const second = await open();
+    assert.deepEqual(await contentOf(second), EMPTY);
+    assert.deepEqual(await contentOf(second.forUser("ada")), FULL);
+  }),
+});
 
 const TIME = "2026-01-01T00:00:00.000Z";
 const TEXT = "The heron nests in May.";

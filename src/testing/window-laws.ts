@@ -8,7 +8,7 @@ import {
   toolUses,
 } from "../core/message.ts";
 import { estimateTokens } from "../core/tokens.ts";
-import { expects, inWords, type Law, RandomWords } from "./law.ts";
+import { expects, type Law, lawsOf, RandomWords } from "./law.ts";
 
 /** The part of a `HistoryWindow` that the laws use. */
 export interface WindowInUse {
@@ -50,169 +50,132 @@ export interface WindowMaker {
  *
  *     for (const law of windowLaws) test(law.name, () => law.holds(async () => myWindows));
  */
-export const windowLaws: readonly Law<WindowMaker>[] = inWords([
-  {
-    name: "the messages that stay are the host's own objects, in their order",
-    holds: (open) =>
-      inEveryRun(open, {}, ({ offered, sent, written }) => {
-        const places = sent.map((each) => offered.indexOf(each)).filter((place) => place >= 0);
-        assert.deepEqual(
-          places,
-          places.toSorted((one, other) => one - other),
-        );
-        for (const message of sent) {
-          if (offered.includes(message)) continue;
-          const said = written.read(message);
-          const isNew =
-            said &&
-            (isSummaryText(said) ||
-              toolResults(said).length > 0 ||
-              textOf(said).startsWith(RECORDS));
-          expects(isNew, "a summary, shortened tool output or records of memory", said);
-        }
-      }),
-  },
-  {
-    name: "no tool call is sent without its result, and no result without its call",
-    holds: (open) =>
-      inEveryRun(open, {}, ({ said }) => {
-        const calls = said.flatMap(toolUses).map(({ id }) => id);
-        const results = said.flatMap(toolResults).map(({ tool_use_id }) => tool_use_id);
-        assert.deepEqual(results.toSorted(), calls.toSorted());
-      }),
-  },
-  {
-    name: "reasoning stays with the answer or the calls that it led to",
-    holds: (open) =>
-      inEveryRun(open, {}, ({ said }) => {
-        const thoughts = said.flatMap(blocksOf).filter(({ type }) => type === "reasoning");
-        const calls = said.flatMap(toolUses);
-        assert.deepEqual(
-          thoughts.map(({ text }) => text),
-          calls.filter(({ id }) => id.startsWith("first")).map(({ id }) => thoughtOf(id)),
-        );
-      }),
-  },
-  {
-    name: "the last user message and standing instructions stay word for word",
-    holds: (open) =>
-      inEveryRun(open, {}, ({ said, prompt }) => {
-        const asked = said.filter(isPrompt).map(textOf);
-        assert.equal(asked.at(-1), prompt);
-        expects(
-          asked.some((text) => text.startsWith(INSTRUCTION)),
-          `"${INSTRUCTION}"`,
-          asked,
-        );
-      }),
-  },
-  {
-    name: "each sent history extends the previous one, unless a compaction happened",
-    holds: (open) =>
-      inEveryRun(open, {}, ({ sent, before, outcome }) => {
-        if (outcome === "unchanged") assert.deepEqual(sent.slice(0, before.length), before);
-      }),
-  },
-  {
-    name: "a compaction pays for one summary, however often the host offers the history again",
-    async holds(open) {
-      const count = { compactions: 0, paid: 0 };
-      await inEveryRun(open, { again: true }, () => {}, count);
-      const { compactions, paid } = count;
-      expects(compactions > 3, "several compactions", compactions);
-      expects(paid <= compactions, `at most ${compactions} requests for summaries`, paid);
-    },
-  },
-  {
-    name: "a summary never grows over many compactions",
-    holds: (open) =>
-      inEveryRun(open, { summary: "repeating" }, ({ said }) => {
-        for (const summary of said.filter(isSummaryText)) {
-          const tokens = estimateTokens([summary]);
-          expects(tokens <= CONTEXT_WINDOW / 2, "a summary below half of the window", tokens);
-        }
-        expects(said.filter(isSummaryText).length <= 1, "one summary at most", said);
-      }),
-  },
-  ...(["failing", "hanging"] as const).map((summary) => ({
-    name: `a ${summary} summariser leaves the run going`,
-    holds: (open: () => Promise<WindowMaker>) =>
-      inEveryRun(open, { summary }, ({ said, prompt }) => {
-        assert.equal(said.filter(isPrompt).map(textOf).at(-1), prompt);
-        const tokens = estimateTokens(said);
-        expects(tokens <= CONTEXT_WINDOW, `at most ${CONTEXT_WINDOW} tokens`, tokens);
-      }),
-  })),
-  {
-    name: "an aborted call changes nothing for the next",
-    async holds(open) {
-      const asked = new AbortController();
-      let isFirst = true;
-      const maker = await open();
-      const tested = await maker.open({
-        ...SETUP,
-        summarize: async () => {
-          if (!isFirst) return SUMMARY;
-          isFirst = false;
-          asked.abort(new Error("stopped by the user"));
-          return await new Promise<never>(() => {});
-        },
-      });
-      const history = conversation(7).flatMap((turn) => turn.flatMap(tested.write));
-      await assert.rejects(tested.window.apply(history, { signal: asked.signal }), /stopped/);
-      const { outcome } = await tested.window.apply(history);
-      assert.equal(outcome, "compacted");
-      await tested.window.close();
-    },
-  },
-  {
-    name: "calls at the same time are answered one after the other",
-    async holds(open) {
-      const tested = await (await open()).open(SETUP);
-      const history = conversation(3).flatMap((turn) => turn.flatMap(tested.write));
-      const answers = await Promise.all([1, 2, 3].map(() => tested.window.apply(history)));
+export const windowLaws: readonly Law<WindowMaker>[] = lawsOf({
+  "the messages that stay are the host's own objects, in their order": (windows) =>
+    inEveryRun(windows, {}, ({ offered, sent, written }) => {
+      const places = sent.map((each) => offered.indexOf(each)).filter((place) => place >= 0);
       assert.deepEqual(
-        answers.map(({ outcome }) => outcome),
-        ["compacted", "unchanged", "unchanged"],
+        places,
+        places.toSorted((one, other) => one - other),
       );
-      for (const { messages } of answers) assert.deepEqual(messages, answers[0]?.messages);
-      await tested.window.close();
-    },
-  },
-  {
-    name: "everything that left is found by a search, tool output that was shortened too",
-    async holds(open) {
-      for (const seed of SEEDS) {
-        const tested = await (await open()).open(SETUP);
-        if (!tested.search) return;
-        let history: object[] = [];
-        let sent: readonly object[] = [];
-        const all: Message[] = [];
-        for (const turn of conversation(seed)) {
-          all.push(...turn);
-          history = [...history, ...turn.flatMap(tested.write)];
-          sent = (await tested.window.apply(history)).messages;
-        }
-        const inWindow = JSON.stringify(sent.map((message) => tested.read(message)));
-        for (const mark of all.flatMap(marksOf)) {
-          if (inWindow.includes(mark)) continue;
-          const found = await tested.search(mark);
-          expects(
-            found.some((text) => text.includes(mark)),
-            `"${mark}"`,
-            found,
-          );
-        }
-        await tested.window.close();
+      for (const message of sent) {
+        if (offered.includes(message)) continue;
+        const said = written.read(message);
+        const isNew =
+          said &&
+          (isSummaryText(said) || toolResults(said).length > 0 || textOf(said).startsWith(RECORDS));
+        expects(isNew, "a summary, shortened tool output or records of memory", said);
       }
-    },
+    }),
+  "no tool call is sent without its result, and no result without its call": (windows) =>
+    inEveryRun(windows, {}, ({ said }) => {
+      const calls = said.flatMap(toolUses).map(({ id }) => id);
+      const results = said.flatMap(toolResults).map(({ tool_use_id }) => tool_use_id);
+      assert.deepEqual(results.toSorted(), calls.toSorted());
+    }),
+  "reasoning stays with the answer or the calls that it led to": (windows) =>
+    inEveryRun(windows, {}, ({ said }) => {
+      const thoughts = said.flatMap(blocksOf).filter(({ type }) => type === "reasoning");
+      const calls = said.flatMap(toolUses);
+      assert.deepEqual(
+        thoughts.map(({ text }) => text),
+        calls.filter(({ id }) => id.startsWith("first")).map(({ id }) => thoughtOf(id)),
+      );
+    }),
+  "the last user message and standing instructions stay word for word": (windows) =>
+    inEveryRun(windows, {}, ({ said, prompt }) => {
+      const asked = said.filter(isPrompt).map(textOf);
+      assert.equal(asked.at(-1), prompt);
+      expects(
+        asked.some((text) => text.startsWith(INSTRUCTION)),
+        `"${INSTRUCTION}"`,
+        asked,
+      );
+    }),
+  "each sent history extends the previous one, unless a compaction happened": (windows) =>
+    inEveryRun(windows, {}, ({ sent, before, outcome }) => {
+      if (outcome === "unchanged") assert.deepEqual(sent.slice(0, before.length), before);
+    }),
+  "a compaction pays for one summary, however often the host offers the history again": async (
+    windows,
+  ) => {
+    const count = { compactions: 0, paid: 0 };
+    await inEveryRun(windows, { again: true }, () => {}, count);
+    const { compactions, paid } = count;
+    expects(compactions > 3, "several compactions", compactions);
+    expects(paid <= compactions, `at most ${compactions} requests for summaries`, paid);
   },
-  {
-    name: "what left comes back before its prompt, once and with the same bytes, makes room for other records with the next compaction, and was not said again",
-    async holds(open) {
+  "a summary never grows over many compactions": (windows) =>
+    inEveryRun(windows, { summary: "repeating" }, ({ said }) => {
+      for (const summary of said.filter(isSummaryText)) {
+        const tokens = estimateTokens([summary]);
+        expects(tokens <= CONTEXT_WINDOW / 2, "a summary below half of the window", tokens);
+      }
+      expects(said.filter(isSummaryText).length <= 1, "one summary at most", said);
+    }),
+  "a failing summariser leaves the run going": (windows) => goesOn(windows, "failing"),
+  "a hanging summariser leaves the run going": (windows) => goesOn(windows, "hanging"),
+  "an aborted call changes nothing for the next": async (windows) => {
+    const asked = new AbortController();
+    let isFirst = true;
+    const tested = await windows.open({
+      ...SETUP,
+      summarize: async () => {
+        if (!isFirst) return SUMMARY;
+        isFirst = false;
+        asked.abort(new Error("stopped by the user"));
+        return await new Promise<never>(() => {});
+      },
+    });
+    const history = conversation(7).flatMap((turn) => turn.flatMap(tested.write));
+    await assert.rejects(tested.window.apply(history, { signal: asked.signal }), /stopped/);
+    const { outcome } = await tested.window.apply(history);
+    assert.equal(outcome, "compacted");
+    await tested.window.close();
+  },
+  "calls at the same time are answered one after the other": async (windows) => {
+    const tested = await windows.open(SETUP);
+    const history = conversation(3).flatMap((turn) => turn.flatMap(tested.write));
+    const answers = await Promise.all([1, 2, 3].map(() => tested.window.apply(history)));
+    assert.deepEqual(
+      answers.map(({ outcome }) => outcome),
+      ["compacted", "unchanged", "unchanged"],
+    );
+    for (const { messages } of answers) assert.deepEqual(messages, answers[0]?.messages);
+    await tested.window.close();
+  },
+  "everything that left is found by a search, tool output that was shortened too": async (
+    windows,
+  ) => {
+    for (const seed of SEEDS) {
+      const tested = await windows.open(SETUP);
+      if (!tested.search) return;
+      let history: object[] = [];
+      let sent: readonly object[] = [];
+      const all: Message[] = [];
+      for (const turn of conversation(seed)) {
+        all.push(...turn);
+        history = [...history, ...turn.flatMap(tested.write)];
+        sent = (await tested.window.apply(history)).messages;
+      }
+      const inWindow = JSON.stringify(sent.map((message) => tested.read(message)));
+      for (const mark of all.flatMap(marksOf)) {
+        if (inWindow.includes(mark)) continue;
+        const found = await tested.search(mark);
+        expects(
+          found.some((text) => text.includes(mark)),
+          `"${mark}"`,
+          found,
+        );
+      }
+      await tested.window.close();
+    }
+  },
+  "what left comes back before its prompt, once and with the same bytes, makes room for other records with the next compaction, and was not said again":
+    async (windows) => {
       // One host that takes over what was sent, and one that does not.
       for (const seed of SEEDS.slice(0, 2)) {
-        const tested = await (await open()).open(SETUP);
+        const tested = await windows.open(SETUP);
         if (!tested.recalls) return;
         let offered: readonly object[] = [];
         const send = async (...said: readonly Message[]) => {
@@ -247,8 +210,7 @@ export const windowLaws: readonly Law<WindowMaker>[] = inWords([
         await tested.window.close();
       }
     },
-  },
-]);
+});
 
 const RECORDS = "[Recalled from memory]";
 const SECRET = "The spare key of the boathouse hangs behind the blue oilskin.";
@@ -284,9 +246,17 @@ interface RunOptions {
   readonly again?: boolean;
 }
 
+async function goesOn(windows: WindowMaker, summary: "failing" | "hanging"): Promise<void> {
+  await inEveryRun(windows, { summary }, ({ said, prompt }) => {
+    assert.equal(said.filter(isPrompt).map(textOf).at(-1), prompt);
+    const tokens = estimateTokens(said);
+    expects(tokens <= CONTEXT_WINDOW, `at most ${CONTEXT_WINDOW} tokens`, tokens);
+  });
+}
+
 /** Has random conversations with a window each: of hosts that take over what was sent, and of others. */
 async function inEveryRun(
-  open: () => Promise<WindowMaker>,
+  windows: WindowMaker,
   { summary, again = false }: RunOptions,
   check: (step: Step) => void,
   count = { compactions: 0, paid: 0 },
@@ -299,7 +269,7 @@ async function inEveryRun(
     return `${SUMMARY} Part ${count.paid}.`;
   };
   for (const seed of SEEDS) {
-    const written = await (await open()).open({ ...SETUP, summarize });
+    const written = await windows.open({ ...SETUP, summarize });
     let offered: readonly object[] = [];
     let before: readonly object[] = [];
     let prompt = "";

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTick } from "node:timers/promises";
-import type { Law } from "../law.ts";
+import { type Law, lawsOf } from "../law.ts";
 import { assertCode, EVERYTHING, type OpenService } from "./service-scenes.ts";
 
 /** Memory and knowledge as they were at a time. */
-export const asOfLaws: readonly Law<OpenService>[] = [
-  {
-    name: "memory is searched and listed as it was at a time, without what came later and what was forgotten since",
-    async holds(open) {
-      const service = await (await open())({ capabilities: EVERYTHING });
+export const asOfLaws: readonly Law<OpenService>[] = lawsOf({
+  "memory is searched and listed as it was at a time, without what came later and what was forgotten since":
+    async (open) => {
+      const service = await open({ capabilities: EVERYTHING });
       const query = "limit of the harbour";
       const older = "The request limit of the harbour is 100 a minute.";
       const newer = "The request limit of the harbour is 250 a minute.";
@@ -57,11 +56,9 @@ export const asOfLaws: readonly Law<OpenService>[] = [
       await service.forgetMemory({ ids: [id] });
       assert.deepEqual(await found({ asOf }), [60, 100]);
     },
-  },
-  {
-    name: "what the project knew at a time is listed and found as it was, with the rules that followed from it",
-    async holds(open) {
-      const service = await (await open())({ capabilities: EVERYTHING });
+  "what the project knew at a time is listed and found as it was, with the rules that followed from it":
+    async (open) => {
+      const service = await open({ capabilities: EVERYTHING });
       const npm = await service.addKnowledge({ content: "Always use npm for installs." });
       const tabs = await service.addKnowledge({ content: "Indent with tabs." });
       const asOf = await timeBetween();
@@ -107,11 +104,9 @@ export const asOfLaws: readonly Law<OpenService>[] = [
       assert.deepEqual(await known({ asOf }), { entries: [], rules: [] });
       assert.deepEqual(await found("indent", { asOf }), []);
     },
-  },
-  {
-    name: "a person keeps both of two entries, takes that back, and memory knows when, for messages, notes and knowledge",
-    async holds(open) {
-      const service = await (await open())({ capabilities: EVERYTHING });
+  "a person keeps both of two entries, takes that back, and memory knows when, for messages, notes and knowledge":
+    async (open) => {
+      const service = await open({ capabilities: EVERYTHING });
       const older = "The request limit of the harbour is 100 a minute.";
       const newer = "The request limit of the harbour is 250 a minute.";
       const { sessionId } = await service.createSession({});
@@ -159,8 +154,7 @@ export const asOfLaws: readonly Law<OpenService>[] = [
       await service.forgetMemory({ ids: [second] });
       assert.doesNotMatch(JSON.stringify(await service.listMemory({ id: first })), /keeps/);
     },
-  },
-];
+});
 
 /** A time after all that was done, and before all that is done next. */
 async function timeBetween(): Promise<string> {

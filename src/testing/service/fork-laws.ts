@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { EventEnvelope } from "../../core/event.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { expects, type Law } from "../law.ts";
+import { durable, expects, type Law, lawsOf } from "../law.ts";
 import {
   assertCode,
   assertCompacts,
@@ -28,11 +28,9 @@ async function say(service: SessionService, sessionId: string, ...prompts: reado
 }
 
 /** The promises of a fork. */
-export const forkLaws: readonly Law<OpenService>[] = [
-  {
-    name: "a fork begins with what the other session's model saw at an event, both know each other, and both go on alone, after everything was closed",
-    durable: true,
-    async holds(open) {
+export const forkLaws: readonly Law<OpenService>[] = lawsOf({
+  "a fork begins with what the other session's model saw at an event, both know each other, and both go on alone, after everything was closed":
+    durable(async (open) => {
       const first = await (await open())(SETUP);
       const { sessionId } = await first.createSession({ systemPrompt: "Be brief." });
       await say(
@@ -74,12 +72,10 @@ export const forkLaws: readonly Law<OpenService>[] = [
       assert.deepEqual(await seenIn(second, fork.sessionId), after);
       const whole = await second.forkSession({ sessionId: fork.sessionId });
       assert.deepEqual(await seenIn(second, whole.sessionId), after);
-    },
-  },
-  {
-    name: "a fork stays whole when the other session is deleted, and its messages are found once before and after",
-    async holds(open) {
-      const service = await (await open())(SETUP);
+    }),
+  "a fork stays whole when the other session is deleted, and its messages are found once before and after":
+    async (open) => {
+      const service = await open(SETUP);
       const { sessionId } = await service.createSession({});
       await say(service, sessionId, "The quokka lives on Rottnest.", "And the numbat?");
       const fork = await service.forkSession({ sessionId });
@@ -96,52 +92,47 @@ export const forkLaws: readonly Law<OpenService>[] = [
       assert.equal((await service.searchHistory(query)).length, 1);
       assert.equal((await service.listMemory({})).length, entries);
     },
-  },
-  {
-    name: "what is forgotten in a session is forgotten in its forks, and the other way round",
-    async holds(open) {
-      for (const forgets of ["session", "fork"] as const) {
-        const service = await (await open())(SETUP);
-        const { sessionId } = await service.createSession({});
-        await say(service, sessionId, "The password is okapi.", `A hare? ${LONG}`, `Or ${LONG}`);
-        const whole = await service.forkSession({ sessionId });
-        await assertCompacts(service, sessionId);
-        const small = await service.forkSession({ sessionId });
-        const ids = [sessionId, whole.sessionId, small.sessionId];
-        const first = (await service.readLog({ sessionId: whole.sessionId, afterSeq: 0 })).events;
-        const copy = first.find(({ payload }) => JSON.stringify(payload).includes("okapi"));
-        const { history } = await service.read({ sessionId: whole.sessionId });
-        const said = history.find(({ id }) => id === copy?.seq);
-        expects(said !== undefined, "a copy of the prompt", history);
-        const [entry] = await service.listMemory({ sessionId });
-        const id = forgets === "fork" ? `${whole.sessionId}:${said.id}` : (entry?.id ?? "");
-        await service.forgetMemory({ ids: [id] });
-        for (const each of ids) {
-          const { events } = await service.readLog({ sessionId: each, afterSeq: 0, limit: 1000 });
-          expects(!JSON.stringify(events).includes("okapi"), "a log without it", events);
-          const shown = JSON.stringify(await service.read({ sessionId: each }));
-          expects(!shown.includes("okapi"), "a history without it", shown);
-        }
-        assert.deepEqual(await service.searchMemory({ query: "password okapi" }), []);
-        await service.close();
-      }
-    },
-  },
-  {
-    name: "a fork where there is nothing to go on from is refused with the reason",
-    async holds(open) {
-      const service = await (await open())(SETUP);
+  "what is forgotten in a session is forgotten in its forks, and the other way round": async (
+    open,
+  ) => {
+    for (const forgets of ["session", "fork"] as const) {
+      const service = await open(SETUP);
       const { sessionId } = await service.createSession({});
-      await say(service, sessionId, "one");
-      const { seq } = await service.read({ sessionId });
-      const late = service.forkSession({ sessionId, event: seq + 1 });
-      const refused = await assertCode(late, "NOT_POSSIBLE");
-      assert.match(refused.message, new RegExp(`ends at event ${seq}`));
-      await assertCode(service.forkSession({ sessionId: "none" }), "SESSION_NOT_FOUND");
-      assert.deepEqual((await service.list({})).length, 1);
-    },
+      await say(service, sessionId, "The password is okapi.", `A hare? ${LONG}`, `Or ${LONG}`);
+      const whole = await service.forkSession({ sessionId });
+      await assertCompacts(service, sessionId);
+      const small = await service.forkSession({ sessionId });
+      const ids = [sessionId, whole.sessionId, small.sessionId];
+      const first = (await service.readLog({ sessionId: whole.sessionId, afterSeq: 0 })).events;
+      const copy = first.find(({ payload }) => JSON.stringify(payload).includes("okapi"));
+      const { history } = await service.read({ sessionId: whole.sessionId });
+      const said = history.find(({ id }) => id === copy?.seq);
+      expects(said !== undefined, "a copy of the prompt", history);
+      const [entry] = await service.listMemory({ sessionId });
+      const id = forgets === "fork" ? `${whole.sessionId}:${said.id}` : (entry?.id ?? "");
+      await service.forgetMemory({ ids: [id] });
+      for (const each of ids) {
+        const { events } = await service.readLog({ sessionId: each, afterSeq: 0, limit: 1000 });
+        expects(!JSON.stringify(events).includes("okapi"), "a log without it", events);
+        const shown = JSON.stringify(await service.read({ sessionId: each }));
+        expects(!shown.includes("okapi"), "a history without it", shown);
+      }
+      assert.deepEqual(await service.searchMemory({ query: "password okapi" }), []);
+      await service.close();
+    }
   },
-];
+  "a fork where there is nothing to go on from is refused with the reason": async (open) => {
+    const service = await open(SETUP);
+    const { sessionId } = await service.createSession({});
+    await say(service, sessionId, "one");
+    const { seq } = await service.read({ sessionId });
+    const late = service.forkSession({ sessionId, event: seq + 1 });
+    const refused = await assertCode(late, "NOT_POSSIBLE");
+    assert.match(refused.message, new RegExp(`ends at event ${seq}`));
+    await assertCode(service.forkSession({ sessionId: "none" }), "SESSION_NOT_FOUND");
+    assert.deepEqual((await service.list({})).length, 1);
+  },
+});
 
 /** A session of which a compaction took the first turns, and the id of the first prompt. */
 async function compacted(service: SessionService, memory = false) {
@@ -161,11 +152,9 @@ async function broughtTokens(service: SessionService, sessionId: string): Promis
 }
 
 /** The promises of what a person takes back into a window, or keeps out of it. */
-export const bringBackLaws: readonly Law<OpenService>[] = [
-  {
-    name: "what is brought back is in the window until the next compaction, pinned ones through all, after everything was closed",
-    durable: true,
-    async holds(open) {
+export const bringBackLaws: readonly Law<OpenService>[] = lawsOf({
+  "what is brought back is in the window until the next compaction, pinned ones through all, after everything was closed":
+    durable(async (open) => {
       const first = await (await open())(SETUP);
       const { sessionId, left, kept } = await compacted(first);
       await assertCode(first.bringBack({ sessionId, message: kept }), "NOT_POSSIBLE");
@@ -198,50 +187,46 @@ export const bringBackLaws: readonly Law<OpenService>[] = [
       await second.startTurn({ sessionId, prompt: `The eel is black. ${LONG}` });
       await assertCompacts(second, sessionId);
       assert.equal(await broughtTokens(second, sessionId), 0);
-    },
+    }),
+  "a whole turn comes back, and what has no room changes nothing and says by how much": async (
+    open,
+  ) => {
+    const compaction = { ...ROOMY, autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1 };
+    const replies = ["a fox", LONG, "The summary.", "a hare"];
+    const service = await open({ capabilities: EVERYTHING, compaction, replies });
+    const { sessionId } = await service.createSession({ memory: false });
+    for (const prompt of ["one", "two", LONG]) await service.startTurn({ sessionId, prompt });
+    const { compactions, seq } = await service.read({ sessionId });
+    expects(compactions > 0, "a compaction", compactions);
+    const refused = await service.bringBack({ sessionId, turn: 1 });
+    expects(!refused.broughtBack, "a turn without room", refused);
+    assert.match(refused.reason, new RegExp(`${refused.tokensOver} more than there is room for`));
+    expects(refused.usedTokens > refused.tokensMax, "too many tokens", refused);
+    assert.equal((await service.read({ sessionId })).seq, seq);
+    await assertCode(service.bringBack({ sessionId, turn: 99 }), "NOT_POSSIBLE");
+    const outcome = await service.bringBack({ sessionId, turn: 0 });
+    expects(outcome.broughtBack, "the first turn", outcome);
+    assert.equal(outcome.messages.length, 2);
   },
-  {
-    name: "a whole turn comes back, and what has no room changes nothing and says by how much",
-    async holds(open) {
-      const compaction = { ...ROOMY, autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1 };
-      const replies = ["a fox", LONG, "The summary.", "a hare"];
-      const service = await (await open())({ capabilities: EVERYTHING, compaction, replies });
-      const { sessionId } = await service.createSession({ memory: false });
-      for (const prompt of ["one", "two", LONG]) await service.startTurn({ sessionId, prompt });
-      const { compactions, seq } = await service.read({ sessionId });
-      expects(compactions > 0, "a compaction", compactions);
-      const refused = await service.bringBack({ sessionId, turn: 1 });
-      expects(!refused.broughtBack, "a turn without room", refused);
-      assert.match(refused.reason, new RegExp(`${refused.tokensOver} more than there is room for`));
-      expects(refused.usedTokens > refused.tokensMax, "too many tokens", refused);
-      assert.equal((await service.read({ sessionId })).seq, seq);
-      await assertCode(service.bringBack({ sessionId, turn: 99 }), "NOT_POSSIBLE");
-      const outcome = await service.bringBack({ sessionId, turn: 0 });
-      expects(outcome.broughtBack, "the first turn", outcome);
-      assert.equal(outcome.messages.length, 2);
-    },
+  "what is brought back is in memory once, teaches nothing, and goes when it is forgotten": async (
+    open,
+  ) => {
+    const service = await open(SETUP);
+    const { sessionId, left } = await compacted(service, true);
+    const before = await service.listMemory({ limit: 100 });
+    const outcome = await service.bringBack({ sessionId, message: left });
+    expects(outcome.broughtBack, "a message that came back", outcome);
+    assert.deepEqual(await service.listMemory({ limit: 100 }), before);
+    await service.forgetMemory({ ids: [`${sessionId}:${left}`] });
+    assert.equal(await broughtTokens(service, sessionId), 0);
+    const { events } = await service.readLog({ sessionId, limit: 1000 });
+    expects(!JSON.stringify(events).includes("The fox is red"), "a log without it", events);
   },
-  {
-    name: "what is brought back is in memory once, teaches nothing, and goes when it is forgotten",
-    async holds(open) {
-      const service = await (await open())(SETUP);
-      const { sessionId, left } = await compacted(service, true);
-      const before = await service.listMemory({ limit: 100 });
-      const outcome = await service.bringBack({ sessionId, message: left });
-      expects(outcome.broughtBack, "a message that came back", outcome);
-      assert.deepEqual(await service.listMemory({ limit: 100 }), before);
-      await service.forgetMemory({ ids: [`${sessionId}:${left}`] });
-      assert.equal(await broughtTokens(service, sessionId), 0);
-      const { events } = await service.readLog({ sessionId, limit: 1000 });
-      expects(!JSON.stringify(events).includes("The fox is red"), "a log without it", events);
-    },
-  },
-  {
-    name: "a record that was refused does not come back by itself in that session, until the refusal is taken back",
-    async holds(open) {
+  "a record that was refused does not come back by itself in that session, until the refusal is taken back":
+    async (open) => {
       const replies = ["ok", "Your sister Mirela keeps twelve hives near Constanta."];
       const compaction = { ...ROOMY, maxSummaryTokens: 64 };
-      const service = await (await open())({ capabilities: EVERYTHING, compaction, replies });
+      const service = await open({ capabilities: EVERYTHING, compaction, replies });
       const { sessionId } = await service.createSession({});
       const tells = [LONG, "Who keeps them?", LONG, LONG];
       for (const prompt of tells) await service.startTurn({ sessionId, prompt });
@@ -280,8 +265,7 @@ export const bringBackLaws: readonly Law<OpenService>[] = [
         back,
       );
     },
-  },
-];
+});
 
 function recordsOf({ payload }: EventEnvelope): readonly string[] {
   return payload.type === "memory_recalled" ? payload.records.map(({ id }) => id) : [];

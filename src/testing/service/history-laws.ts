@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { EventEnvelope } from "../../core/event.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { expects, type Law } from "../law.ts";
+import { durable, expects, type Law, lawsOf } from "../law.ts";
 import {
   assertCode,
   assertCompacts,
@@ -26,11 +26,9 @@ async function compacted(service: SessionService) {
 }
 
 /** The promises of what takes a compaction back. */
-export const historyLaws: readonly Law<OpenService>[] = [
-  {
-    name: "a compaction can be undone, with what was said since, and the undo too, after everything was closed",
-    durable: true,
-    async holds(open) {
+export const historyLaws: readonly Law<OpenService>[] = lawsOf({
+  "a compaction can be undone, with what was said since, and the undo too, after everything was closed":
+    durable(async (open) => {
       const setup = { capabilities: EVERYTHING, compaction: ROOMY };
       const first = await (await open())(setup);
       const { sessionId, before, after } = await compacted(first);
@@ -61,70 +59,66 @@ export const historyLaws: readonly Law<OpenService>[] = [
       const view = await second.read({ sessionId });
       assert.deepEqual(view.history, since);
       assert.equal(view.historyTokens, historyTokens);
-    },
-  },
-  {
-    name: "an undo without room changes nothing, and says by how much and what to leave out",
-    async holds(open) {
-      const compaction = { ...ROOMY, autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1 };
-      const replies = ["a fox", LONG, "The summary.", "a hare"];
-      const service = await (await open())({ capabilities: EVERYTHING, compaction, replies });
-      const { sessionId } = await service.createSession({ memory: false });
-      for (const prompt of ["one", "two", LONG]) await service.startTurn({ sessionId, prompt });
-      const { history, compactions, seq } = await service.read({ sessionId });
-      expects(compactions > 0, "a compaction", compactions);
-      const refused = await service.undoCompaction({ sessionId });
-      expects(!refused.undone, "an undo without room", refused);
-      assert.match(refused.reason, new RegExp(`${refused.tokensOver} more than there is room for`));
-      expects(refused.tokensOver > 0 && refused.leaveOut.length > 0, "what to leave out", refused);
-      const unchanged = await service.read({ sessionId });
-      assert.deepEqual([unchanged.history, unchanged.seq], [history, seq]);
+    }),
+  "an undo without room changes nothing, and says by how much and what to leave out": async (
+    open,
+  ) => {
+    const compaction = { ...ROOMY, autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1 };
+    const replies = ["a fox", LONG, "The summary.", "a hare"];
+    const service = await open({ capabilities: EVERYTHING, compaction, replies });
+    const { sessionId } = await service.createSession({ memory: false });
+    for (const prompt of ["one", "two", LONG]) await service.startTurn({ sessionId, prompt });
+    const { history, compactions, seq } = await service.read({ sessionId });
+    expects(compactions > 0, "a compaction", compactions);
+    const refused = await service.undoCompaction({ sessionId });
+    expects(!refused.undone, "an undo without room", refused);
+    assert.match(refused.reason, new RegExp(`${refused.tokensOver} more than there is room for`));
+    expects(refused.tokensOver > 0 && refused.leaveOut.length > 0, "what to leave out", refused);
+    const unchanged = await service.read({ sessionId });
+    assert.deepEqual([unchanged.history, unchanged.seq], [history, seq]);
 
-      const { leaveOut } = refused;
-      const outcome = await service.undoCompaction({ sessionId, leaveOut: [...leaveOut] });
-      expects(outcome.undone, "an undo that leaves messages out", outcome);
-      assert.deepEqual(outcome.leftOut, leaveOut);
-      const now = (await service.read({ sessionId })).history.map(({ id }) => id);
-      expects(!leaveOut.some((id) => now.includes(id)), "a history without them", now);
-      expects(
-        outcome.returned.every((id) => now.includes(id)),
-        "a history with the others",
-        now,
-      );
-      const { compaction: next } = await service.context({ sessionId });
-      assert.equal(next?.due, false);
-    },
+    const { leaveOut } = refused;
+    const outcome = await service.undoCompaction({ sessionId, leaveOut: [...leaveOut] });
+    expects(outcome.undone, "an undo that leaves messages out", outcome);
+    assert.deepEqual(outcome.leftOut, leaveOut);
+    const now = (await service.read({ sessionId })).history.map(({ id }) => id);
+    expects(!leaveOut.some((id) => now.includes(id)), "a history without them", now);
+    expects(
+      outcome.returned.every((id) => now.includes(id)),
+      "a history with the others",
+      now,
+    );
+    const { compaction: next } = await service.context({ sessionId });
+    assert.equal(next?.due, false);
   },
-  {
-    name: "pins stay through an undo, and what cannot be undone is refused with the reason",
-    async holds(open) {
-      const service = await (await open())({ capabilities: EVERYTHING, compaction: ROOMY });
-      const { sessionId } = await service.createSession({ memory: false });
-      await assertCode(service.undoCompaction({ sessionId }), "NOT_POSSIBLE");
-      await assertCode(service.undoCompaction({ sessionId, redo: true }), "NOT_POSSIBLE");
-      const made = await compacted(service);
-      const kept = made.after.at(-1)?.id ?? 0;
-      await service.pin({ sessionId: made.sessionId, message: kept });
-      const request = { sessionId: made.sessionId };
-      const wrong = { ...request, leaveOut: [kept] };
-      await assertCode(service.undoCompaction(wrong), "INVALID_PARAMS");
-      await assertCode(service.undoCompaction({ ...request, event: 1 }), "NOT_POSSIBLE");
-      const outcome = await service.undoCompaction({ ...request, event: made.compaction });
-      expects(outcome.undone, "an undo of the compaction", outcome);
-      const pinned = (await service.read(request)).history.filter((entry) => entry.pinned);
-      assert.deepEqual(
-        pinned.map(({ id }) => id),
-        [kept],
-      );
-      const again = { ...request, event: made.compaction };
-      const twice = await assertCode(service.undoCompaction(again), "NOT_POSSIBLE");
-      assert.match(twice.message, /no compaction/);
-    },
+  "pins stay through an undo, and what cannot be undone is refused with the reason": async (
+    open,
+  ) => {
+    const service = await open({ capabilities: EVERYTHING, compaction: ROOMY });
+    const { sessionId } = await service.createSession({ memory: false });
+    await assertCode(service.undoCompaction({ sessionId }), "NOT_POSSIBLE");
+    await assertCode(service.undoCompaction({ sessionId, redo: true }), "NOT_POSSIBLE");
+    const made = await compacted(service);
+    const kept = made.after.at(-1)?.id ?? 0;
+    await service.pin({ sessionId: made.sessionId, message: kept });
+    const request = { sessionId: made.sessionId };
+    const wrong = { ...request, leaveOut: [kept] };
+    await assertCode(service.undoCompaction(wrong), "INVALID_PARAMS");
+    await assertCode(service.undoCompaction({ ...request, event: 1 }), "NOT_POSSIBLE");
+    const outcome = await service.undoCompaction({ ...request, event: made.compaction });
+    expects(outcome.undone, "an undo of the compaction", outcome);
+    const pinned = (await service.read(request)).history.filter((entry) => entry.pinned);
+    assert.deepEqual(
+      pinned.map(({ id }) => id),
+      [kept],
+    );
+    const again = { ...request, event: made.compaction };
+    const twice = await assertCode(service.undoCompaction(again), "NOT_POSSIBLE");
+    assert.match(twice.message, /no compaction/);
   },
-  {
-    name: "a compaction shows the fate of each message, a message what became of it, and the log comes in pages",
-    async holds(open) {
-      const service = await (await open())({ capabilities: EVERYTHING, compaction: ROOMY });
+  "a compaction shows the fate of each message, a message what became of it, and the log comes in pages":
+    async (open) => {
+      const service = await open({ capabilities: EVERYTHING, compaction: ROOMY });
       const { sessionId, before, after, compaction } = await compacted(service);
       const view = await service.readCompaction({ sessionId });
       assert.deepEqual([view.event, view.kind, view.inForce], [compaction, "compacted", true]);
@@ -174,8 +168,7 @@ export const historyLaws: readonly Law<OpenService>[] = [
       const none = await service.readLog({ sessionId, afterSeq: 4, beforeSeq: 4 });
       assert.deepEqual(none.events, []);
     },
-  },
-];
+});
 
 /** The log, page by page. */
 async function pages(service: SessionService, sessionId: string, limit: number) {
@@ -198,11 +191,10 @@ async function idsOf(service: SessionService, sessionId: string): Promise<readon
 }
 
 /** The promises of the way from what was made to what was said, and back. */
-export const sourceLaws: readonly Law<OpenService>[] = [
-  {
-    name: "an entry of memory, a statement and a rule lead to the messages that they rest on, and these to them",
-    async holds(open) {
-      const service = await (await open())(SETUP);
+export const sourceLaws: readonly Law<OpenService>[] = lawsOf({
+  "an entry of memory, a statement and a rule lead to the messages that they rest on, and these to them":
+    async (open) => {
+      const service = await open(SETUP);
       const { sessionId } = await service.createSession({});
       const content = "Always moor the barge in the harbour of Emden.";
       const { messages } = await service.appendMessages({
@@ -242,11 +234,9 @@ export const sourceLaws: readonly Law<OpenService>[] = [
       assert.deepEqual([view.kind, view.messageCount], ["added", 0]);
       await assertCode(service.readSources({ id: "none:1" }), "KNOWLEDGE_NOT_FOUND");
     },
-  },
-  {
-    name: "a summary leads to the messages that it rests on, over the summaries before it and those that a fork began with",
-    async holds(open) {
-      const service = await (await open())(SETUP);
+  "a summary leads to the messages that it rests on, over the summaries before it and those that a fork began with":
+    async (open) => {
+      const service = await open(SETUP);
       const { sessionId } = await service.createSession({ memory: false });
       const left = new Set<string>();
       let session = sessionId;
@@ -278,5 +268,4 @@ export const sourceLaws: readonly Law<OpenService>[] = [
       assert.deepEqual(page.messages, view.messages.slice(1, 3));
       assert.equal(page.messageCount, view.messageCount);
     },
-  },
-];
+});

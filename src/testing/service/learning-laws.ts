@@ -3,7 +3,7 @@ import type { PendingApproval } from "../../core/approval.ts";
 import type { KnowledgeEntry } from "../../core/knowledge.ts";
 import { toolResults } from "../../core/message.ts";
 import type { SessionService } from "../../core/session-service.ts";
-import { expects, type Law } from "../law.ts";
+import { durable, expects, type Law, lawsOf } from "../law.ts";
 import type { ScriptedReply } from "../scripted-model.ts";
 import {
   assertCode,
@@ -14,11 +14,9 @@ import {
 } from "./service-scenes.ts";
 
 /** Approvals, and the knowledge that a project gains. */
-export const learningLaws: readonly Law<OpenService>[] = [
-  {
-    name: "a call that needs approval waits, is answered after everything was closed, and its turn goes on",
-    durable: true,
-    async holds(open) {
+export const learningLaws: readonly Law<OpenService>[] = lawsOf({
+  "a call that needs approval waits, is answered after everything was closed, and its turn goes on":
+    durable(async (open) => {
       const setup = { capabilities: EVERYTHING, approvals: ASKS_AT_ONCE };
       const first = await (await open())({ ...setup, replies: [asksForTime("a")] });
       const { sessionId } = await first.createSession({});
@@ -48,126 +46,113 @@ export const learningLaws: readonly Law<OpenService>[] = [
       assert.deepEqual([resumed.text, resumed.toolCalls], ["it is late", 1]);
       await assertWholeCalls(second, sessionId);
       await assertCode(second.resume({ sessionId }), "NOT_POSSIBLE");
-    },
+    }),
+  "a turn that waits for approval goes on as soon as it is answered": async (open) => {
+    const setup = { capabilities: EVERYTHING, approvals: { ...ASKS_AT_ONCE, timeoutMs: 60_000 } };
+    const service = await open({ ...setup, replies: [asksForTime("a"), "it is late"] });
+    const { sessionId } = await service.createSession({});
+    const seen: string[] = [];
+    const turn = service.startTurn(
+      { sessionId, prompt: "what time is it?" },
+      { onEvent: ({ payload }) => seen.push(payload.type) },
+    );
+    const { approvalId } = await waitingCall(service);
+    const answered = await service.answerApproval({ sessionId, approvalId, decision: "allow" });
+    assert.deepEqual(answered, { sessionId, continues: true, waiting: 0 });
+    assert.equal((await turn).text, "it is late");
+    assert.deepEqual(
+      seen.filter((type) => type.startsWith("tool_")),
+      [
+        "tool_call_requested",
+        "tool_approval_requested",
+        "tool_approval_resolved",
+        "tool_execution_started",
+        "tool_execution_completed",
+        "tool_result_received",
+      ],
+    );
   },
-  {
-    name: "a turn that waits for approval goes on as soon as it is answered",
-    async holds(open) {
-      const setup = { capabilities: EVERYTHING, approvals: { ...ASKS_AT_ONCE, timeoutMs: 60_000 } };
-      const service = await (await open())({ ...setup, replies: [asksForTime("a"), "it is late"] });
-      const { sessionId } = await service.createSession({});
-      const seen: string[] = [];
-      const turn = service.startTurn(
-        { sessionId, prompt: "what time is it?" },
-        { onEvent: ({ payload }) => seen.push(payload.type) },
-      );
-      const { approvalId } = await waitingCall(service);
-      const answered = await service.answerApproval({ sessionId, approvalId, decision: "allow" });
-      assert.deepEqual(answered, { sessionId, continues: true, waiting: 0 });
-      assert.equal((await turn).text, "it is late");
-      assert.deepEqual(
-        seen.filter((type) => type.startsWith("tool_")),
-        [
-          "tool_call_requested",
-          "tool_approval_requested",
-          "tool_approval_resolved",
-          "tool_execution_started",
-          "tool_execution_completed",
-          "tool_result_received",
-        ],
-      );
-    },
-  },
-  {
-    name: "a denial tells the model why, and changes the system prompt of the next session",
-    async holds(open) {
-      const setup = { capabilities: EVERYTHING, approvals: ASKS_AT_ONCE };
-      const service = await (await open())({ ...setup, replies: [asksForTime("a"), "I see"] });
-      const { sessionId } = await service.createSession({});
-      await service.startTurn({ sessionId, prompt: "plan the day" });
-      const { approvalId } = await waitingCall(service);
-      const reason = "Look at the calendar instead.";
-      await service.answerApproval({ sessionId, approvalId, decision: "deny", reason });
-      assert.equal((await service.resume({ sessionId })).text, "I see");
-      const { history } = await service.read({ sessionId });
-      const results = history.flatMap(({ message }) => toolResults(message));
-      assert.match(results[0]?.content ?? "", /denied.*Look at the calendar instead\./);
+  "a denial tells the model why, and changes the system prompt of the next session": async (
+    open,
+  ) => {
+    const setup = { capabilities: EVERYTHING, approvals: ASKS_AT_ONCE };
+    const service = await open({ ...setup, replies: [asksForTime("a"), "I see"] });
+    const { sessionId } = await service.createSession({});
+    await service.startTurn({ sessionId, prompt: "plan the day" });
+    const { approvalId } = await waitingCall(service);
+    const reason = "Look at the calendar instead.";
+    await service.answerApproval({ sessionId, approvalId, decision: "deny", reason });
+    assert.equal((await service.resume({ sessionId })).text, "I see");
+    const { history } = await service.read({ sessionId });
+    const results = history.flatMap(({ message }) => toolResults(message));
+    assert.match(results[0]?.content ?? "", /denied.*Look at the calendar instead\./);
 
-      const [correction] = await service.listKnowledge({ kind: "correction" });
-      assert.deepEqual(
-        [correction?.tool, correction?.reason, correction?.goal],
-        ["datetime", reason, "plan the day"],
-      );
-      const [rule] = await service.listKnowledge({ kind: "rule" });
-      const { id, lastTime: time, source: { to: seq } = { to: 0 } } = correction ?? { id: "" };
-      assert.deepEqual(rule?.restsOn, [{ id, origin: "user", sessionId, seq, time, said: reason }]);
-      assert.deepEqual(await service.readKnowledge({ knowledgeId: rule?.id ?? "" }), rule);
-      const next = await service.createSession({});
-      assert.match(
-        await systemPrompt(service, next.sessionId),
-        /## Learned Behavioral Rules[\s\S]*1\. [\s\S]*datetime[\s\S]*Look at the calendar instead\./,
-      );
-      assert.doesNotMatch(await systemPrompt(service, sessionId), /Learned/);
-    },
+    const [correction] = await service.listKnowledge({ kind: "correction" });
+    assert.deepEqual(
+      [correction?.tool, correction?.reason, correction?.goal],
+      ["datetime", reason, "plan the day"],
+    );
+    const [rule] = await service.listKnowledge({ kind: "rule" });
+    const { id, lastTime: time, source: { to: seq } = { to: 0 } } = correction ?? { id: "" };
+    assert.deepEqual(rule?.restsOn, [{ id, origin: "user", sessionId, seq, time, said: reason }]);
+    assert.deepEqual(await service.readKnowledge({ knowledgeId: rule?.id ?? "" }), rule);
+    const next = await service.createSession({});
+    assert.match(
+      await systemPrompt(service, next.sessionId),
+      /## Learned Behavioral Rules[\s\S]*1\. [\s\S]*datetime[\s\S]*Look at the calendar instead\./,
+    );
+    assert.doesNotMatch(await systemPrompt(service, sessionId), /Learned/);
   },
-  {
-    name: "a statement that a newer one contradicts names that one, until it is forgotten",
-    async holds(open) {
-      const service = await (await open())({ capabilities: EVERYTHING });
-      const older = await service.addKnowledge({ content: "Always use npm for installs." });
-      const newer = await service.addKnowledge({ content: "Never use npm for installs." });
-      const other = await service.addKnowledge({ content: "Write short commits." });
-      const replacedBy = async ({ id }: KnowledgeEntry) =>
-        (await service.readKnowledge({ knowledgeId: id })).replacedBy;
-      assert.equal(await replacedBy(older), newer.id);
-      assert.equal(await replacedBy(newer), undefined);
-      assert.equal(await replacedBy(other), undefined);
-      const listed = await service.listKnowledge({ kind: "preference" });
-      assert.deepEqual(
-        listed.map(({ id, replacedBy }) => [id, replacedBy]),
-        [
-          [other.id, undefined],
-          [newer.id, undefined],
-          [older.id, newer.id],
-        ],
-      );
-      await service.forgetKnowledge({ knowledgeId: newer.id });
-      assert.equal(await replacedBy(older), undefined);
-    },
+  "a statement that a newer one contradicts names that one, until it is forgotten": async (
+    open,
+  ) => {
+    const service = await open({ capabilities: EVERYTHING });
+    const older = await service.addKnowledge({ content: "Always use npm for installs." });
+    const newer = await service.addKnowledge({ content: "Never use npm for installs." });
+    const other = await service.addKnowledge({ content: "Write short commits." });
+    const replacedBy = async ({ id }: KnowledgeEntry) =>
+      (await service.readKnowledge({ knowledgeId: id })).replacedBy;
+    assert.equal(await replacedBy(older), newer.id);
+    assert.equal(await replacedBy(newer), undefined);
+    assert.equal(await replacedBy(other), undefined);
+    const listed = await service.listKnowledge({ kind: "preference" });
+    assert.deepEqual(
+      listed.map(({ id, replacedBy }) => [id, replacedBy]),
+      [
+        [other.id, undefined],
+        [newer.id, undefined],
+        [older.id, newer.id],
+      ],
+    );
+    await service.forgetKnowledge({ knowledgeId: newer.id });
+    assert.equal(await replacedBy(older), undefined);
   },
-  {
-    name: "another prompt denies a call that waits, and nothing is learned from it",
-    async holds(open) {
-      const setup = { capabilities: EVERYTHING, approvals: ASKS_AT_ONCE };
-      const service = await (await open())({ ...setup, replies: [asksForTime("a"), "on we go"] });
-      const { sessionId } = await service.createSession({});
-      await service.startTurn({ sessionId, prompt: "one" });
-      assert.equal((await service.startTurn({ sessionId, prompt: "two" })).text, "on we go");
-      await assertWholeCalls(service, sessionId);
-      assert.deepEqual(await service.listApprovals({ sessionId }), []);
-      assert.deepEqual(await service.listKnowledge({ kind: "correction" }), []);
-    },
+  "another prompt denies a call that waits, and nothing is learned from it": async (open) => {
+    const setup = { capabilities: EVERYTHING, approvals: ASKS_AT_ONCE };
+    const service = await open({ ...setup, replies: [asksForTime("a"), "on we go"] });
+    const { sessionId } = await service.createSession({});
+    await service.startTurn({ sessionId, prompt: "one" });
+    assert.equal((await service.startTurn({ sessionId, prompt: "two" })).text, "on we go");
+    await assertWholeCalls(service, sessionId);
+    assert.deepEqual(await service.listApprovals({ sessionId }), []);
+    assert.deepEqual(await service.listKnowledge({ kind: "correction" }), []);
   },
-  {
-    name: "an answer to one call allows no other call, so there is nothing to take back",
-    async holds(open) {
-      const setup = { capabilities: EVERYTHING, approvals: ASKS_AT_ONCE };
-      const service = await (await open())({ ...setup, replies: [asksForTime("a"), "it is late"] });
-      const { sessionId } = await service.createSession({});
-      await service.startTurn({ sessionId, prompt: "what time is it?" });
-      const [approval] = await service.listApprovals({ sessionId });
-      expects(approval, "a call that waits for approval", approval);
-      const { approvalId } = approval;
-      await service.answerApproval({ sessionId, approvalId, decision: "allow" });
-      assert.deepEqual(await service.allowedCalls({ sessionId }), { allowed: [] });
-      const revoked = await service.revokeAllowed({ sessionId, tool: "datetime" });
-      assert.deepEqual(revoked, { allowed: [] });
-    },
+  "an answer to one call allows no other call, so there is nothing to take back": async (open) => {
+    const setup = { capabilities: EVERYTHING, approvals: ASKS_AT_ONCE };
+    const service = await open({ ...setup, replies: [asksForTime("a"), "it is late"] });
+    const { sessionId } = await service.createSession({});
+    await service.startTurn({ sessionId, prompt: "what time is it?" });
+    const [approval] = await service.listApprovals({ sessionId });
+    expects(approval, "a call that waits for approval", approval);
+    const { approvalId } = approval;
+    await service.answerApproval({ sessionId, approvalId, decision: "allow" });
+    assert.deepEqual(await service.allowedCalls({ sessionId }), { allowed: [] });
+    const revoked = await service.revokeAllowed({ sessionId, tool: "datetime" });
+    assert.deepEqual(revoked, { allowed: [] });
   },
-  {
-    name: "the knowledge of a project is taught, listed, read, edited, pinned, made rules of, and forgotten",
-    async holds(open) {
-      const service = await (await open())({ capabilities: EVERYTHING });
+  "the knowledge of a project is taught, listed, read, edited, pinned, made rules of, and forgotten":
+    async (open) => {
+      const service = await open({ capabilities: EVERYTHING });
       const content = "Always use pnpm.";
       const added = await service.addKnowledge({ content, tags: ["tools"] });
       assert.deepEqual(
@@ -214,8 +199,7 @@ export const learningLaws: readonly Law<OpenService>[] = [
       );
       assert.deepEqual(await service.searchMemory({ query: "yarn" }), []);
     },
-  },
-];
+});
 
 /** Asks before the one built-in tool that every build has, and does not wait. */
 const ASKS_AT_ONCE = { policies: { datetime: "ask" }, timeoutMs: 1 } as const;
