@@ -1,19 +1,14 @@
-import { given, isObject } from "../core/fields.ts";
-import type { Message } from "../core/message.ts";
+import { isObject } from "../core/fields.ts";
 import type { Chunks } from "../text/read-lines.ts";
 import { chatgptSession } from "./chatgpt-session.ts";
 import { bytesAt, type FoundFile } from "./found-file.ts";
 import {
-  answerText,
-  answerThinking,
   branchTo,
   type FileHead,
   type ImportedMessage,
   type ImportedSession,
   type ImportFormat,
   type ImportNotes,
-  toolCall,
-  toolResult,
 } from "./imported.ts";
 import {
   contentText,
@@ -25,6 +20,7 @@ import {
   timeOf,
   titleOf,
 } from "./json-fields.ts";
+import { answer, call, importedSession, prompt, result, thinking } from "./parts.ts";
 import { readListedObjects } from "./read-objects.ts";
 import { listZip, readZipEntry } from "./zip.ts";
 
@@ -121,19 +117,18 @@ function claudeAiSession(conversation: Json, notes: ImportNotes): ImportedSessio
   const all = listOf(conversation.chat_messages).filter(isObject);
   const shown = branchOf(all);
   notes.otherBranch(all.length - shown.length);
-  const prompt = shown.find(({ sender }) => sender === "human");
-  return {
-    id: `claude-ai:${id}`,
-    agent: "claude-ai",
-    nativeId: id,
-    ...given({
-      title: nameOf(conversation.name) ?? titleOf(saidIn(prompt ?? {})),
+  const first = shown.find(({ sender }) => sender === "human");
+  return importedSession(
+    "claude-ai",
+    id,
+    {
+      title: nameOf(conversation.name) ?? titleOf(saidIn(first ?? {})),
       model: nameOf(conversation.model),
       startedAt: timeOf(conversation.created_at),
       updatedAt: timeOf(conversation.updated_at),
-    }),
-    messages: messagesOf(id, shown, notes),
-  };
+    },
+    messagesOf(id, shown, notes),
+  );
 }
 
 function branchOf(all: readonly Json[]): readonly Json[] {
@@ -174,11 +169,7 @@ function* userMessages(
     [saidIn(record), ...files.map(placeholder)].filter(Boolean).join("\n") ||
     attachments.map(placeholder).join("\n");
   if (content === "") return;
-  yield {
-    sourceId,
-    message: { role: "user", content },
-    origin: given({ author: "user" as const, time }),
-  };
+  yield prompt(sourceId, content, { time });
   const read = attachments.flatMap(({ file_name, extracted_content }, index) => {
     const text = textOf(extracted_content);
     const file = nameOf(file_name) ?? ATTACHMENT;
@@ -186,13 +177,11 @@ function* userMessages(
   });
   const group = `${sourceId}:files`;
   for (const { id, file } of read) {
-    const message = toolCall(id, "read_attachment", { file });
-    const origin = given({ author: "program" as const, time });
-    yield { sourceId: `${id}:call`, group, message, origin };
+    const asked = { callId: id, name: "read_attachment", args: { file } };
+    yield call(`${id}:call`, asked, { time, group, author: "program" });
   }
   for (const { id, text } of read) {
-    const origin = given({ author: "file" as const, time });
-    yield { sourceId: id, group, message: toolResult(id, text), origin };
+    yield result(id, { callId: id, text }, { time, group, author: "file" });
   }
 }
 
@@ -214,47 +203,38 @@ function* answerParts(
   time: string | undefined,
   notes: ImportNotes,
 ): Generator<ImportedMessage> {
-  const part = (place: string, message: Message, more: object = {}): ImportedMessage => ({
-    sourceId: `${id}${place}`,
-    group: id,
-    message,
-    origin: given({ time }),
-    ...more,
-  });
+  const of = { time, group: id };
   const blocks = listOf(record.content).map(objectOf);
   if (!blocks.some(({ type, text }) => type === "text" && text !== "")) {
-    if (textOf(record.text) !== "") yield part("", answerText(textOf(record.text)));
+    if (nameOf(record.text)) yield answer(id, textOf(record.text), of);
   }
   /** Calls without a result yet. Most have no id. */
-  const open: { readonly id: string; readonly name: string }[] = [];
+  const open: { readonly callId: string; readonly name: string }[] = [];
   for (const [index, block] of blocks.entries()) {
-    const place = `:${index}`;
+    const place = `${id}:${index}`;
     const name = nameOf(block.name) ?? "tool";
     switch (block.type) {
       case "text":
-        if (textOf(block.text) !== "") yield part(place, answerText(textOf(block.text)));
+        if (nameOf(block.text)) yield answer(place, textOf(block.text), of);
         break;
       case "thinking":
-        if (textOf(block.thinking) !== "") {
-          yield part(place, answerThinking(textOf(block.thinking)), { memory: false });
-        }
+        if (nameOf(block.thinking)) yield thinking(place, textOf(block.thinking), of);
         break;
       case "tool_use": {
-        const call = { id: nameOf(block.id) ?? `${id}${place}`, name };
-        open.push(call);
-        yield part(place, toolCall(call.id, name, block.input));
+        const asked = { callId: nameOf(block.id) ?? place, name };
+        open.push(asked);
+        yield call(place, { ...asked, args: block.input }, of);
         break;
       }
       case "tool_result": {
         const wanted = nameOf(block.tool_use_id);
-        const call = open.find((one) => one.id === wanted) ?? open.find((one) => one.name === name);
-        if (call) open.splice(open.indexOf(call), 1);
-        if (!call) yield part(`${place}:call`, toolCall(`${id}${place}`, name, {}));
-        const content = contentText(block.content);
-        yield part(
-          place,
-          toolResult(call?.id ?? `${id}${place}`, content, block.is_error === true),
-        );
+        const asked =
+          open.find(({ callId }) => callId === wanted) ?? open.find((one) => one.name === name);
+        if (asked) open.splice(open.indexOf(asked), 1);
+        else yield call(`${place}:call`, { callId: place, name, args: {} }, of);
+        const text = contentText(block.content);
+        const { callId } = asked ?? { callId: place };
+        yield result(place, { callId, text, isError: block.is_error === true }, of);
         break;
       }
       case "voice_note":

@@ -1,14 +1,9 @@
-import { given, isObject } from "../core/fields.ts";
-import type { Message } from "../core/message.ts";
+import { isObject } from "../core/fields.ts";
 import {
-  answerText,
-  answerThinking,
   branchTo,
   type ImportedMessage,
   type ImportedSession,
   type ImportNotes,
-  toolCall,
-  toolResult,
 } from "./imported.ts";
 import {
   contentText,
@@ -21,6 +16,7 @@ import {
   timeOf,
   titleOf,
 } from "./json-fields.ts";
+import { answer, call, importedSession, instruction, prompt, result, thinking } from "./parts.ts";
 
 /**
  * A conversation of a ChatGPT export, the branch that the user saw last:
@@ -44,18 +40,17 @@ export function chatgptSession(
   });
   notes.otherBranch(countShown(nodes) - shown.length);
   const model = nameOf(conversation.default_model_slug) ?? modelOf(shown);
-  return {
-    id: `chatgpt:${id}`,
-    agent: "chatgpt",
-    nativeId: id,
-    ...given({
+  return importedSession(
+    "chatgpt",
+    id,
+    {
       title: nameOf(conversation.title) ?? promptIn(shown),
       model,
       startedAt: timeOf(conversation.create_time),
       updatedAt: timeOf(conversation.update_time),
-    }),
-    messages: messagesOf(id, shown, timeOf(conversation.create_time), notes),
-  };
+    },
+    messagesOf(id, shown, timeOf(conversation.create_time), notes),
+  );
 }
 
 type Nodes = ReadonlyMap<string, Json>;
@@ -128,42 +123,36 @@ async function* messagesOf(
     time = timeOf(record.create_time) ?? time;
     const { role, name } = objectOf(record.author);
     const text = textIn(record, notes);
-    const said = (message: Message, more: object = {}, part = ""): ImportedMessage => ({
-      sourceId: `chatgpt:${session}:${id}${part}`,
-      message,
-      origin: given({ time, author: role === "user" ? ("user" as const) : undefined }),
-      ...more,
-    });
+    const place = `chatgpt:${session}:${id}`;
     if (text === undefined || text === "") continue;
     switch (role) {
       case "user":
         open = [];
-        yield said({ role: "user", content: text });
+        yield prompt(place, text, { time });
         break;
       case "system":
-        yield said({ role: "system", content: text }, { memory: false });
+        yield instruction(place, text, { time });
         break;
       case "assistant": {
         const tool = nameOf(record.recipient) ?? "all";
-        if (isThinking(record)) yield said(answerThinking(text), { memory: false });
+        if (isThinking(record)) yield thinking(place, text, { time });
         else if (tool === "all") {
           const shown = withoutCitations(text);
-          if (shown !== "") yield said(answerText(shown));
+          if (shown !== "") yield answer(place, shown, { time });
         } else {
           open.push({ id, tool });
-          yield said(toolCall(id, tool, argumentsIn(text)));
+          yield call(place, { callId: id, name: tool, args: argumentsIn(text) }, { time });
         }
         break;
       }
       case "tool": {
         const tool = nameOf(name) ?? "tool";
-        const at = open.findIndex((call) => sameTool(call.tool, tool));
-        const [call] = at < 0 ? [] : open.splice(at, 1);
+        const at = open.findIndex((one) => sameTool(one.tool, tool));
+        const [asked] = at < 0 ? [] : open.splice(at, 1);
         // ChatGPT hides some calls. A result needs one.
-        if (!call) yield said(toolCall(id, tool, {}), {}, ":call");
-        yield said(
-          toolResult(call?.id ?? id, text, objectOf(record.content).content_type === ERROR),
-        );
+        if (!asked) yield call(`${place}:call`, { callId: id, name: tool, args: {} }, { time });
+        const isError = objectOf(record.content).content_type === ERROR;
+        yield result(place, { callId: asked?.id ?? id, text, isError }, { time });
         break;
       }
       default:

@@ -1,8 +1,6 @@
 import { basename, join } from "node:path";
-import { given } from "../core/fields.ts";
 import { readLines } from "../text/read-lines.ts";
 import { cursorAlias } from "./agents/cursor-database-format.ts";
-import { Repeats } from "./agents/parts.ts";
 import { blockParts, type MessagePart } from "./chat-message-parts.ts";
 import type { FoundFile } from "./found-file.ts";
 import {
@@ -12,6 +10,7 @@ import {
   type ImportNotes,
 } from "./imported.ts";
 import { contentText, type Json, listOf, objectOf, textOf, titleOf } from "./json-fields.ts";
+import { importedSession, Repeats } from "./parts.ts";
 import { readRecords } from "./read-records.ts";
 
 /**
@@ -37,8 +36,7 @@ export const cursorFormat: ImportFormat = {
       title = titleOf(typed ?? "");
       if (title !== undefined) break;
     }
-    const messages = messagesOf(id, file, notes);
-    yield { id: `cursor:${id}`, agent: "cursor", nativeId: id, ...given({ title }), messages };
+    yield importedSession("cursor", id, { title }, messagesOf(id, file, notes));
   },
 };
 

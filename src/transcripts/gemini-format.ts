@@ -1,20 +1,9 @@
 import { basename, join } from "node:path";
 import { given, isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
-import { summaryMessage } from "../core/message.ts";
 import { withoutBlocks } from "../text/quoting.ts";
 import type { FoundFile } from "./found-file.ts";
-import {
-  answerText,
-  answerThinking,
-  type ImportedMessage,
-  type ImportedSession,
-  type ImportFormat,
-  type ImportNotes,
-  messagesFor,
-  toolCall,
-  toolResult,
-} from "./imported.ts";
+import type { ImportedMessage, ImportedSession, ImportFormat, ImportNotes } from "./imported.ts";
 import {
   contentText,
   type Json,
@@ -26,7 +15,18 @@ import {
   timeOf,
   titleOf,
 } from "./json-fields.ts";
-import { CUT_OFF, readJsonValues } from "./read-objects.ts";
+import {
+  answer,
+  call,
+  callerOf,
+  importedSession,
+  type PartOf,
+  prompt,
+  result,
+  summary,
+  thinking,
+  wholeObject,
+} from "./parts.ts";
 import { noteNoSession, readRecords } from "./read-records.ts";
 
 /**
@@ -76,8 +76,6 @@ export const geminiFormat: ImportFormat = {
   },
 };
 
-const SESSION_BYTES_MAX = 256 * 1024 * 1024;
-
 function isHead(value: Json): boolean {
   return (
     typeof value.sessionId === "string" &&
@@ -112,39 +110,21 @@ function sessionOf(
   messages: AsyncIterable<ImportedMessage>,
   prompt = "",
 ): ImportedSession {
-  const parent: ImportedSession["parent"] =
-    parentId === undefined ? undefined : { id: `gemini:${parentId}`, relation: "subagent" };
-  const nativeId = textOf(head.sessionId);
-  const folders = listOf(head.directories);
-  return {
-    id: `gemini:${nativeId}`,
-    agent: "gemini",
-    nativeId,
-    ...given({
-      parent,
-      title: nameOf(head.summary) ?? titleOf(prompt),
-      project: nameOf(folders[0]),
-      startedAt: timeOf(head.startTime),
-      updatedAt: timeOf(head.lastUpdated),
-    }),
-    messages: messagesFor(parent, messages),
+  const about = {
+    parent: callerOf("gemini", parentId),
+    title: nameOf(head.summary) ?? titleOf(prompt),
+    project: nameOf(listOf(head.directories)[0]),
+    startedAt: timeOf(head.startTime),
+    updatedAt: timeOf(head.lastUpdated),
   };
+  return importedSession("gemini", textOf(head.sessionId), about, messages);
 }
 
-/** The old form is one object, so it has to be read as a whole. */
+/** The old form is one object. */
 async function wholeSession(file: FoundFile, notes: ImportNotes): Promise<Json | undefined> {
-  for await (const value of readJsonValues(file.read(), SESSION_BYTES_MAX)) {
-    if (value.problem) {
-      notes.skip(file, undefined, `it is longer than ${SESSION_BYTES_MAX} bytes, or not UTF-8`);
-      return undefined;
-    }
-    const session = parsedJson(value.text);
-    if (isObject(session) && typeof session.sessionId === "string") return session;
-    if (session === undefined) notes.skip(file, undefined, CUT_OFF);
-    else notes.skip(file, undefined, "it is not a session of Gemini CLI");
-    return undefined;
-  }
-  return undefined;
+  const session = await wholeObject(file, notes);
+  if (session === undefined || typeof session.sessionId === "string") return session;
+  return void notes.skip(file, undefined, "it is not a session of Gemini CLI");
 }
 
 async function* listedMessages(session: Json, notes: ImportNotes): AsyncGenerator<ImportedMessage> {
@@ -269,22 +249,15 @@ function* partsOf(record: Json, session: string, notes: ImportNotes): Generator<
   switch (record.type) {
     case "user": {
       const text = typedText(record);
-      const summary = summaryIn(record);
-      if (summary !== undefined) {
-        const message = summaryMessage(summary);
-        yield { sourceId, message, origin: given({ time }), memory: false, boundary: "compaction" };
-      } else if (text !== "") {
-        yield {
-          sourceId,
-          message: { role: "user", content: text },
-          origin: given({ author: "user" as const, time }),
-        };
-      }
+      const said = summaryIn(record);
+      if (said !== undefined) yield summary(sourceId, said, { time });
+      else if (text !== "") yield prompt(sourceId, text, { time });
       return;
     }
     case "gemini": {
       const text = shownText(record);
-      yield* answerParts(record, sourceId, ACKNOWLEDGED.test(text) ? "" : text, time);
+      const shown = ACKNOWLEDGED.test(text) ? "" : text;
+      yield* answerParts(record, sourceId, shown, { time, group: sourceId });
       return;
     }
     // Notices of the program, such as a new version.
@@ -356,33 +329,28 @@ function* answerParts(
   record: Json,
   sourceId: string,
   text: string,
-  time: string | undefined,
+  of: PartOf,
 ): Generator<ImportedMessage> {
-  const origin = given({ time });
   const thoughts = listOf(record.thoughts).map((thought) => {
     const { subject, description } = objectOf(thought);
     return [textOf(subject), textOf(description)].filter(Boolean).join(": ");
   });
-  const thinking = thoughts.filter(Boolean).join("\n");
-  const part = { origin, group: sourceId };
-  if (thinking !== "") {
-    const message = answerThinking(thinking);
-    yield { ...part, sourceId: `${sourceId}:thoughts`, message, memory: false };
-  }
-  if (text !== "") yield { ...part, sourceId, message: answerText(text) };
+  const thought = thoughts.filter(Boolean).join("\n");
+  if (thought !== "") yield thinking(`${sourceId}:thoughts`, thought, of);
+  if (text !== "") yield answer(sourceId, text, of);
   const calls = listOf(record.toolCalls).map(objectOf);
-  const idOf = (call: Json, index: number) => nameOf(call.id) ?? `${sourceId}:${index}`;
-  for (const [index, call] of calls.entries()) {
-    const id = idOf(call, index);
-    const message = toolCall(id, nameOf(call.name) ?? "unknown_tool", call.args);
-    yield { ...part, sourceId: `${sourceId}:call:${id}`, message };
+  const idOf = (one: Json, index: number) => nameOf(one.id) ?? `${sourceId}:${index}`;
+  for (const [index, one] of calls.entries()) {
+    const callId = idOf(one, index);
+    const asked = { callId, name: textOf(one.name), args: one.args };
+    yield call(`${sourceId}:call:${callId}`, asked, of);
   }
-  for (const [index, call] of calls.entries()) {
+  for (const [index, one] of calls.entries()) {
     // A call that still runs has no result yet.
-    if (!FINISHED.has(textOf(call.status)) && !Array.isArray(call.result)) continue;
-    const id = idOf(call, index);
-    const message = toolResult(id, resultText(call), call.status !== "success");
-    yield { ...part, sourceId: `${sourceId}:result:${id}`, message };
+    if (!FINISHED.has(textOf(one.status)) && !Array.isArray(one.result)) continue;
+    const callId = idOf(one, index);
+    const done = { callId, text: resultText(one), isError: one.status !== "success" };
+    yield result(`${sourceId}:result:${callId}`, done, of);
   }
 }
 

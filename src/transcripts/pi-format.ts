@@ -26,6 +26,7 @@ import {
   timeOf,
   titleOf,
 } from "./json-fields.ts";
+import { importedSession } from "./parts.ts";
 import { noteNoSession, readRecords } from "./read-records.ts";
 
 /**
@@ -52,11 +53,10 @@ export const piFormat: ImportFormat = {
     const id = nameOf(about.head.id) ?? "";
     const parent = parentOf(about.head);
     if (next) notes.readOn(file, next);
-    yield {
-      id: `pi:${id}`,
-      agent: "pi",
-      nativeId: id,
-      ...given({
+    yield importedSession(
+      "pi",
+      id,
+      {
         parent:
           parent === undefined ? undefined : { id: `pi:${parent}`, relation: "fork" as const },
         project: nameOf(about.head.cwd),
@@ -65,9 +65,9 @@ export const piFormat: ImportFormat = {
         updatedAt: about.updatedAt,
         isRest: outline.from && (true as const),
         title: about.title ?? (outline.from ? undefined : titleOf(about.prompt ?? "")),
-      }),
-      messages: messagesOf(file, outline, notes),
-    };
+      },
+      messagesOf(file, outline, notes),
+    );
   },
 };
 

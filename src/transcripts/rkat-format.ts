@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import { errorText } from "../core/errors.ts";
 import type { DurableEvent } from "../core/event.ts";
-import { given } from "../core/fields.ts";
 import { issuesOf, issuesText } from "../core/issues.ts";
 import { MessageAssembler } from "../core/message-assembler.ts";
 import { contentSchema, messageSchema } from "../core/message-schema.ts";
@@ -10,6 +9,7 @@ import { origin } from "../core/operations/request-fields.ts";
 import type { FoundFile } from "./found-file.ts";
 import type { ImportedMessage, ImportFormat, ImportNotes, TranscriptFormat } from "./imported.ts";
 import { nameOf, objectOf, textOf, timeOf, titleOf } from "./json-fields.ts";
+import { importedSession } from "./parts.ts";
 import { readRecords } from "./read-records.ts";
 
 /** The log of a session of rkat, as it is exported. Only a path that names it is read: rkat knows its own sessions. */
@@ -22,7 +22,7 @@ export const rkatFormat: ImportFormat = {
   async *read(file, notes) {
     const { id, ...about } = await outlineOf(file);
     const messages = messagesOf(file, notes);
-    yield { id: `rkat:${id}`, agent: "rkat", nativeId: id, ...given(about), messages };
+    yield importedSession("rkat", id, about, messages);
   },
 };
 

@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import { given } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
 import type { ImportedMessage, ImportFormat, ImportNotes } from "../imported.ts";
 import {
@@ -12,8 +11,8 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
+import { answer, call, importedSession, instruction, prompt, result, thinking } from "../parts.ts";
 import { readListedObjects } from "../read-objects.ts";
-import { answer, call, instruction, prompt, result, thinking } from "./parts.ts";
 
 /** Trajectories in the interchange format ATIF, which Harbor and others write: an object with a list of steps. */
 export const atifFormat: ImportFormat = {
@@ -40,18 +39,17 @@ export const atifFormat: ImportFormat = {
         nameOf(value.trajectory_id) ??
         hash("sha1", jsonText(steps[0])).slice(0, 20);
       const agent = objectOf(value.agent);
-      yield {
-        id: `atif:${native}`,
-        agent: "atif",
-        nativeId: native,
-        ...given({
+      yield importedSession(
+        "atif",
+        native,
+        {
           title: titleOf(contentText(first?.message)),
           model: nameOf(agent.model_name),
           startedAt: timeOf(steps[0]?.timestamp),
           updatedAt: timeOf(steps.at(-1)?.timestamp),
-        }),
-        messages: messagesOf(native, steps, notes),
-      };
+        },
+        messagesOf(native, steps, notes),
+      );
     }
   },
 };

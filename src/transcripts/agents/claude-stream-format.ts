@@ -1,4 +1,3 @@
-import { given } from "../../core/fields.ts";
 import { messageParts } from "../claude-code/claude-code-message-parts.ts";
 import type { FoundFile } from "../found-file.ts";
 import {
@@ -18,9 +17,9 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
+import { answer as answerPart, importedSession } from "../parts.ts";
 import { readObjects } from "../read-objects.ts";
 import { noteNoSession } from "../read-records.ts";
-import { answer as answerPart } from "./parts.ts";
 
 /**
  * What `claude -p --output-format stream-json` prints, or with `--output-format json`: the same as a list, or only its result.
@@ -40,16 +39,10 @@ export const claudeStreamFormat: ImportFormat = {
   async *read(file, notes) {
     const outline = await outlineOf(file);
     if (!outline) return await noteNoSession(file, notes);
-    const { id, ...about } = outline;
-    const title = about.title ?? about.answer;
-    const { project, model, agent } = about;
-    yield printedOf({
-      id: `${agent}:${id}`,
-      agent,
-      nativeId: id,
-      ...given({ title, project, model }),
-      messages: messagesOf(file, notes, about.title !== undefined),
-    });
+    const { id, agent, project, model, title, answer } = outline;
+    const messages = messagesOf(file, notes, title !== undefined);
+    const about = { title: title ?? answer, project, model };
+    yield printedOf(importedSession(agent, id, about, messages));
   },
 };
 

@@ -11,13 +11,6 @@ import {
   timeOf,
 } from "../json-fields.ts";
 import {
-  CLINE_TOOLS,
-  isMachines,
-  resultHead,
-  typedIn,
-  withoutInjected,
-} from "./cline-typed-words.ts";
-import {
   answer,
   call,
   type PartOf,
@@ -26,7 +19,14 @@ import {
   result,
   summary,
   thinking,
-} from "./parts.ts";
+} from "../parts.ts";
+import {
+  CLINE_TOOLS,
+  isMachines,
+  resultHead,
+  typedIn,
+  withoutInjected,
+} from "./cline-typed-words.ts";
 
 /** The id of a text in a task: the same in both files of the task, which have other places and times for it. */
 export function textId(session: string, kind: string, text: string, repeats: Repeats): string {

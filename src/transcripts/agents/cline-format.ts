@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
-import { given, isObject } from "../../core/fields.ts";
+import { isObject } from "../../core/fields.ts";
 import { headOf } from "../file-head.ts";
 import type { FoundFile } from "../found-file.ts";
 import {
@@ -22,10 +22,21 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
+import {
+  answer,
+  call,
+  callerOf,
+  importedSession,
+  type PartOf,
+  prompt,
+  Repeats,
+  result,
+  summary,
+  thinking,
+} from "../parts.ts";
 import { readListedObjects, readObjects } from "../read-objects.ts";
 import { apiParts, textId } from "./cline-api-parts.ts";
 import { typedIn } from "./cline-typed-words.ts";
-import { answer, call, type PartOf, prompt, Repeats, result, summary, thinking } from "./parts.ts";
 import { editorFolders } from "./vscode-folders.ts";
 
 /**
@@ -132,19 +143,12 @@ async function sessionOf(
   // A folder of tasks names each after its time or by a UUID. Another folder says nothing.
   const isTask = /^\d{10,16}$|^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(folder);
   const id = isTask ? folder : hash("sha1", prompt ?? "").slice(0, 20);
-  return {
-    id: `${agent}:${id}`,
-    agent,
-    nativeId: id,
-    ...given({
-      title: titleOf(prompt ?? ""),
-      startedAt: startedAt ?? (isTask ? timeOf(Number(folder)) : undefined),
-    }),
-    messages:
-      kind === "ui"
-        ? uiMessages(`${agent}:${id}`, file, notes)
-        : apiMessages(`${agent}:${id}`, file, notes),
+  const messages = kind === "ui" ? uiMessages : apiMessages;
+  const about = {
+    title: titleOf(prompt ?? ""),
+    startedAt: startedAt ?? (isTask ? timeOf(Number(folder)) : undefined),
   };
+  return importedSession(agent, id, about, messages(`${agent}:${id}`, file, notes));
 }
 
 async function* uiMessages(
@@ -182,35 +186,25 @@ async function* readNew(agent: AgentName, file: FoundFile, notes: ImportNotes) {
     const id = nameOf(value.sessionId) ?? basename(file.path).replace(/\.messages\.json$/, "");
     const isChild = value.agent !== "lead";
     const native = isChild ? `${id}.${basename(file.path).replace(/\.messages\.json$/, "")}` : id;
-    const session = `${agent}:${native}`;
-    const prompt = messages.flatMap(typedIn)[0];
-    yield {
-      id: session,
-      agent,
-      nativeId: native,
-      ...given({
-        title: titleOf(prompt ?? ""),
-        parent: isChild ? ({ id: `${agent}:${id}`, relation: "subagent" } as const) : undefined,
-        startedAt: timeOf(messages[0]?.ts),
-        updatedAt: timeOf(messages.at(-1)?.ts),
-      }),
-      messages: newMessages(session, messages, isChild, notes),
+    const about = {
+      title: titleOf(messages.flatMap(typedIn)[0] ?? ""),
+      parent: callerOf(agent, isChild ? id : undefined),
+      startedAt: timeOf(messages[0]?.ts),
+      updatedAt: timeOf(messages.at(-1)?.ts),
     };
+    const said = newMessages(`${agent}:${native}`, messages, notes);
+    yield importedSession(agent, native, about, said);
   }
 }
 
 async function* newMessages(
   session: string,
   messages: readonly Json[],
-  isChild: boolean,
   notes: ImportNotes,
 ): AsyncGenerator<ImportedMessage> {
   const repeats = new Repeats();
   for (const [index, message] of messages.entries()) {
-    for (const part of apiParts(session, message, index + 1, repeats, notes)) {
-      const isPrompt = part.origin.author === "user";
-      yield isChild && isPrompt ? { ...part, origin: { ...part.origin, author: "model" } } : part;
-    }
+    yield* apiParts(session, message, index + 1, repeats, notes);
   }
 }
 

@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import { given, isObject } from "../../core/fields.ts";
+import { isObject } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
 import type { FoundFile } from "../found-file.ts";
 import { type ImportedMessage, type ImportFormat, type ImportNotes, isLive } from "../imported.ts";
@@ -13,8 +13,8 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
+import { answer, call, importedSession, prompt, result, thinking, wholeObject } from "../parts.ts";
 import { readRecords } from "../read-records.ts";
-import { answer, call, prompt, result, thinking, wholeObject } from "./parts.ts";
 import { editorFolders } from "./vscode-folders.ts";
 
 /**
@@ -52,18 +52,17 @@ export const copilotChatFormat: ImportFormat = {
       nameOf(requests[0]?.requestId) ??
       basename(file.path).replace(/\.jsonl?$/, "");
     const prompts = requests.filter(isTyped).map(promptOf);
-    yield {
-      id: `copilot-chat:${native}`,
-      agent: "copilot-chat",
-      nativeId: native,
-      ...given({
+    yield importedSession(
+      "copilot-chat",
+      native,
+      {
         title: nameOf(chat.customTitle) ?? titleOf(prompts[0] ?? ""),
         startedAt: timeOf(chat.creationDate) ?? timeOf(requests[0]?.timestamp),
         updatedAt: timeOf(chat.lastMessageDate),
         model: nameOf(requests[0]?.modelId),
-      }),
-      messages: messagesOf(native, requests, ending, file, notes),
-    };
+      },
+      messagesOf(native, requests, ending, file, notes),
+    );
   },
 };
 

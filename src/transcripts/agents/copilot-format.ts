@@ -18,8 +18,8 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
+import { answer, call, importedSession, prompt, result, summary, thinking } from "../parts.ts";
 import { noteNoSession, readRecords } from "../read-records.ts";
-import { answer, call, prompt, result, summary, thinking } from "./parts.ts";
 
 /**
  * The sessions of GitHub Copilot's command line, and the transcripts that Copilot Chat writes in the same form: events, one a
@@ -47,8 +47,7 @@ export const copilotFormat: ImportFormat = {
     const { id, taken, isChat, ...about } = outline;
     notes.otherBranch(taken.size);
     const agent = isChat ? "copilot-chat" : "copilot";
-    const messages = messagesOf(id, file, taken, notes);
-    const session = { id: `${agent}:${id}`, agent, nativeId: id, ...about, messages } as const;
+    const session = importedSession(agent, id, about, messagesOf(id, file, taken, notes));
     yield isChat ? printedOf(session) : session;
   },
 };

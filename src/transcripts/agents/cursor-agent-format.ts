@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { given, isObject } from "../../core/fields.ts";
+import { isObject } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
 import { cursorPrompt } from "../cursor-format.ts";
 import type { FoundFile } from "../found-file.ts";
@@ -15,9 +15,9 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
+import { answer, call, importedSession, prompt, Repeats, result, thinking } from "../parts.ts";
 import { type PlainTables, skipDamaged, withPlainTables } from "../plain-tables.ts";
 import { cursorAlias } from "./cursor-database-format.ts";
-import { answer, call, prompt, Repeats, result, thinking } from "./parts.ts";
 
 /**
  * The chats of Cursor's command line, a database each: `~/.cursor/chats/<folder>/<chat>/store.db`.
@@ -61,16 +61,15 @@ async function* chatIn(
   const order = idsIn(root);
   const message = (each: string) => objectOf(parsedJson(blob(each)?.toString() ?? ""));
   const typed = order.map((each) => typedIn(message(each))).find((text) => text !== undefined);
-  yield {
-    id: `cursor:${id}`,
-    agent: "cursor",
-    nativeId: id,
-    ...given({
+  yield importedSession(
+    "cursor",
+    id,
+    {
       title: nameOf(about.name) ?? titleOf(typed ?? ""),
       model: nameOf(about.lastUsedModel),
       startedAt: timeOf(about.createdAt),
-    }),
-    messages: (async function* () {
+    },
+    (async function* () {
       const repeats = new Repeats();
       let lost = 0;
       try {
@@ -87,7 +86,7 @@ async function* chatIn(
       }
       if (lost > 0) notes.skip(file, undefined, `${lost} messages of a chat have no text`);
     })(),
-  };
+  );
 }
 
 /** The values of field 1 in Protocol Buffers: hashes of 32 bytes. The other fields are passed over. */

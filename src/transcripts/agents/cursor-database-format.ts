@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
-import { given, isObject } from "../../core/fields.ts";
+import { isObject } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
 import { type FoundFile, isYoung } from "../found-file.ts";
 import {
@@ -9,7 +9,6 @@ import {
   type ImportFormat,
   type ImportNotes,
   isLive,
-  messagesFor,
 } from "../imported.ts";
 import {
   type Json,
@@ -21,8 +20,17 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
+import {
+  answer,
+  call,
+  callerOf,
+  importedSession,
+  prompt,
+  Repeats,
+  result,
+  thinking,
+} from "../parts.ts";
 import { type PlainTables, skipDamaged, withPlainTables } from "../plain-tables.ts";
-import { answer, call, prompt, Repeats, result, thinking } from "./parts.ts";
 import { editorFolders } from "./vscode-folders.ts";
 
 /**
@@ -126,26 +134,20 @@ class CursorChats {
     if (id === "" || whole.length + order.length === 0) return;
     const folder = objectOf(objectOf(about.workspaceIdentifier).uri);
     const above = this.#parents.get(id) ?? nameOf(objectOf(about.subagentInfo).parentComposerId);
-    const parent: ImportedSession["parent"] =
-      above === undefined ? undefined : { id: `cursor:${above}`, relation: "subagent" };
     const bubbles = () => (order.length > 0 ? this.#stored(id, order.map(String)) : whole);
-    yield {
-      id: `cursor:${id}`,
-      agent: "cursor",
-      nativeId: id,
-      ...given({
-        parent,
+    yield importedSession(
+      "cursor",
+      id,
+      {
+        parent: callerOf("cursor", above),
         title: nameOf(about.name) ?? titleOf(textOf(whole.find(isTyped)?.text)),
         project: nameOf(folder.fsPath) ?? nameOf(folder.path),
         model: nameOf(objectOf(about.modelConfig).modelName),
         startedAt: timeOf(about.createdAt),
         updatedAt: timeOf(about.lastUpdatedAt),
-      }),
-      messages: messagesFor(
-        parent,
-        this.#messages(id, () => this.#finished(bubbles(), about)),
-      ),
-    };
+      },
+      this.#messages(id, () => this.#finished(bubbles(), about)),
+    );
   }
 
   async *#messages(chat: string, bubbles: () => Iterable<Json>): AsyncGenerator<ImportedMessage> {

@@ -3,13 +3,7 @@ import { basename, join } from "node:path";
 import { given, isObject } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
 import type { FoundFile } from "../found-file.ts";
-import {
-  type ImportedMessage,
-  type ImportedSession,
-  type ImportFormat,
-  type ImportNotes,
-  messagesFor,
-} from "../imported.ts";
+import type { ImportedMessage, ImportedSession, ImportFormat, ImportNotes } from "../imported.ts";
 import {
   contentText,
   type Json,
@@ -21,18 +15,20 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
-import { type PlainTables, skipDamaged, withPlainTables } from "../plain-tables.ts";
-import { readRecords } from "../read-records.ts";
 import {
   answer,
   call,
+  callerOf,
+  importedSession,
   instruction,
   prompt,
   Repeats,
   result,
   thinking,
   wholeObject,
-} from "./parts.ts";
+} from "../parts.ts";
+import { type PlainTables, skipDamaged, withPlainTables } from "../plain-tables.ts";
+import { readRecords } from "../read-records.ts";
 
 /**
  * The sessions of Goose: the database `sessions.db`, before it a file of JSON Lines for each session, and what
@@ -138,22 +134,19 @@ function sessionOf(
   messages: () => Iterable<Json> | AsyncIterable<Json>,
   notes: ImportNotes,
 ): ImportedSession {
-  // Its parent is not said.
-  const parent: ImportedSession["parent"] =
-    about.session_type === "sub_agent" ? { id: "goose:", relation: "subagent" } : undefined;
-  return {
-    id: `goose:${id}`,
-    agent: "goose",
-    nativeId: id,
-    ...given({
-      parent,
+  return importedSession(
+    "goose",
+    id,
+    {
+      // The session that called it is not said.
+      parent: callerOf("goose", about.session_type === "sub_agent" ? "" : undefined),
       title: nameOf(about.name) ?? nameOf(about.description),
       project: nameOf(about.working_dir),
       startedAt: timeInUtc(about.created_at),
       updatedAt: timeInUtc(about.updated_at),
-    }),
-    messages: messagesFor(parent, messagesOf(id, messages(), notes)),
-  };
+    },
+    messagesOf(id, messages(), notes),
+  );
 }
 
 /** SQLite's own times have no zone, and are in UTC: `2026-05-01 10:00:00`. */

@@ -3,16 +3,9 @@ import { basename, join } from "node:path";
 import { given, isObject } from "../../core/fields.ts";
 import { decoded, readByteLines } from "../../text/read-lines.ts";
 import { type FoundFile, isYoung } from "../found-file.ts";
-import type {
-  AgentName,
-  ImportedMessage,
-  ImportedSession,
-  ImportFormat,
-  ImportNotes,
-  ReadOn,
-} from "../imported.ts";
+import type { ImportedMessage, ImportFormat, ImportNotes, ReadOn } from "../imported.ts";
 import { timeOf, titleOf } from "../json-fields.ts";
-import { answer, prompt } from "./parts.ts";
+import { answer, importedSession, prompt } from "../parts.ts";
 
 /** A block of a Markdown file: who says it, and what. */
 interface Block {
@@ -197,7 +190,8 @@ export const cursorExportFormat: ImportFormat = {
     if (growing.isNamed(count)) {
       const id = hashed(heading + first.text);
       const messages = growing.said(`cursor:${id}`, blocks(growing.notes));
-      yield session("cursor", id, heading.replace(/^#\s*/, "") || first.text, messages);
+      const title = titleOf(heading.replace(/^#\s*/, "") || first.text);
+      yield importedSession("cursor", id, { title }, messages);
     }
     growing.end();
   },
@@ -233,7 +227,8 @@ export const specstoryFormat: ImportFormat = {
     const messages = growing.said(`specstory:${id}`, blocks(growing.notes));
     const [, project] = /^(.*?)[/\\]\.specstory[/\\]history[/\\]/.exec(file.path) ?? [];
     const startedAt = first.time ?? timeOf(about?.[2]);
-    yield { ...session("specstory", id, first.text, messages, startedAt), ...given({ project }) };
+    const named = { title: titleOf(first.text), startedAt, project };
+    yield importedSession("specstory", id, named, messages);
     growing.end();
   },
 };
@@ -299,22 +294,6 @@ function withoutElements(text: string, tags: readonly string[], isGrowing: boole
   return rest.replace(/\n{3,}/g, "\n\n").trim();
 }
 
-function session(
-  agent: AgentName,
-  id: string,
-  title: string,
-  messages: AsyncIterable<ImportedMessage>,
-  startedAt?: string,
-): ImportedSession {
-  return {
-    id: `${agent}:${id}`,
-    agent,
-    nativeId: id,
-    ...given({ title: titleOf(title), startedAt }),
-    messages,
-  };
-}
-
 /**
  * The history of Aider, one file for all runs in a folder. A prompt is a block of lines `#### …`, which its writer ends by two
  * blanks each and puts after a blank line; headings in answers look alike otherwise. `> …` is the program's. Where it follows
@@ -350,14 +329,15 @@ export const aiderFormat: ImportFormat = {
       if (!first) continue;
       if (run === runs.at(-1) && !growing.isNamed(blocks.length)) continue;
       const id = hashed(`${start}#${times}#${first.text}`);
-      const startedAt = timeOf(start.replace(" ", "T"));
+      const about = {
+        title: titleOf(first.text),
+        startedAt: timeOf(start.replace(" ", "T")),
+        project: projectOf(file, folder),
+      };
       const all = (async function* () {
         yield* blocks;
       })();
-      yield {
-        ...session("aider", id, first.text, growing.said(`aider:${id}`, all), startedAt),
-        ...given({ project: projectOf(file, folder) }),
-      };
+      yield importedSession("aider", id, about, growing.said(`aider:${id}`, all));
     }
     growing.end();
   },

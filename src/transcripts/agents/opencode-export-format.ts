@@ -1,19 +1,17 @@
-import { given } from "../../core/fields.ts";
 import type { FoundFile } from "../found-file.ts";
 import {
   type ImportedMessage,
   type ImportedSession,
   type ImportFormat,
   type ImportNotes,
-  messagesFor,
   printedOf,
 } from "../imported.ts";
 import { type Json, listOf, nameOf, objectOf, textOf, timeOf, titleOf } from "../json-fields.ts";
 import { messagesOf } from "../opencode/opencode-format.ts";
 import { messageParts } from "../opencode/opencode-parts.ts";
+import { callerOf, importedSession, wholeObject } from "../parts.ts";
 import { readRecords } from "../read-records.ts";
 import { NO_PROMPT } from "./claude-stream-format.ts";
-import { wholeObject } from "./parts.ts";
 
 /**
  * What `opencode export` prints: a session with its messages, with the ids that they have in opencode's database, so that both are
@@ -69,30 +67,24 @@ function exportedSession(
 ): ImportedSession {
   const about = objectOf(info);
   const id = textOf(about.id);
-  const parentId = nameOf(about.parentID);
-  const parent =
-    parentId === undefined
-      ? undefined
-      : ({ id: `opencode:${parentId}`, relation: "subagent" } as const);
   const time = objectOf(about.time);
   const stored = listOf(messages).map((one) => {
     const own = objectOf(objectOf(one).info);
     return { id: textOf(own.id), info: own, parts: listOf(objectOf(one).parts).map(objectOf) };
   });
-  return {
-    id: `opencode:${id}`,
-    agent: "opencode",
-    nativeId: id,
-    ...given({
-      parent,
+  return importedSession(
+    "opencode",
+    id,
+    {
+      parent: callerOf("opencode", nameOf(about.parentID)),
       title: nameOf(about.title),
       project: nameOf(about.directory),
       model: nameOf(objectOf(about.model).id) ?? modelOfLast(stored),
       startedAt: timeOf(time.created),
       updatedAt: timeOf(time.updated),
-    }),
-    messages: messagesFor(parent, messagesOf(id, stored, about.revert, file, notes)),
-  };
+    },
+    messagesOf(id, stored, about.revert, file, notes),
+  );
 }
 
 function modelOfLast(messages: readonly { readonly info: Json }[]): string | undefined {
@@ -115,11 +107,5 @@ function runSession(
       yield* messageParts(info, [part], `opencode:${id}:${textOf(part.messageID)}`, notes);
     }
   };
-  return printedOf({
-    id: `opencode:${id}`,
-    agent: "opencode",
-    nativeId: id,
-    ...given({ title: titleOf(textOf(text?.text)) }),
-    messages: all(),
-  });
+  return printedOf(importedSession("opencode", id, { title: titleOf(textOf(text?.text)) }, all()));
 }

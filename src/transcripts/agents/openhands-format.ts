@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { given, isObject } from "../../core/fields.ts";
+import { isObject } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
 import { bytesAt, type FoundFile } from "../found-file.ts";
 import type { ImportedMessage, ImportFormat, ImportNotes } from "../imported.ts";
@@ -14,8 +14,17 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
+import {
+  call,
+  importedSession,
+  instruction,
+  prompt,
+  result,
+  summary,
+  thinking,
+  thoughtAndSaid,
+} from "../parts.ts";
 import { readListedObjects } from "../read-objects.ts";
-import { call, instruction, prompt, result, summary, thinking, thoughtAndSaid } from "./parts.ts";
 
 /**
  * The conversations of OpenHands: a file for each event, or a list of events.
@@ -113,17 +122,16 @@ function isEvent(value: Json): boolean {
 function sessionOf(name: string, events: readonly Json[], notes: ImportNotes) {
   const first = events.find(isTypedEvent);
   const prompt = saidIn(first ?? {}) || textOf(objectOf(first?.args).content);
-  return {
-    id: `openhands:${name}`,
-    agent: "openhands" as const,
-    nativeId: name,
-    ...given({
+  return importedSession(
+    "openhands",
+    name,
+    {
       title: titleOf(prompt || contentText(first?.message)),
       startedAt: zonedTime(events[0]?.timestamp),
       updatedAt: zonedTime(events.at(-1)?.timestamp),
-    }),
-    messages: messagesOf(name, events, notes),
-  };
+    },
+    messagesOf(name, events, notes),
+  );
 }
 
 /** Other runs have the same instance, or a file of the same name. Only their first events differ. */

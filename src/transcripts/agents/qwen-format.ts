@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { given } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
 import { withoutBlocks } from "../../text/quoting.ts";
 import type { FoundFile } from "../found-file.ts";
@@ -20,8 +19,8 @@ import {
   timeOf,
   titleOf,
 } from "../json-fields.ts";
+import { answer, call, importedSession, prompt, result, summary, thinking } from "../parts.ts";
 import { noteNoSession, readRecords } from "../read-records.ts";
-import { answer, call, prompt, result, summary, thinking } from "./parts.ts";
 
 /** The sessions of Qwen Code, one file a session: lines in a tree, as Claude Code has them, with messages as Gemini has them. */
 export const qwenFormat: ImportFormat = {
@@ -43,7 +42,7 @@ export const qwenFormat: ImportFormat = {
         else if (!isLine(value)) notes.unknown(nameOf(value.type) ?? "?");
       }
     };
-    yield { id: `qwen:${id}`, agent: "qwen", nativeId: id, ...about, messages: messages() };
+    yield importedSession("qwen", id, about, messages());
   },
 };
 
@@ -98,8 +97,7 @@ async function outlineOf(file: FoundFile) {
   const parents = parentsIn(entries);
   const kept = new Set(branchTo(last, (uuid) => parents.get(uuid)));
   const others = [...said].filter((uuid) => !kept.has(uuid)).length;
-  const about = given({ project, branch, model, title, startedAt, updatedAt });
-  return { id, kept, others, ...about };
+  return { id, kept, others, project, branch, model, title, startedAt, updatedAt };
 }
 
 function isTyped({ subtype, provenance }: Json): boolean {

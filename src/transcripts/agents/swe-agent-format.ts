@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import { given } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
 import { type ImportedMessage, type ImportFormat, type ImportNotes, isLive } from "../imported.ts";
 import {
@@ -11,8 +10,8 @@ import {
   textOf,
   titleOf,
 } from "../json-fields.ts";
+import { answer, call, importedSession, instruction, prompt, result, thinking } from "../parts.ts";
 import { readListedObjects } from "../read-objects.ts";
-import { answer, call, instruction, prompt, result, thinking } from "./parts.ts";
 
 /**
  * The trajectories of SWE-agent. `history` has what the model was sent: the demonstrations, which are left out, the first user
@@ -59,13 +58,12 @@ export const sweAgentFormat: ImportFormat = {
       const called = shown.find(({ role }) => role === "assistant")?.tool_calls;
       const mini = isMini(value) ? [value.instance_id, called] : [];
       const native = hashOf([value.environment, value.replay_config, run, ...mini]);
-      yield {
-        id: `swe-agent:${native}`,
-        agent: "swe-agent",
-        nativeId: native,
-        ...given({ title: titleOf(issueIn(contentText(first?.content))) }),
-        messages: messagesOf(native, [...shown, ...rest], notes),
-      };
+      yield importedSession(
+        "swe-agent",
+        native,
+        { title: titleOf(issueIn(contentText(first?.content))) },
+        messagesOf(native, [...shown, ...rest], notes),
+      );
     }
   },
 };

@@ -1,7 +1,5 @@
-import { given } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
 import { NO_PROMPT } from "../agents/claude-stream-format.ts";
-import { answer, call, result, thinking } from "../agents/parts.ts";
 import {
   type ImportedMessage,
   type ImportFormat,
@@ -9,6 +7,7 @@ import {
   printedOf,
 } from "../imported.ts";
 import { contentText, type Json, nameOf, objectOf, textOf, titleOf } from "../json-fields.ts";
+import { answer, call, importedSession, result, thinking } from "../parts.ts";
 import { noteNoSession, readRecords } from "../read-records.ts";
 
 /** What `codex exec --json` prints: items, without the prompt and without times. */
@@ -39,13 +38,7 @@ export const codexExecFormat: ImportFormat = {
         } else if (!SILENT.test(textOf(value.type))) notes.unknown(textOf(value.type) || "?");
       }
     };
-    yield printedOf({
-      id: `codex:${thread}`,
-      agent: "codex",
-      nativeId: thread,
-      ...given({ title }),
-      messages: messages(),
-    });
+    yield printedOf(importedSession("codex", thread, { title }, messages()));
   },
 };
 

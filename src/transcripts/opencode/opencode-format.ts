@@ -1,5 +1,4 @@
 import { basename, join } from "node:path";
-import { given } from "../../core/fields.ts";
 import type { FoundFile } from "../found-file.ts";
 import {
   type ImportedMessage,
@@ -8,9 +7,9 @@ import {
   type ImportNotes,
   isLive,
   LIVE_MS,
-  messagesFor,
 } from "../imported.ts";
 import { type Json, nameOf, objectOf, parsedJson, timeOf } from "../json-fields.ts";
+import { callerOf, importedSession } from "../parts.ts";
 import { type PlainTables, skipDamaged, withPlainTables } from "../plain-tables.ts";
 import { messageParts, newMessageParts } from "./opencode-parts.ts";
 import { readTree, type StoredMessage, type StoredSession } from "./opencode-stores.ts";
@@ -48,30 +47,23 @@ function sessionOf(
   file: FoundFile,
   notes: ImportNotes,
 ): ImportedSession {
-  const parentId = nameOf(about.parent_id) ?? nameOf(about.parentID);
-  const parent: ImportedSession["parent"] =
-    parentId === undefined ? undefined : { id: `opencode:${parentId}`, relation: "subagent" };
   const time = objectOf(about.time);
   const model = objectOf(about.model);
-  return {
-    id: `opencode:${id}`,
-    agent: "opencode",
-    nativeId: id,
-    ...given({
-      parent,
+  return importedSession(
+    "opencode",
+    id,
+    {
+      parent: callerOf("opencode", nameOf(about.parent_id) ?? nameOf(about.parentID)),
       title: nameOf(about.title),
       project: nameOf(about.directory) ?? project,
       model: nameOf(model.id),
       startedAt: timeOf(about.time_created ?? time.created),
       updatedAt: timeOf(about.time_updated ?? time.updated),
-    }),
-    messages: messagesFor(
-      parent,
-      changedMs
-        ? treeMessages(id, messages(), about.revert, { file, notes, changedMs })
-        : messagesOf(id, messages(), about.revert, file, notes),
-    ),
-  };
+    },
+    changedMs
+      ? treeMessages(id, messages(), about.revert, { file, notes, changedMs })
+      : messagesOf(id, messages(), about.revert, file, notes),
+  );
 }
 
 /** The messages of a tree. While it grows, the file of its session stays as it is. */

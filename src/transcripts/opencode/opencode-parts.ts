@@ -1,13 +1,4 @@
-import { given } from "../../core/fields.ts";
-import { type Message, summaryMessage } from "../../core/message.ts";
-import {
-  answerText,
-  answerThinking,
-  type ImportedMessage,
-  type ImportNotes,
-  toolCall,
-  toolResult,
-} from "../imported.ts";
+import type { ImportedMessage, ImportNotes } from "../imported.ts";
 import {
   contentText,
   type Json,
@@ -17,6 +8,7 @@ import {
   textOf,
   timeOf,
 } from "../json-fields.ts";
+import { answer, call, type PartOf, prompt, result, summary, thinking } from "../parts.ts";
 
 /** Parts without text of their own: the steps, and the program's bookkeeping. */
 const SILENT_PARTS = new Set(
@@ -30,19 +22,20 @@ export function* messageParts(
   sourceId: string,
   notes: ImportNotes,
 ): Generator<ImportedMessage> {
-  const time = timeOf(objectOf(info.time).created);
+  const of = partOf(info, sourceId);
+  const said = parts.map(shownText).filter(Boolean).join("\n");
   for (const { type } of parts) {
     const isKnown = ["text", "reasoning", "file", "tool"].includes(textOf(type));
     if (!isKnown && !SILENT_PARTS.has(textOf(type))) notes.unknown(`part.${textOf(type) || "?"}`);
   }
   if (info.role === "user") {
-    yield* prompt(parts.map(shownText).filter(Boolean).join("\n"), sourceId, time);
+    if (said !== "") yield prompt(sourceId, said, of);
   } else if (info.role !== "assistant") {
     notes.unknown(`role.${textOf(info.role) || "?"}`);
   } else if (info.summary === true) {
-    yield* summary(parts.map(shownText).filter(Boolean).join("\n"), sourceId, time);
+    if (said !== "") yield summary(sourceId, said, of);
   } else {
-    yield* answer(parts, sourceId, time);
+    yield* answerParts(parts, sourceId, of);
   }
 }
 
@@ -52,20 +45,21 @@ export function* newMessageParts(
   sourceId: string,
   notes: ImportNotes,
 ): Generator<ImportedMessage> {
-  const time = timeOf(objectOf(record.time).created);
+  const of = partOf(record, sourceId);
   switch (record.type) {
     case "user": {
       const files = listOf(record.files).map((file) =>
         shownText({ ...objectOf(file), type: "file" }),
       );
-      yield* prompt([textOf(record.text), ...files].filter(Boolean).join("\n"), sourceId, time);
+      const text = [textOf(record.text), ...files].filter(Boolean).join("\n");
+      if (text !== "") yield prompt(sourceId, text, of);
       return;
     }
     case "assistant":
-      yield* answer(listOf(record.content).map(objectOf), sourceId, time);
+      yield* answerParts(listOf(record.content).map(objectOf), sourceId, of);
       return;
     case "compaction":
-      yield* summary(textOf(record.summary), sourceId, time);
+      if (nameOf(record.summary)) yield summary(sourceId, textOf(record.summary), of);
       return;
     // Texts of the program for the model, commands that the user ran beside the conversation, and changes of settings.
     case "shell":
@@ -87,39 +81,12 @@ function shownText(part: Json): string {
   return part.type === "text" && !isHidden ? textOf(part.text) : "";
 }
 
-function* prompt(
-  content: string,
-  sourceId: string,
-  time: string | undefined,
-): Generator<ImportedMessage> {
-  if (content === "") return;
-  const origin = given({ author: "user" as const, time });
-  yield { sourceId, message: { role: "user", content }, origin };
-}
-
-function* summary(
-  text: string,
-  sourceId: string,
-  time: string | undefined,
-): Generator<ImportedMessage> {
-  if (text === "") return;
-  const message = summaryMessage(text);
-  yield { sourceId, message, origin: given({ time }), memory: false, boundary: "compaction" };
+function partOf({ time }: Json, group: string): PartOf {
+  return { time: timeOf(objectOf(time).created), group };
 }
 
 /** The results of the calls of a step follow it. */
-function* answer(
-  parts: readonly Json[],
-  id: string,
-  time: string | undefined,
-): Generator<ImportedMessage> {
-  const part = (sourceId: string, message: Message, more: object = {}): ImportedMessage => ({
-    sourceId,
-    group: id,
-    message,
-    origin: given({ time }),
-    ...more,
-  });
+function* answerParts(parts: readonly Json[], id: string, of: PartOf): Generator<ImportedMessage> {
   let results: ImportedMessage[] = [];
   for (const [index, block] of parts.entries()) {
     const place = `${id}:${nameOf(block.id) ?? index}`;
@@ -129,27 +96,27 @@ function* answer(
       // Its arguments are still being written.
       if (state.status === "pending") continue;
       const callId = nameOf(block.callID) ?? nameOf(block.id) ?? place;
-      const name = nameOf(block.tool) ?? nameOf(block.name) ?? "unknown_tool";
-      yield part(place, toolCall(callId, name, state.input ?? state.raw));
-      const result = resultOf(name, callId, state);
-      if (result) results.push(part(`${place}:result`, result));
+      const name = textOf(block.tool) || textOf(block.name);
+      yield call(place, { callId, name, args: state.input ?? state.raw }, of);
+      const done = outputOf(name, state);
+      if (done) results.push(result(`${place}:result`, { callId, ...done }, of));
     } else if ((block.type === "text" || block.type === "reasoning") && text !== "") {
       yield* results;
       results = [];
-      if (block.type === "reasoning") yield part(place, answerThinking(text), { memory: false });
-      else if (shownText(block) !== "") yield part(place, answerText(text));
+      if (block.type === "reasoning") yield thinking(place, text, of);
+      else if (shownText(block) !== "") yield answer(place, text, of);
     }
   }
   yield* results;
 }
 
 /** A call that waits or runs has no result yet. */
-function resultOf(tool: string, callId: string, state: Json): Message | undefined {
-  if (state.status === "error") return toolResult(callId, errorText(state.error), true);
+function outputOf(tool: string, state: Json): { text: string; isError: boolean } | undefined {
+  if (state.status === "error") return { text: errorText(state.error), isError: true };
   if (state.status !== "completed") return undefined;
   const { exit } = objectOf(state.metadata);
-  const hasFailed = tool === "invalid" || (typeof exit === "number" && exit !== 0);
-  return toolResult(callId, contentText(state.output ?? state.content), hasFailed);
+  const isError = tool === "invalid" || (typeof exit === "number" && exit !== 0);
+  return { text: contentText(state.output ?? state.content), isError };
 }
 
 function errorText(error: unknown): string {

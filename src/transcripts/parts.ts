@@ -1,34 +1,63 @@
-import { given, isObject } from "../../core/fields.ts";
-import { type Message, summaryMessage } from "../../core/message.ts";
-import type { FoundFile } from "../found-file.ts";
+import type { Origin } from "../core/event.ts";
+import { given, isObject } from "../core/fields.ts";
+import { type Message, summaryMessage } from "../core/message.ts";
+import type { FoundFile } from "./found-file.ts";
 import {
+  type AgentName,
   answerText,
   answerThinking,
   type ImportedMessage,
+  type ImportedSession,
   type ImportNotes,
+  messagesFor,
   toolCall,
   toolResult,
-} from "../imported.ts";
-import { type Json, parsedJson } from "../json-fields.ts";
-import { CUT_OFF, readJsonValues } from "../read-objects.ts";
+} from "./imported.ts";
+import { type Json, parsedJson } from "./json-fields.ts";
+import { CUT_OFF, readJsonValues } from "./read-objects.ts";
+
+/** What a file tells of a session besides its messages. */
+type About = {
+  readonly [Field in keyof Omit<ImportedSession, "id" | "agent" | "nativeId" | "messages">]?:
+    | ImportedSession[Field]
+    | undefined;
+};
+
+export function importedSession(
+  agent: AgentName,
+  nativeId: string,
+  about: About,
+  messages: AsyncIterable<ImportedMessage>,
+): ImportedSession {
+  const said = messagesFor(about.parent, messages);
+  return { id: `${agent}:${nativeId}`, agent, nativeId, ...given(about), messages: said };
+}
+
+/** The session that called a subagent, if one did. */
+export function callerOf(agent: AgentName, id: string | undefined): ImportedSession["parent"] {
+  return id === undefined ? undefined : { id: `${agent}:${id}`, relation: "subagent" };
+}
 
 /** The fields that all parts of a record have. */
 export interface PartOf {
   readonly time?: string | undefined;
+  readonly author?: Origin["author"];
   readonly line?: number | undefined;
   /** Neighbours with the same group are one message. */
   readonly group?: string | undefined;
 }
 
-function part(sourceId: string, message: Message, { time, line, group }: PartOf): ImportedMessage {
-  return { sourceId, message, origin: given({ time }), ...given({ line, group }) };
+function part(
+  sourceId: string,
+  message: Message,
+  { author, time, line, group }: PartOf,
+): ImportedMessage {
+  return { sourceId, message, origin: given({ author, time }), ...given({ line, group }) };
 }
 
 /** Something that a person typed. */
 export function prompt(id: string, content: string, of: PartOf): ImportedMessage {
-  const { group: _, ...rest } = of;
-  const typed = part(id, { role: "user", content }, rest);
-  return { ...typed, origin: { ...typed.origin, author: "user" } };
+  return part(id, { role: "user", content }, { ...of, author: "user", group: undefined });
 }
 
 export function answer(id: string, text: string, of: PartOf): ImportedMessage {
