@@ -118,17 +118,12 @@ function claudeAiSession(conversation: Json, notes: ImportNotes): ImportedSessio
   const shown = branchOf(all);
   notes.otherBranch(all.length - shown.length);
   const first = shown.find(({ sender }) => sender === "human");
-  return importedSession(
-    "claude-ai",
-    id,
-    {
-      title: nameOf(conversation.name) ?? titleOf(saidIn(first ?? {})),
-      model: nameOf(conversation.model),
-      startedAt: timeOf(conversation.created_at),
-      updatedAt: timeOf(conversation.updated_at),
-    },
-    messagesOf(id, shown, notes),
-  );
+  return importedSession("claude-ai", id, messagesOf(id, shown, notes), {
+    title: nameOf(conversation.name) ?? titleOf(saidIn(first ?? {})),
+    model: nameOf(conversation.model),
+    startedAt: timeOf(conversation.created_at),
+    updatedAt: timeOf(conversation.updated_at),
+  });
 }
 
 function branchOf(all: readonly Json[]): readonly Json[] {

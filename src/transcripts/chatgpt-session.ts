@@ -40,17 +40,13 @@ export function chatgptSession(
   });
   notes.otherBranch(countShown(nodes) - shown.length);
   const model = nameOf(conversation.default_model_slug) ?? modelOf(shown);
-  return importedSession(
-    "chatgpt",
-    id,
-    {
-      title: nameOf(conversation.title) ?? promptIn(shown),
-      model,
-      startedAt: timeOf(conversation.create_time),
-      updatedAt: timeOf(conversation.update_time),
-    },
-    messagesOf(id, shown, timeOf(conversation.create_time), notes),
-  );
+  const startedAt = timeOf(conversation.create_time);
+  return importedSession("chatgpt", id, messagesOf(id, shown, startedAt, notes), {
+    title: nameOf(conversation.title) ?? promptIn(shown),
+    model,
+    startedAt,
+    updatedAt: timeOf(conversation.update_time),
+  });
 }
 
 type Nodes = ReadonlyMap<string, Json>;

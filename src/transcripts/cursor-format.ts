@@ -36,7 +36,7 @@ export const cursorFormat: ImportFormat = {
       title = titleOf(typed ?? "");
       if (title !== undefined) break;
     }
-    yield importedSession("cursor", id, { title }, messagesOf(id, file, notes));
+    yield importedSession("cursor", id, messagesOf(id, file, notes), { title });
   },
 };
 

@@ -117,7 +117,7 @@ function sessionOf(
     startedAt: timeOf(head.startTime),
     updatedAt: timeOf(head.lastUpdated),
   };
-  return importedSession("gemini", textOf(head.sessionId), about, messages);
+  return importedSession("gemini", textOf(head.sessionId), messages, about);
 }
 
 /** The old form is one object. */

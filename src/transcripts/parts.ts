@@ -26,8 +26,8 @@ type About = {
 export function importedSession(
   agent: AgentName,
   nativeId: string,
-  about: About,
   messages: AsyncIterable<ImportedMessage>,
+  about: About,
 ): ImportedSession {
   const said = messagesFor(about.parent, messages);
   return { id: `${agent}:${nativeId}`, agent, nativeId, ...given(about), messages: said };

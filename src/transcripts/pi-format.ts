@@ -1,20 +1,14 @@
 import { hash } from "node:crypto";
 import { basename, join } from "node:path";
-import { given } from "../core/fields.ts";
 import { withinNesting } from "../core/json-values.ts";
-import { isSummary, type Message, summaryMessage } from "../core/message.ts";
 import type { FoundFile } from "./found-file.ts";
 import {
-  answerText,
-  answerThinking,
   branchTo,
   type ImportedMessage,
   type ImportFormat,
   type ImportNotes,
   parentsIn,
   type ReadOn,
-  toolCall,
-  toolResult,
 } from "./imported.ts";
 import {
   contentText,
@@ -26,7 +20,17 @@ import {
   timeOf,
   titleOf,
 } from "./json-fields.ts";
-import { importedSession } from "./parts.ts";
+import {
+  answer,
+  call,
+  importedSession,
+  instruction,
+  type PartOf,
+  prompt,
+  result,
+  summary,
+  thinking,
+} from "./parts.ts";
 import { noteNoSession, readRecords } from "./read-records.ts";
 
 /**
@@ -53,21 +57,15 @@ export const piFormat: ImportFormat = {
     const id = nameOf(about.head.id) ?? "";
     const parent = parentOf(about.head);
     if (next) notes.readOn(file, next);
-    yield importedSession(
-      "pi",
-      id,
-      {
-        parent:
-          parent === undefined ? undefined : { id: `pi:${parent}`, relation: "fork" as const },
-        project: nameOf(about.head.cwd),
-        model: about.model,
-        startedAt: timeOf(about.head.timestamp),
-        updatedAt: about.updatedAt,
-        isRest: outline.from && (true as const),
-        title: about.title ?? (outline.from ? undefined : titleOf(about.prompt ?? "")),
-      },
-      messagesOf(file, outline, notes),
-    );
+    yield importedSession("pi", id, messagesOf(file, outline, notes), {
+      parent: parent === undefined ? undefined : { id: `pi:${parent}`, relation: "fork" },
+      project: nameOf(about.head.cwd),
+      model: about.model,
+      startedAt: timeOf(about.head.timestamp),
+      updatedAt: about.updatedAt,
+      isRest: outline.from && true,
+      title: about.title ?? (outline.from ? undefined : titleOf(about.prompt ?? "")),
+    });
   },
 };
 
@@ -181,46 +179,29 @@ async function* messagesOf(
   let session = "";
   for await (const { value, line } of readRecords(file, notes, from)) {
     if (value.type === "session") session ||= textOf(value.id);
-    const parts = partsOf(value, notes);
+    const time = timeOf(value.timestamp) ?? timeOf(objectOf(value.message).timestamp);
+    const parts = [...partsOf(value, { time, line, group: "" }, notes)];
     if (parts.length === 0) continue;
     const id = nameOf(value.id);
     if (branch && (id === undefined || !branch.has(id))) {
       notes.otherBranch(1);
       continue;
     }
-    const time = timeOf(value.timestamp) ?? timeOf(objectOf(value.message).timestamp);
-    for (const [index, { message, key, ...more }] of parts.entries()) {
+    for (const [index, part] of parts.entries()) {
       // A fork has the same entries in a file of its own. Only their ids and contents say so.
       const place =
-        id === undefined ? `${session}:${line}` : `${id}:${hash("sha1", key).slice(0, 12)}`;
+        id === undefined
+          ? `${session}:${line}`
+          : `${id}:${hash("sha1", part.sourceId).slice(0, 12)}`;
+      // pi has a record for each result of an answer's calls.
+      const group = part.message.role === "tool_results" ? "results" : place;
       yield {
+        ...part,
         sourceId: `pi:${place}${index === 0 ? "" : `:${index}`}`,
-        ...(message.role === "user" || message.role === "system"
-          ? {}
-          : { group: groupOf(message, place) }),
-        message,
-        origin: given({ author: isPrompt(message) ? ("user" as const) : undefined, time }),
-        ...more,
-        line,
+        ...(part.group === undefined ? {} : { group }),
       };
     }
   }
-}
-
-function isPrompt(message: Message): boolean {
-  return message.role === "user" && !isSummary(message);
-}
-
-/** pi has a record for each result of an answer's calls. */
-function groupOf(message: Message, place: string): string {
-  return message.role === "tool_results" ? "results" : place;
-}
-
-interface Part {
-  readonly key: string;
-  readonly message: Message;
-  readonly memory?: false;
-  readonly boundary?: "compaction";
 }
 
 const SILENT_ENTRIES = new Set(
@@ -229,78 +210,92 @@ const SILENT_ENTRIES = new Set(
   ),
 );
 
-function partsOf(entry: Json, notes: ImportNotes): readonly Part[] {
+/** The messages of an entry, each with a key of its content in the place of its id. */
+function* partsOf(entry: Json, of: PartOf, notes: ImportNotes): Generator<ImportedMessage> {
   switch (entry.type) {
     case "message":
-      return messageParts(objectOf(entry.message), notes);
+      yield* messageParts(objectOf(entry.message), of, notes);
+      return;
     case "compaction":
-      return summary(textOf(entry.summary), { boundary: "compaction" });
+      yield* summaryParts(textOf(entry.summary), of);
+      return;
     case "branch_summary":
-      return summary(textOf(entry.summary));
+      yield* branchSummary(textOf(entry.summary), of);
+      return;
     default:
       if (!SILENT_ENTRIES.has(textOf(entry.type))) notes.unknown(textOf(entry.type) || "?");
-      return [];
   }
 }
 
-function messageParts(message: Json, notes: ImportNotes): readonly Part[] {
+function* messageParts(message: Json, of: PartOf, notes: ImportNotes): Generator<ImportedMessage> {
   const text = contentText(message.content);
   switch (message.role) {
     case "user": {
       const typed = promptInPi(text);
-      return typed === ""
-        ? []
-        : [{ key: `user ${text}`, message: { role: "user", content: typed } }];
+      if (typed !== "") yield prompt(`user ${text}`, typed, of);
+      return;
     }
     case "system":
-      return text === ""
-        ? []
-        : [{ key: `system ${text}`, message: { role: "system", content: text }, memory: false }];
+      if (text !== "") yield instruction(`system ${text}`, text, of);
+      return;
     case "assistant":
-      return answerParts(message.content, notes);
+      yield* answerParts(message.content, of, notes);
+      return;
     case "toolResult": {
-      const id = textOf(message.toolCallId);
-      return [{ key: `result ${id}`, message: toolResult(id, text, message.isError === true) }];
+      const callId = textOf(message.toolCallId);
+      yield result(`result ${callId}`, { callId, text, isError: message.isError === true }, of);
+      return;
     }
     // Commands that the user ran beside the conversation, and texts of extensions.
     case "bashExecution":
     case "custom":
     case "hookMessage":
-      return [];
+      return;
     case "branchSummary":
-      return summary(textOf(message.summary) || text);
+      yield* branchSummary(textOf(message.summary) || text, of);
+      return;
     case "compactionSummary":
-      return summary(textOf(message.summary) || text, { boundary: "compaction" });
+      yield* summaryParts(textOf(message.summary) || text, of);
+      return;
     default:
       notes.unknown(`message.${textOf(message.role) || "?"}`);
-      return [];
   }
 }
 
-function answerParts(content: unknown, notes: ImportNotes): readonly Part[] {
+function* answerParts(
+  content: unknown,
+  of: PartOf,
+  notes: ImportNotes,
+): Generator<ImportedMessage> {
   const blocks = typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
-  return blocks.flatMap((value): readonly Part[] => {
-    const block = objectOf(value);
+  for (const block of blocks.map(objectOf)) {
+    const [text, thought] = [textOf(block.text), textOf(block.thinking)];
     switch (block.type) {
-      case "text": {
-        const text = textOf(block.text);
-        return text === "" ? [] : [{ key: `text ${text}`, message: answerText(text) }];
-      }
-      case "thinking": {
-        const text = textOf(block.thinking);
-        if (text === "") return [];
-        return [{ key: `thinking ${text}`, message: answerThinking(text), memory: false }];
-      }
+      case "text":
+        if (text !== "") yield answer(`text ${text}`, text, of);
+        break;
+      case "thinking":
+        if (thought !== "") yield thinking(`thinking ${thought}`, thought, of);
+        break;
       case "toolCall": {
-        const id = textOf(block.id);
-        const name = nameOf(block.name) ?? "unknown_tool";
-        return [{ key: `call ${id}`, message: toolCall(id, name, block.arguments) }];
+        const callId = textOf(block.id);
+        const asked = { callId, name: textOf(block.name), args: block.arguments };
+        yield call(`call ${callId}`, asked, of);
+        break;
       }
       default:
         notes.unknown(`content.${textOf(block.type) || "?"}`);
-        return [];
     }
-  });
+  }
+}
+
+function* summaryParts(text: string, of: PartOf): Generator<ImportedMessage> {
+  if (text !== "") yield summary(`summary ${text}`, text, of);
+}
+
+/** What was said on a branch that was left. The window goes on. */
+function* branchSummary(text: string, of: PartOf): Generator<ImportedMessage> {
+  for (const { boundary: _, ...part } of summaryParts(text, of)) yield part;
 }
 
 /**
@@ -320,9 +315,4 @@ export function promptInPi(text: string): string {
     if (tag === "skill") typed += `/skill:${name} `;
     rest = rest.slice(end + close.length).trim();
   }
-}
-
-function summary(text: string, more: Pick<Part, "boundary"> = {}): readonly Part[] {
-  if (text === "") return [];
-  return [{ key: `summary ${text}`, message: summaryMessage(text), memory: false, ...more }];
 }

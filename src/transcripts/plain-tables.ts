@@ -9,6 +9,10 @@ import { bytesAt, type FoundFile } from "./found-file.ts";
 import type { ImportNotes } from "./imported.ts";
 import type { Json } from "./json-fields.ts";
 
+export function isSqlite(head: Uint8Array): boolean {
+  return Buffer.from(head.subarray(0, 15)).toString("latin1") === "SQLite format 3";
+}
+
 /**
  * Reads a database of another program. It is opened read-only, waits for a writer, and leaves no file beside it.
  *

@@ -22,7 +22,7 @@ export const rkatFormat: ImportFormat = {
   async *read(file, notes) {
     const { id, ...about } = await outlineOf(file);
     const messages = messagesOf(file, notes);
-    yield importedSession("rkat", id, about, messages);
+    yield importedSession("rkat", id, messages, about);
   },
 };
 

@@ -39,17 +39,12 @@ export const atifFormat: ImportFormat = {
         nameOf(value.trajectory_id) ??
         hash("sha1", jsonText(steps[0])).slice(0, 20);
       const agent = objectOf(value.agent);
-      yield importedSession(
-        "atif",
-        native,
-        {
-          title: titleOf(contentText(first?.message)),
-          model: nameOf(agent.model_name),
-          startedAt: timeOf(steps[0]?.timestamp),
-          updatedAt: timeOf(steps.at(-1)?.timestamp),
-        },
-        messagesOf(native, steps, notes),
-      );
+      yield importedSession("atif", native, messagesOf(native, steps, notes), {
+        title: titleOf(contentText(first?.message)),
+        model: nameOf(agent.model_name),
+        startedAt: timeOf(steps[0]?.timestamp),
+        updatedAt: timeOf(steps.at(-1)?.timestamp),
+      });
     }
   },
 };

@@ -42,7 +42,7 @@ export const claudeStreamFormat: ImportFormat = {
     const { id, agent, project, model, title, answer } = outline;
     const messages = messagesOf(file, notes, title !== undefined);
     const about = { title: title ?? answer, project, model };
-    yield printedOf(importedSession(agent, id, about, messages));
+    yield printedOf(importedSession(agent, id, messages, about));
   },
 };
 

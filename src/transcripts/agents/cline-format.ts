@@ -148,7 +148,7 @@ async function sessionOf(
     title: titleOf(prompt ?? ""),
     startedAt: startedAt ?? (isTask ? timeOf(Number(folder)) : undefined),
   };
-  return importedSession(agent, id, about, messages(`${agent}:${id}`, file, notes));
+  return importedSession(agent, id, messages(`${agent}:${id}`, file, notes), about);
 }
 
 async function* uiMessages(
@@ -193,7 +193,7 @@ async function* readNew(agent: AgentName, file: FoundFile, notes: ImportNotes) {
       updatedAt: timeOf(messages.at(-1)?.ts),
     };
     const said = newMessages(`${agent}:${native}`, messages, notes);
-    yield importedSession(agent, native, about, said);
+    yield importedSession(agent, native, said, about);
   }
 }
 

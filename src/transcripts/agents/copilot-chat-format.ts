@@ -52,17 +52,13 @@ export const copilotChatFormat: ImportFormat = {
       nameOf(requests[0]?.requestId) ??
       basename(file.path).replace(/\.jsonl?$/, "");
     const prompts = requests.filter(isTyped).map(promptOf);
-    yield importedSession(
-      "copilot-chat",
-      native,
-      {
-        title: nameOf(chat.customTitle) ?? titleOf(prompts[0] ?? ""),
-        startedAt: timeOf(chat.creationDate) ?? timeOf(requests[0]?.timestamp),
-        updatedAt: timeOf(chat.lastMessageDate),
-        model: nameOf(requests[0]?.modelId),
-      },
-      messagesOf(native, requests, ending, file, notes),
-    );
+    const messages = messagesOf(native, requests, ending, file, notes);
+    yield importedSession("copilot-chat", native, messages, {
+      title: nameOf(chat.customTitle) ?? titleOf(prompts[0] ?? ""),
+      startedAt: timeOf(chat.creationDate) ?? timeOf(requests[0]?.timestamp),
+      updatedAt: timeOf(chat.lastMessageDate),
+      model: nameOf(requests[0]?.modelId),
+    });
   },
 };
 

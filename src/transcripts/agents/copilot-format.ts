@@ -47,7 +47,7 @@ export const copilotFormat: ImportFormat = {
     const { id, taken, isChat, ...about } = outline;
     notes.otherBranch(taken.size);
     const agent = isChat ? "copilot-chat" : "copilot";
-    const session = importedSession(agent, id, about, messagesOf(id, file, taken, notes));
+    const session = importedSession(agent, id, messagesOf(id, file, taken, notes), about);
     yield isChat ? printedOf(session) : session;
   },
 };

@@ -61,32 +61,28 @@ async function* chatIn(
   const order = idsIn(root);
   const message = (each: string) => objectOf(parsedJson(blob(each)?.toString() ?? ""));
   const typed = order.map((each) => typedIn(message(each))).find((text) => text !== undefined);
-  yield importedSession(
-    "cursor",
-    id,
-    {
-      title: nameOf(about.name) ?? titleOf(typed ?? ""),
-      model: nameOf(about.lastUsedModel),
-      startedAt: timeOf(about.createdAt),
-    },
-    (async function* () {
-      const repeats = new Repeats();
-      let lost = 0;
-      try {
-        for (const each of order) {
-          const value = message(each);
-          if (typeof value.role !== "string") lost += 1;
-          const times = repeats.next(each);
-          const place = `cursor:${id}:${each}${times === 1 ? "" : `:${times}`}`;
-          for (const part of partsOf(place, value, notes))
-            yield { ...part, alias: cursorAlias(id, repeats, part) };
-        }
-      } catch (error) {
-        skipDamaged(error, file, notes);
+  const messages = async function* (): AsyncGenerator<ImportedMessage> {
+    const repeats = new Repeats();
+    let lost = 0;
+    try {
+      for (const each of order) {
+        const value = message(each);
+        if (typeof value.role !== "string") lost += 1;
+        const times = repeats.next(each);
+        const place = `cursor:${id}:${each}${times === 1 ? "" : `:${times}`}`;
+        for (const part of partsOf(place, value, notes))
+          yield { ...part, alias: cursorAlias(id, repeats, part) };
       }
-      if (lost > 0) notes.skip(file, undefined, `${lost} messages of a chat have no text`);
-    })(),
-  );
+    } catch (error) {
+      skipDamaged(error, file, notes);
+    }
+    if (lost > 0) notes.skip(file, undefined, `${lost} messages of a chat have no text`);
+  };
+  yield importedSession("cursor", id, messages(), {
+    title: nameOf(about.name) ?? titleOf(typed ?? ""),
+    model: nameOf(about.lastUsedModel),
+    startedAt: timeOf(about.createdAt),
+  });
 }
 
 /** The values of field 1 in Protocol Buffers: hashes of 32 bytes. The other fields are passed over. */

@@ -30,7 +30,7 @@ import {
   result,
   thinking,
 } from "../parts.ts";
-import { type PlainTables, skipDamaged, withPlainTables } from "../plain-tables.ts";
+import { isSqlite, type PlainTables, skipDamaged, withPlainTables } from "../plain-tables.ts";
 import { editorFolders } from "./vscode-folders.ts";
 
 /**
@@ -49,9 +49,7 @@ export const cursorDatabaseFormat: ImportFormat = {
       ["globalStorage", "workspaceStorage"].map((name) => join(folder, name)),
     ),
   mayBe: (path) => /(?:^|\/)state\.vscdb$/.test(path),
-  recognises: ({ path, head }) =>
-    path.endsWith(".vscdb") &&
-    Buffer.from(head.subarray(0, 15)).toString("latin1") === "SQLite format 3",
+  recognises: ({ path, head }) => path.endsWith(".vscdb") && isSqlite(head),
   read: (file, notes) =>
     withPlainTables(file, notes, (tables) => new CursorChats(tables, file, notes).sessions()),
 };
@@ -135,19 +133,15 @@ class CursorChats {
     const folder = objectOf(objectOf(about.workspaceIdentifier).uri);
     const above = this.#parents.get(id) ?? nameOf(objectOf(about.subagentInfo).parentComposerId);
     const bubbles = () => (order.length > 0 ? this.#stored(id, order.map(String)) : whole);
-    yield importedSession(
-      "cursor",
-      id,
-      {
-        parent: callerOf("cursor", above),
-        title: nameOf(about.name) ?? titleOf(textOf(whole.find(isTyped)?.text)),
-        project: nameOf(folder.fsPath) ?? nameOf(folder.path),
-        model: nameOf(objectOf(about.modelConfig).modelName),
-        startedAt: timeOf(about.createdAt),
-        updatedAt: timeOf(about.lastUpdatedAt),
-      },
-      this.#messages(id, () => this.#finished(bubbles(), about)),
-    );
+    const messages = this.#messages(id, () => this.#finished(bubbles(), about));
+    yield importedSession("cursor", id, messages, {
+      parent: callerOf("cursor", above),
+      title: nameOf(about.name) ?? titleOf(textOf(whole.find(isTyped)?.text)),
+      project: nameOf(folder.fsPath) ?? nameOf(folder.path),
+      model: nameOf(objectOf(about.modelConfig).modelName),
+      startedAt: timeOf(about.createdAt),
+      updatedAt: timeOf(about.lastUpdatedAt),
+    });
   }
 
   async *#messages(chat: string, bubbles: () => Iterable<Json>): AsyncGenerator<ImportedMessage> {

@@ -27,7 +27,7 @@ import {
   thinking,
   wholeObject,
 } from "../parts.ts";
-import { type PlainTables, skipDamaged, withPlainTables } from "../plain-tables.ts";
+import { isSqlite, type PlainTables, skipDamaged, withPlainTables } from "../plain-tables.ts";
 import { readRecords } from "../read-records.ts";
 
 /**
@@ -43,7 +43,7 @@ export const gooseFormat: ImportFormat = {
   mayBe: (path) => /(?:(?:^|\/)sessions\.db|\.jsonl?)$/.test(path),
   recognises: ({ path, head, first }) =>
     isDatabase(path)
-      ? Buffer.from(head.subarray(0, 15)).toString("latin1") === "SQLite format 3"
+      ? isSqlite(head)
       : first !== undefined && (isHead(first) || (path.endsWith(".jsonl") && isMessage(first))),
   async *read(file, notes) {
     if (isDatabase(file.path)) {
@@ -134,19 +134,14 @@ function sessionOf(
   messages: () => Iterable<Json> | AsyncIterable<Json>,
   notes: ImportNotes,
 ): ImportedSession {
-  return importedSession(
-    "goose",
-    id,
-    {
-      // The session that called it is not said.
-      parent: callerOf("goose", about.session_type === "sub_agent" ? "" : undefined),
-      title: nameOf(about.name) ?? nameOf(about.description),
-      project: nameOf(about.working_dir),
-      startedAt: timeInUtc(about.created_at),
-      updatedAt: timeInUtc(about.updated_at),
-    },
-    messagesOf(id, messages(), notes),
-  );
+  return importedSession("goose", id, messagesOf(id, messages(), notes), {
+    // The session that called it is not said.
+    parent: callerOf("goose", about.session_type === "sub_agent" ? "" : undefined),
+    title: nameOf(about.name) ?? nameOf(about.description),
+    project: nameOf(about.working_dir),
+    startedAt: timeInUtc(about.created_at),
+    updatedAt: timeInUtc(about.updated_at),
+  });
 }
 
 /** SQLite's own times have no zone, and are in UTC: `2026-05-01 10:00:00`. */

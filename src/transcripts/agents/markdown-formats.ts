@@ -191,7 +191,7 @@ export const cursorExportFormat: ImportFormat = {
       const id = hashed(heading + first.text);
       const messages = growing.said(`cursor:${id}`, blocks(growing.notes));
       const title = titleOf(heading.replace(/^#\s*/, "") || first.text);
-      yield importedSession("cursor", id, { title }, messages);
+      yield importedSession("cursor", id, messages, { title });
     }
     growing.end();
   },
@@ -228,7 +228,7 @@ export const specstoryFormat: ImportFormat = {
     const [, project] = /^(.*?)[/\\]\.specstory[/\\]history[/\\]/.exec(file.path) ?? [];
     const startedAt = first.time ?? timeOf(about?.[2]);
     const named = { title: titleOf(first.text), startedAt, project };
-    yield importedSession("specstory", id, named, messages);
+    yield importedSession("specstory", id, messages, named);
     growing.end();
   },
 };
@@ -337,7 +337,7 @@ export const aiderFormat: ImportFormat = {
       const all = (async function* () {
         yield* blocks;
       })();
-      yield importedSession("aider", id, about, growing.said(`aider:${id}`, all));
+      yield importedSession("aider", id, growing.said(`aider:${id}`, all), about);
     }
     growing.end();
   },

@@ -72,19 +72,14 @@ function exportedSession(
     const own = objectOf(objectOf(one).info);
     return { id: textOf(own.id), info: own, parts: listOf(objectOf(one).parts).map(objectOf) };
   });
-  return importedSession(
-    "opencode",
-    id,
-    {
-      parent: callerOf("opencode", nameOf(about.parentID)),
-      title: nameOf(about.title),
-      project: nameOf(about.directory),
-      model: nameOf(objectOf(about.model).id) ?? modelOfLast(stored),
-      startedAt: timeOf(time.created),
-      updatedAt: timeOf(time.updated),
-    },
-    messagesOf(id, stored, about.revert, file, notes),
-  );
+  return importedSession("opencode", id, messagesOf(id, stored, about.revert, file, notes), {
+    parent: callerOf("opencode", nameOf(about.parentID)),
+    title: nameOf(about.title),
+    project: nameOf(about.directory),
+    model: nameOf(objectOf(about.model).id) ?? modelOfLast(stored),
+    startedAt: timeOf(time.created),
+    updatedAt: timeOf(time.updated),
+  });
 }
 
 function modelOfLast(messages: readonly { readonly info: Json }[]): string | undefined {
@@ -107,5 +102,5 @@ function runSession(
       yield* messageParts(info, [part], `opencode:${id}:${textOf(part.messageID)}`, notes);
     }
   };
-  return printedOf(importedSession("opencode", id, { title: titleOf(textOf(text?.text)) }, all()));
+  return printedOf(importedSession("opencode", id, all(), { title: titleOf(textOf(text?.text)) }));
 }

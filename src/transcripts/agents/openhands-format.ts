@@ -122,16 +122,11 @@ function isEvent(value: Json): boolean {
 function sessionOf(name: string, events: readonly Json[], notes: ImportNotes) {
   const first = events.find(isTypedEvent);
   const prompt = saidIn(first ?? {}) || textOf(objectOf(first?.args).content);
-  return importedSession(
-    "openhands",
-    name,
-    {
-      title: titleOf(prompt || contentText(first?.message)),
-      startedAt: zonedTime(events[0]?.timestamp),
-      updatedAt: zonedTime(events.at(-1)?.timestamp),
-    },
-    messagesOf(name, events, notes),
-  );
+  return importedSession("openhands", name, messagesOf(name, events, notes), {
+    title: titleOf(prompt || contentText(first?.message)),
+    startedAt: zonedTime(events[0]?.timestamp),
+    updatedAt: zonedTime(events.at(-1)?.timestamp),
+  });
 }
 
 /** Other runs have the same instance, or a file of the same name. Only their first events differ. */

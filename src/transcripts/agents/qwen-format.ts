@@ -42,7 +42,7 @@ export const qwenFormat: ImportFormat = {
         else if (!isLine(value)) notes.unknown(nameOf(value.type) ?? "?");
       }
     };
-    yield importedSession("qwen", id, about, messages());
+    yield importedSession("qwen", id, messages(), about);
   },
 };
 

@@ -58,12 +58,9 @@ export const sweAgentFormat: ImportFormat = {
       const called = shown.find(({ role }) => role === "assistant")?.tool_calls;
       const mini = isMini(value) ? [value.instance_id, called] : [];
       const native = hashOf([value.environment, value.replay_config, run, ...mini]);
-      yield importedSession(
-        "swe-agent",
-        native,
-        { title: titleOf(issueIn(contentText(first?.content))) },
-        messagesOf(native, [...shown, ...rest], notes),
-      );
+      yield importedSession("swe-agent", native, messagesOf(native, [...shown, ...rest], notes), {
+        title: titleOf(issueIn(contentText(first?.content))),
+      });
     }
   },
 };

@@ -38,7 +38,7 @@ export const codexExecFormat: ImportFormat = {
         } else if (!SILENT.test(textOf(value.type))) notes.unknown(textOf(value.type) || "?");
       }
     };
-    yield printedOf(importedSession("codex", thread, { title }, messages()));
+    yield printedOf(importedSession("codex", thread, messages(), { title }));
   },
 };
 

@@ -1,15 +1,9 @@
 import { basename, join } from "node:path";
 import { given } from "../../core/fields.ts";
-import { isSummary } from "../../core/message.ts";
 import type { FoundFile } from "../found-file.ts";
-import {
-  type ImportedMessage,
-  type ImportedSession,
-  type ImportFormat,
-  messagesFor,
-  type ReadOn,
-} from "../imported.ts";
+import type { ImportedMessage, ImportedSession, ImportFormat, ReadOn } from "../imported.ts";
 import { type Json, nameOf, objectOf, textOf, timeOf } from "../json-fields.ts";
+import { importedSession } from "../parts.ts";
 import { noteNoSession, readRecords } from "../read-records.ts";
 import {
   type Copied,
@@ -22,7 +16,7 @@ import {
   Prompts,
   type PromptsState,
 } from "./codex-lines.ts";
-import { type Part, partOf, unknownName } from "./codex-message-parts.ts";
+import { partOf, unknownName } from "./codex-message-parts.ts";
 
 /**
  * The rollouts of Codex, one file a session:
@@ -55,44 +49,20 @@ export const codexFormat: ImportFormat = {
       for await (const { value, line } of readRecords(file, notes, from)) {
         const { type, payload, time } = openLine(value);
         keys.follow(type, payload);
-        const part = partOf(type, payload, outline.typed.get(line));
+        const of = { time, line, group: keys.turn };
+        const part = partOf(type, payload, outline.typed.get(line), of);
         if (part === "unknown") notes.unknown(unknownName(type, payload));
         if (typeof part === "string") continue;
-        const sourceId = keys.next(part.key);
+        const sourceId = keys.next(part.sourceId);
         const dropped = outline.dropped.some(({ from, to }) => line >= from && line < to);
         if (dropped) notes.otherBranch(1);
-        else
-          yield {
-            ...messageOf(part, keys.turn),
-            sourceId,
-            origin: originOf(part, time),
-            line,
-          };
+        else yield { ...part, sourceId };
       }
     };
-    yield {
-      id: `codex:${id}`,
-      agent: "codex",
-      nativeId: id,
-      ...about,
-      ...(from ? { isRest: true } : {}),
-      messages: messagesFor(about.parent, messages()),
-    };
+    const isRest = from && true;
+    yield importedSession("codex", id, messages(), { ...about, isRest });
   },
 };
-
-function messageOf(
-  { message, memory, boundary }: Part,
-  turn: string,
-): Omit<ImportedMessage, "sourceId" | "origin"> {
-  const isPart = message.role === "block_assistant" || message.role === "tool_results";
-  return { message, ...given({ memory, boundary }), ...(isPart ? { group: turn } : {}) };
-}
-
-function originOf({ message }: Part, time: string | undefined): ImportedMessage["origin"] {
-  const isPrompt = message.role === "user" && !isSummary(message);
-  return given({ author: isPrompt ? ("user" as const) : undefined, time });
-}
 
 /** The outline of a file, from a first reading, so that the second one can stream. */
 interface Outline {

@@ -1,17 +1,21 @@
 import { isObject } from "../../core/fields.ts";
-import { type Message, summaryMessage } from "../../core/message.ts";
 import { refusalIn } from "../../core/refusal.ts";
-import { answerText, answerThinking, toolCall, toolResult } from "../imported.ts";
-import { contentText, type Json, nameOf, objectOf, textOf } from "../json-fields.ts";
+import type { ImportedMessage } from "../imported.ts";
+import { contentText, type Json, nameOf, objectOf, parsedJson, textOf } from "../json-fields.ts";
+import {
+  answer,
+  call,
+  instruction,
+  type PartOf,
+  prompt,
+  result,
+  summary,
+  thinking,
+} from "../parts.ts";
 import { ENVELOPES } from "./codex-lines.ts";
 
-/** A message before it has an id. */
-export interface Part {
-  readonly key: string;
-  readonly message: Message;
-  readonly memory?: false;
-  readonly boundary?: "compaction";
-}
+/** The message of a line, with a key of its content in the place of its id. */
+type Part = ImportedMessage | "unknown" | "none";
 
 const EVENTS = new Set(
   `user_message agent_message agent_reasoning agent_reasoning_raw_content token_count context_compacted
@@ -28,24 +32,13 @@ const SILENT_ITEMS = new Set(
   compaction_summary context_compaction additional_tools ghost_snapshot other`.split(/\s+/),
 );
 
-export function partOf(
-  type: string,
-  payload: Json,
-  typed: string | undefined,
-): Part | "unknown" | "none" {
+export function partOf(type: string, payload: Json, typed: string | undefined, of: PartOf): Part {
   if (type === "compacted") {
-    const summary =
-      textOf(payload.message) || "Codex keeps this summary where only it can read it.";
-    return {
-      key: `compacted ${summary}`,
-      message: summaryMessage(summary),
-      memory: false,
-      boundary: "compaction",
-    };
+    const text = textOf(payload.message) || "Codex keeps this summary where only it can read it.";
+    return summary(`compacted ${text}`, text, of);
   }
-  if (type === "response_item") return itemPart(payload, typed);
-  if (type === "event_msg" && typed !== undefined)
-    return { key: `user ${typed}`, message: { role: "user", content: typed } };
+  if (type === "response_item") return itemPart(payload, typed, of);
+  if (type === "event_msg" && typed !== undefined) return prompt(`user ${typed}`, typed, of);
   if (type === "event_msg") return EVENTS.has(textOf(payload.type)) ? "none" : "unknown";
   return ENVELOPES.has(type) || type === "state" ? "none" : "unknown";
 }
@@ -55,58 +48,51 @@ export function unknownName(type: string, payload: Json): string {
   return type !== "response_item" && type !== "event_msg" ? type : `${type}.${inner ?? "?"}`;
 }
 
-function itemPart(item: Json, typed: string | undefined): Part | "unknown" | "none" {
+function itemPart(item: Json, typed: string | undefined, of: PartOf): Part {
   const type = textOf(item.type);
   const callId = nameOf(item.call_id) ?? nameOf(item.id) ?? "";
+  const asked = (name: string, args: unknown) => call(`call ${callId}`, { callId, name, args }, of);
   switch (type) {
     case "message":
-      return textPart(item, typed);
+      return textPart(item, typed, of);
     case "reasoning": {
       const text = [contentText(item.summary), contentText(item.content)]
         .filter(Boolean)
         .join("\n");
-      if (text === "") return "none";
-      return { key: `reasoning ${text}`, message: answerThinking(text), memory: false };
+      return text === "" ? "none" : thinking(`reasoning ${text}`, text, of);
     }
     case "function_call":
-      return callPart(callId, callName(item), item.arguments);
+      return asked(callName(item), item.arguments);
     case "custom_tool_call":
-      return callPart(callId, textOf(item.name), { input: item.input });
+      return asked(textOf(item.name), { input: item.input });
     case "local_shell_call":
-      return callPart(callId, "local_shell", item.action);
+      return asked("local_shell", item.action);
     case "function_call_output":
     case "custom_tool_call_output": {
       const { content, isError: hasFailed } = outputOf(item.output);
       const isError = hasFailed || refusalIn(content) !== undefined;
-      return {
-        key: `result ${callId} ${content}`,
-        message: toolResult(callId, content, isError),
-      };
+      return result(`result ${callId} ${content}`, { callId, text: content, isError }, of);
     }
     default:
       return SILENT_ITEMS.has(type) ? "none" : "unknown";
   }
 }
 
-function textPart(item: Json, typed: string | undefined): Part | "unknown" | "none" {
+function textPart(item: Json, typed: string | undefined, of: PartOf): Part {
   const text = contentText(item.content);
   if (text === "") return "none";
   const key = `${textOf(item.role)} ${text}`;
   switch (item.role) {
     case "assistant":
-      return { key, message: answerText(text) };
+      return answer(key, text, of);
     case "system":
     case "developer":
-      return { key, message: { role: "system", content: text }, memory: false };
+      return instruction(key, text, of);
     case "user":
-      return typed === undefined ? "none" : { key, message: { role: "user", content: typed } };
+      return typed === undefined ? "none" : prompt(key, typed, of);
     default:
       return "unknown";
   }
-}
-
-function callPart(id: string, name: string, args: unknown): Part {
-  return { key: `call ${id}`, message: toolCall(id, name || "unknown_tool", args) };
 }
 
 /** A tool of a server has the server's name before its own: `mcp__docs__` and `search`. */
@@ -124,14 +110,8 @@ function outputOf(output: unknown): { readonly content: string; readonly isError
   }
   const content = contentText(output);
   if (!content.startsWith("{")) return { content, isError: false };
-  try {
-    const inner = objectOf(JSON.parse(content));
-    if (typeof inner.output !== "string" || !isObject(inner.metadata)) {
-      return { content, isError: false };
-    }
-    const code = inner.metadata.exit_code;
-    return { content: inner.output, isError: typeof code === "number" && code !== 0 };
-  } catch {
-    return { content, isError: false };
-  }
+  const { output: inner, metadata } = objectOf(parsedJson(content));
+  if (typeof inner !== "string" || !isObject(metadata)) return { content, isError: false };
+  const code = metadata.exit_code;
+  return { content: inner, isError: typeof code === "number" && code !== 0 };
 }

@@ -10,7 +10,7 @@ import {
 } from "../imported.ts";
 import { type Json, nameOf, objectOf, parsedJson, timeOf } from "../json-fields.ts";
 import { callerOf, importedSession } from "../parts.ts";
-import { type PlainTables, skipDamaged, withPlainTables } from "../plain-tables.ts";
+import { isSqlite, type PlainTables, skipDamaged, withPlainTables } from "../plain-tables.ts";
 import { messageParts, newMessageParts } from "./opencode-parts.ts";
 import { readTree, type StoredMessage, type StoredSession } from "./opencode-stores.ts";
 
@@ -27,9 +27,7 @@ export const opencodeFormat: ImportFormat = {
   places: ({ env, home }) => [join(env.XDG_DATA_HOME || join(home, ".local", "share"), "opencode")],
   mayBe: (path) => isDatabase(path) || SESSION_FILE.test(path),
   recognises: ({ path, head, first }) =>
-    isDatabase(path)
-      ? Buffer.from(head.subarray(0, 15)).toString("latin1") === "SQLite format 3"
-      : SESSION_FILE.test(path) && nameOf(first?.id) !== undefined,
+    isDatabase(path) ? isSqlite(head) : SESSION_FILE.test(path) && nameOf(first?.id) !== undefined,
   async *read(file, notes) {
     const stored = isDatabase(file.path) ? readDatabase(file, notes) : readTree(file, notes);
     for await (const session of stored) yield sessionOf(session, file, notes);
@@ -52,6 +50,9 @@ function sessionOf(
   return importedSession(
     "opencode",
     id,
+    changedMs
+      ? treeMessages(id, messages(), about.revert, { file, notes, changedMs })
+      : messagesOf(id, messages(), about.revert, file, notes),
     {
       parent: callerOf("opencode", nameOf(about.parent_id) ?? nameOf(about.parentID)),
       title: nameOf(about.title),
@@ -60,9 +61,6 @@ function sessionOf(
       startedAt: timeOf(about.time_created ?? time.created),
       updatedAt: timeOf(about.time_updated ?? time.updated),
     },
-    changedMs
-      ? treeMessages(id, messages(), about.revert, { file, notes, changedMs })
-      : messagesOf(id, messages(), about.revert, file, notes),
   );
 }
 
