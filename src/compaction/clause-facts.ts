@@ -1,3 +1,4 @@
+import { wordSet } from "../text/word-set.ts";
 import { anchorsIn } from "./anchors.ts";
 
 /** A fact: what one clause says of one thing. A part is missing where the clause does not say it plainly. */
@@ -94,10 +95,8 @@ const STATES: readonly (readonly [string, -1 | 1, string, string])[] = [
 const STATE_OF = new Map(STATES.map((state) => [state[2], state]));
 
 /** Words that are a state only behind one of these, and `on` and `off` only at the end too. */
-const NEEDS_VERB = new Set(
-  "open done closed on off green red fixed free available public private locked running stopped".split(
-    " ",
-  ),
+const NEEDS_VERB = wordSet(
+  "open done closed on off green red fixed free available public private locked running stopped",
 );
 const VERBS =
   /^(is|are|was|were|be|been|remains?|stays?|still|left|turned|switched|set|to|not|now|fully|completely|already|currently)$/;

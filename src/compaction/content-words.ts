@@ -1,10 +1,9 @@
 import { CharacterKinds, isAscii, normalForm, sizeAt } from "../text/character-kinds.ts";
+import { wordSet } from "../text/word-set.ts";
 
 /** English function words, which do not show a text's subject. Shorter words do not count anyway. */
-const FUNCTION_WORDS = new Set(
-  "about above after again also although always another around because been before being below between both cannot could does doing done down during each either else even ever every from further gave give going have having here hers himself however into itself just less like likely made make many maybe might more most much must myself need neither never only other ours over own perhaps rather really same shall should since some still such than that their them then there these they thing things this those though through thus together under until upon used using very want well were what when where whether which while whom whose will with within without would your yours".split(
-    " ",
-  ),
+const FUNCTION_WORDS = wordSet(
+  "about above after again also although always another around because been before being below between both cannot could does doing done down during each either else even ever every from further gave give going have having here hers himself however into itself just less like likely made make many maybe might more most much must myself need neither never only other ours over own perhaps rather really same shall should since some still such than that their them then there these they thing things this those though through thus together under until upon used using very want well were what when where whether which while whom whose will with within without would your yours",
 );
 
 /** Whether a word in small letters is a function word, such as "because". */

@@ -1,4 +1,5 @@
 import { asciiSet } from "../text/character-kinds.ts";
+import { wordSet } from "../text/word-set.ts";
 import { ANCHOR_KINDS } from "./anchor-forms.ts";
 import { isFunctionWord } from "./content-words.ts";
 
@@ -200,38 +201,30 @@ function thingAfter(after: string, isCut: boolean, number: string): string {
 /** A number with a unit, and not a count of things. */
 const MEASURE = /[^\d.,]$/;
 
-const GENITIVES = new Set("of de du del des di da do av af van von der".split(" "));
-const ARTICLES = new Set("a an the my our your his her its their".split(" "));
-const NEVER_LINKS = new Set(
-  "and or but if so we he she you i it und oder et ou y e o put got ran saw cut hit did let use see has had".split(
-    " ",
-  ),
+const GENITIVES = wordSet("of de du del des di da do av af van von der");
+const ARTICLES = wordSet("a an the my our your his her its their");
+const NEVER_LINKS = wordSet(
+  "and or but if so we he she you i it und oder et ou y e o put got ran saw cut hit did let use see has had",
 );
 
 /** Words beside a number that only place it: `line 152`, `Zeile 152`. */
-const POSITIONS = new Set(
-  "line lines zeile zeilen ligne lignes línea líneas linha linhas riga righe regel rad строка col column columns spalte offset page seite message turn step".split(
-    " ",
-  ),
+const POSITIONS = wordSet(
+  "line lines zeile zeilen ligne lignes línea líneas linha linhas riga righe regel rad строка col column columns spalte offset page seite message turn step",
 );
 
 /** Longer words that say nothing of what they stand beside, besides function words. */
-const NEVER_NAMES = new Set(
-  "almost nearly roughly exactly maybe today tomorrow yesterday tonight morning evening night noon times more less least most first last next next only total later earlier than already still even here just till past since ungefähr etwa rund über unter nach mehr weniger genau heute gestern morgen menos desde hasta sobre environ moins plus depuis vers vous nous avec pour para come circa".split(
-    " ",
-  ),
+const NEVER_NAMES = wordSet(
+  "almost nearly roughly exactly maybe today tomorrow yesterday tonight morning evening night noon times more less least most first last next next only total later earlier than already still even here just till past since ungefähr etwa rund über unter nach mehr weniger genau heute gestern morgen menos desde hasta sobre environ moins plus depuis vers vous nous avec pour para come circa",
 );
 
 /** Verbs that often stand before a number. Other past forms end in `ed`. */
-const ACTIONS = new Set(
-  "took take takes went goes made makes make gave gives kept keeps keep put puts held holds left found find finds cost costs says said told tell rose fell came come comes need needs want wants show shows gets runs sees saw read reads sent sends spent wrote writes used uses like with".split(
-    " ",
-  ),
+const ACTIONS = wordSet(
+  "took take takes went goes made makes make gave gives kept keeps keep put puts held holds left found find finds cost costs says said told tell rose fell came come comes need needs want wants show shows gets runs sees saw read reads sent sends spent wrote writes used uses like with",
 );
 
 /** Days and months in some languages. `Thursday at 13:31` says nothing of what happened. */
-const TIME_WORDS: ReadonlySet<string> = new Set(
-  `abril agosto août april aprile august augusti augustus avril czerwiec czwartek december dezember dezembro dicembre
+const TIME_WORDS: ReadonlySet<string> =
+  wordSet(`abril agosto août april aprile august augusti augustus avril czerwiec czwartek december dezember dezembro dicembre
   diciembre dienstag dimanche dinsdag domenica domingo donderdag donnerstag décembre enero febbraio febrero februar
   februari february fevereiro fredag freitag friday février gennaio giovedì giugno grudzień janeiro januar januari
   january janvier jeudi jueves juillet juin julho juli julio july june junho juni junio kwiecień lipiec listopad
@@ -240,7 +233,4 @@ const TIME_WORDS: ReadonlySet<string> = new Set(
   novembro noviembre october octobre octubre oktober onsdag ottobre outubro październik piątek poniedziałek
   quarta-feira quinta-feira sabato samedi samstag saturday segunda-feira september septembre septiembre setembro
   settembre sexta-feira sierpień sobota sonntag styczeń sunday sábado söndag terça-feira thursday tisdag torsdag
-  tuesday vendredi venerdì viernes vrijdag wednesday woensdag wrzesień wtorek zaterdag zondag środa`.split(
-    /\s+/,
-  ),
-);
+  tuesday vendredi venerdì viernes vrijdag wednesday woensdag wrzesień wtorek zaterdag zondag środa`);

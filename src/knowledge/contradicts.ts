@@ -1,8 +1,8 @@
+import { wordSet } from "../text/word-set.ts";
+
 /** Words that say nothing about the subject. */
-const EMPTY_WORDS = new Set(
-  "a an and any are as at be by do does don for from i if in is it its me my never not no of on or please prefer that the then this to us use used using want we when with you your always avoid stop ever again anymore future now over instead rather than should must will make sure would may can could are allowed okay ok feel free s t longer need only just constraint rule without".split(
-    " ",
-  ),
+const EMPTY_WORDS = wordSet(
+  "a an and any are as at be by do does don for from i if in is it its me my never not no of on or please prefer that the then this to us use used using want we when with you your always avoid stop ever again anymore future now over instead rather than should must will make sure would may can could are allowed okay ok feel free s t longer need only just constraint rule without",
 );
 const NO = /\b(?:never|not|no|avoid|stop)\b|n['’]t\b/i;
 const WITHOUT = /\bwithout\b/i;
@@ -61,10 +61,8 @@ export function takenBack(sentence: string): readonly ReadonlySet<string>[] | un
 const CHOSEN =
   /\b(?<by>with|via|through|using|in|to|under|below|over|above|within) (?<thing>[\p{L}\p{N}][\p{L}\p{N}._/-]*)/giu;
 
-const LANGUAGES = new Set(
-  "arabic bengali chinese croatian czech danish dutch english finnish french german greek hebrew hindi hungarian indonesian italian japanese korean mandarin norwegian persian polish portuguese romanian russian serbian slovak spanish swedish tamil thai turkish ukrainian vietnamese".split(
-    " ",
-  ),
+const LANGUAGES = wordSet(
+  "arabic bengali chinese croatian czech danish dutch english finnish french german greek hebrew hindi hungarian indonesian italian japanese korean mandarin norwegian persian polish portuguese romanian russian serbian slovak spanish swedish tamil thai turkish ukrainian vietnamese",
 );
 
 /** The subject of a statement, and whether it says yes or no to it. */

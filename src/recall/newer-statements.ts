@@ -5,6 +5,7 @@ import {
   matchOfHit,
   type OtherStatement,
 } from "../core/memory-store.ts";
+import { wordSet } from "../text/word-set.ts";
 import {
   addressOf,
   hasOneValue,
@@ -373,10 +374,9 @@ function isPair(word: string): boolean {
 }
 
 /** A thing that is somewhere, or is called something, may be said to be so in other words. */
-const BEING = new Set(
-  `called named located situated heißt heisst hieß befindet appelle appelé trouve llama encuentra chiama trova chama fica
-  heet bevindt heter hedder ligger находится называется зовут расположен`.split(/\s+/),
-);
+const BEING =
+  wordSet(`called named located situated heißt heisst hieß befindet appelle appelé trouve llama encuentra chiama trova chama fica
+  heet bevindt heter hedder ligger находится называется зовут расположен`);
 
 function saysChange(text: string): boolean {
   const lower = text.toLowerCase();
@@ -386,8 +386,8 @@ function saysChange(text: string): boolean {
 }
 
 /** More than those that decide what replaced what: here an answer is only put first. */
-const CHANGED = new Set(
-  `new lower raise increase reduce change postpone move replace switch retired stopped started became becomes relocate
+const CHANGED =
+  wordSet(`new lower raise increase reduce change postpone move replace switch retired stopped started became becomes relocate
   double halve cut instead anymore quit swapped handed transfer cancelled canceled discontinued
   neu neue neuer neues neuen gestiegen gesunken wechselt gewechselt nouveau nouvelle passé passée augmenté baissé changera
   nuevo nueva subió bajó mudado cambiado pasa nuovo nuova aumentato aumentata diminuito passato passata diventato
@@ -395,10 +395,7 @@ const CHANGED = new Set(
   teraz nowy nowa nowe zmienił zmieniła zmieniono przeniesiono przeniesiony wzrósł nyní teď nový nová změna
   новый новая новое новые переехал переехала переехали переехало перешли вырос выросла тепер новий нова змінив змінився
   artık şimdi yeni değişti taşındı yükseldi nyt uusi muuttui már most új mostantól acum nou nouă τώρα πλέον νέο νέα
-  이제 이제는 새로 변경 변경됨 변경되었다 변경했다 바뀌었다 바뀌었어 옮겼다 الآن أصبح أصبحت تغير تغيرت الجديد الجديدة अब बदल नया नई`.split(
-    /\s+/,
-  ),
-);
+  이제 이제는 새로 변경 변경됨 변경되었다 변경했다 바뀌었다 바뀌었어 옮겼다 الآن أصبح أصبحت تغير تغيرت الجديد الجديدة अब बदल नया नई`);
 
 /** Signs of a change of several words, or inside a word of a script without spaces. */
 const CHANGED_PHRASE =

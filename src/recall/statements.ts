@@ -1,4 +1,5 @@
 import { MONTHS, NUMBERS, WEEKDAYS } from "../text/time/time-words.ts";
+import { wordSet } from "../text/word-set.ts";
 import { hasWordThatBegins } from "../text/word-starts.ts";
 
 /** A sentence that gives one thing a value. */
@@ -84,10 +85,9 @@ const CLAUSE_END =
 /** Nothing is told plainly: a question, a condition, a plan, an opinion, a quotation, code. */
 const NOT_PLAIN =
   /[?？`"“”„«»|{}]|^\s*>|\b(?:if|unless|whether|would|could|should|might|maybe|perhaps|probably|plan|plans|planned(?! for| on)|propose|suggest|suggests|for example|think|guess|hope|wish|imagine|suppose|used to|previously|formerly|back then|wenn|falls|ob|vielleicht|könnte|würde|sollte|früher|damals|zum beispiel)\b/iu;
-const set = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 
 /** "30 de mayo" is "30 mayo". */
-const OF_DATES = set("de di do");
+const OF_DATES = wordSet("de di do");
 
 const IN_RUSSIAN = "понедельникам вторникам средам четвергам пятницам субботам воскресеньям".split(
   " ",
@@ -109,11 +109,11 @@ const MORE_NUMBERS: ReadonlyMap<string, number> = new Map(
     ...{ eighty: 80, ninety: 90, hundred: 100 },
   }),
 );
-const COLOURS = set(
+const COLOURS = wordSet(
   "red green blue yellow black white grey gray orange purple pink brown rot grün blau gelb schwarz weiß grau",
 );
 /** Before the time from which something holds. */
-const SINCE_WORDS = set("since seit depuis desde vanaf sinds sedan siden od с");
+const SINCE_WORDS = wordSet("since seit depuis desde vanaf sinds sedan siden od с");
 const SINCE = new RegExp(`(?<!\\p{L})(?:${[...SINCE_WORDS].join("|")}) (\\d*\\p{L}+)`, "gu");
 
 /** Whether a text, in small letters, says since which day or month something holds. */
@@ -209,7 +209,7 @@ function isInPast(tokens: readonly string[], last: number): boolean {
   return [1, 2].some((away) => PAST.has(tokens[last + away]?.toLowerCase() ?? ""));
 }
 
-const PAST = set(
+const PAST = wordSet(
   "was were war wurde wurden était étaient fut era erano foi werd var был была было были był była było",
 );
 
@@ -330,7 +330,7 @@ const DAY_PART =
 /** helsinki-3, db-ams-2 */
 const HOST = /^\p{Ll}\p{L}+(?:-\p{Ll}+){0,3}-\d{1,3}$/u;
 
-const ALSO_WORDS = set("may march");
+const ALSO_WORDS = wordSet("may march");
 const CURRENCY: ReadonlyMap<string, string> = new Map([
   ["$", "dollar"],
   ["€", "euro"],
@@ -338,13 +338,13 @@ const CURRENCY: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Behind the number of a time of day, and before one. */
-const OF_CLOCK = set("uhr o'clock am pm");
-const AT = set("at um à alle las kl klockan klokken om saat");
+const OF_CLOCK = wordSet("uhr o'clock am pm");
+const AT = wordSet("at um à alle las kl klockan klokken om saat");
 
 const STEM_LETTERS = 6;
 
 /** Words that say that something is no longer so. */
-const CHANGES = set(
+const CHANGES = wordSet(
   `now actually instead anymore longer moved changed switched renamed raised lowered increased reduced updated extended
   shortened replaced became correction meanwhile migrated rescheduled postponed upgraded downgraded bumped took over grown grew
   slipped delayed pushed rose risen dropped relocated shifted transferred reassigned doubled halved tripled revised
@@ -359,18 +359,20 @@ const CHANGES = set(
   изменилась изменили перенесли перенесена повысили больше`,
 );
 /** Words before a value that is gone. */
-const GONE = set(
+const GONE = wordSet(
   "not longer from nicht statt von instead than niet inte ikke pas non não не вместо",
 );
 /** "From Miami to Lisbon" may be a flight. */
-const FROM = set("from von");
-const FROM_NOW = set("now today nun jetzt heute");
+const FROM = wordSet("from von");
+const FROM_NOW = wordSet("now today nun jetzt heute");
 /** Words before a value that holds. */
-const HOLDS = set("to but is are sondern auf zu ist naar");
+const HOLDS = wordSet("to but is are sondern auf zu ist naar");
 /** In a sentence with one of these, each noun has a capital. */
-const GERMAN = set("der die das den dem des ein eine einen und ist wird nicht im am auf für mit");
+const GERMAN = wordSet(
+  "der die das den dem des ein eine einen und ist wird nicht im am auf für mit",
+);
 /** Words that say nothing of the thing. */
-const EMPTY = set(
+const EMPTY = wordSet(
   `the a an of in on at for with by and or as was were be been being am do does did has have had will must that this
   it its we i you he she they our your my his her their us me them then so also still just only very please all every
   each listens listen runs run lives live living stands stand uses use takes take has gets get goes go happens happen set
@@ -386,7 +388,7 @@ const EMPTY = set(
   новое yeni günü gününe günleri saat проходит проходят на в во и для от наш наша моя мой составляет равен`,
 );
 /** Things that have one value at a time, by their stems. */
-const ONE_VALUE_WORDS = set(
+const ONE_VALUE_WORDS = wordSet(
   `port deadline limit budget owner version host address url branch price cost size timeout name birthday phone number
   email appointment region salary rent default manager lead leader ceo cto boss room gate seat floor provider colour color
   location password launch release date frist preis termin adresse nummer miete gehalt standort loyer prix adresse mot

@@ -1,6 +1,7 @@
 import { isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import type { Message } from "../core/message.ts";
+import { wordSet } from "../text/word-set.ts";
 import { chatFormat } from "./chat-format.ts";
 import {
   answerText,
@@ -33,10 +34,8 @@ export function isAgentItem(value: Json): boolean {
   );
 }
 
-const AGENT_ITEMS = new Set(
-  "message reasoning compaction compaction_summary item_reference mcp_list_tools mcp_approval_request mcp_approval_response unknown".split(
-    " ",
-  ),
+const AGENT_ITEMS = wordSet(
+  "message reasoning compaction compaction_summary item_reference mcp_list_tools mcp_approval_request mcp_approval_response unknown",
 );
 
 /** A call of a tool that a provider or the SDK has: `shell_call`, `mcp_call`. A `function_call` has a name. */
@@ -65,8 +64,8 @@ export function partsOfMessage(value: Json, unknown: Unknown): readonly MessageP
     : [];
 }
 
-const ANTHROPIC_BLOCKS = new Set(
-  "tool_use tool_result thinking redacted_thinking image document server_tool_use".split(" "),
+const ANTHROPIC_BLOCKS = wordSet(
+  "tool_use tool_result thinking redacted_thinking image document server_tool_use",
 );
 
 /** Content in Anthropic's blocks, which have results among the user's texts. */

@@ -1,5 +1,7 @@
 import { isObject } from "../core/fields.ts";
 
+export { parsedJson } from "../core/json-values.ts";
+
 /** Reads fields of JSON that another program wrote. A field that is missing or odd reads as empty. */
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -38,15 +40,6 @@ const TITLE_MAX = 100;
 export function titleOf(prompt: string): string | undefined {
   const [line = ""] = prompt.trim().split("\n", 1);
   return nameOf(line.slice(0, TITLE_MAX).toWellFormed());
-}
-
-/** The value of a JSON text. Undefined for any other text. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { basename, join } from "node:path";
 import { withinNesting } from "../core/json-values.ts";
+import { wordSet } from "../text/word-set.ts";
 import type { FoundFile } from "./found-file.ts";
 import {
   branchTo,
@@ -204,10 +205,8 @@ async function* messagesOf(
   }
 }
 
-const SILENT_ENTRIES = new Set(
-  "session title context_edit custom custom_message model_change thinking_level_change usage label session_info".split(
-    " ",
-  ),
+const SILENT_ENTRIES = wordSet(
+  "session title context_edit custom custom_message model_change thinking_level_change usage label session_info",
 );
 
 /** The messages of an entry, each with a key of its content in the place of its id. */

@@ -12,6 +12,7 @@ import {
   WEEKDAYS,
   WORDS,
 } from "../../text/time/time-words.ts";
+import { wordSet } from "../../text/word-set.ts";
 import { STOP_WORDS } from "./english.ts";
 
 /** The kind of value that a question asks for, if such values have a form of their own. */
@@ -68,8 +69,8 @@ function isOfDay(words: readonly string[], at: number): boolean {
   return AT.has(words[at - 1] ?? "") && (next === undefined || STOP_WORDS.has(next));
 }
 
-const AT: ReadonlySet<string> = new Set(
-  "at until till before after um bis à jusqu'à alle las om tot kl".split(" "),
+const AT: ReadonlySet<string> = wordSet(
+  "at until till before after um bis à jusqu'à alle las om tot kl",
 );
 
 // All in small letters, and asked of texts in small letters: V8 takes four times as long to make `\p{L}` for letters of both kinds.

@@ -1,12 +1,12 @@
 import { stem as stemEnglish } from "porter2";
 import { madeOnce } from "../../text/made-once.ts";
+import { wordSet } from "../../text/word-set.ts";
 
 /**
  * Words that many texts have, whatever they are about. That one of them is in few passages of a small store tells
  * nothing.
  */
-const COMMON_WORDS: ReadonlySet<string> = new Set(
-  `
+const COMMON_WORDS: ReadonlySet<string> = wordSet(`
   ask become begin believe big bit bring buy call care case change check choose come day different easy end enjoy feel
   few find first free friend fun get give go good great guy happen hard help hope idea important keep kind know last late
   learn leave let life like little live long look lot love make mean meet mind month move name need new next nice old
@@ -17,10 +17,7 @@ const COMMON_WORDS: ReadonlySet<string> = new Set(
   age charge color colour cost fix height length limit price rate size speed weight width
   one three four five six seven eight nine ten morning afternoon evening night tonight tomorrow yesterday
   number answer example problem result monday tuesday wednesday thursday friday saturday sunday
-  `
-    .trim()
-    .split(/\s+/),
-);
+  `);
 
 /** The same in other languages, folded: the forms that questions have most. */
 const COMMON_IN_OTHERS = `

@@ -1,3 +1,5 @@
+import { wordSet } from "../../text/word-set.ts";
+
 /** Languages that write nouns together. */
 const COMPOUNDING: ReadonlySet<string> = new Set([
   "german",
@@ -21,11 +23,10 @@ const COMPOUND_MAX = 40;
 const LINKS = ["", "s", "n", "en", "es", "er", "e", "ns"];
 
 /** Endings that look like words of their own. */
-const NO_PARTS: ReadonlySet<string> = new Set(
-  `lich chen heit keit haft sam bar los voll schaft ung ungs tion isch isches igen igkeit ende enden ten sten stens eren
+const NO_PARTS: ReadonlySet<string> =
+  wordSet(`lich chen heit keit haft sam bar los voll schaft ung ungs tion isch isches igen igkeit ende enden ten sten stens eren
   ieren iert liche lichen licher heid lijk lijke baar achtig ning ningen ling lingen else elser ande ende aren arna orna
-  erna arnas eller inen inen isen iden lein nisse`.split(/\s+/),
-);
+  erna arnas eller inen inen isen iden lein nisse`);
 
 /** Finds the words of a store that a part of a compound may be. Returns none for a part that it does not have. */
 export type PartForms = (part: string) => readonly string[];

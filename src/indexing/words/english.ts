@@ -1,6 +1,7 @@
 import { stem as stemEnglish } from "porter2";
 import { textOf } from "../../text/character-kinds.ts";
 import { madeOnce } from "../../text/made-once.ts";
+import { wordSet } from "../../text/word-set.ts";
 import { ROW, STEM, Vocabulary } from "./vocabulary.ts";
 import { KIND, LOWER } from "./word-breaks.ts";
 
@@ -44,8 +45,7 @@ export const baseForms = madeOnce(
  * English words that build a sentence and carry no topic. They are indexed like
  * other words. A search leaves them out of a question that has other words.
  */
-export const STOP_WORDS: ReadonlySet<string> = new Set(
-  `
+export const STOP_WORDS: ReadonlySet<string> = wordSet(`
   a an the this that these those such same own each every any some no nor not only both either neither
   i me my mine myself you your yours yourself he him his himself she her hers herself it its itself
   we us our ours ourselves they them their theirs themselves one ones someone something anyone anything
@@ -60,10 +60,7 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
   im ive youre youve youd youll hes shes theyre theyve theyd theyll weve thats whats
   heres theres dont doesnt didnt isnt arent wasnt werent havent hasnt hadnt wont wouldnt cant cannot
   couldnt shouldnt aint
-  `
-    .trim()
-    .split(/\s+/),
-);
+  `);
 
 export function newVocabulary(): Vocabulary {
   const vocabulary = new Vocabulary();

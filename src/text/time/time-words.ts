@@ -1,3 +1,5 @@
+import { wordSet } from "../word-set.ts";
+
 /**
  * The words of times, in English and German, and the commonest of the other languages that memory knows. A name with two meanings
  * is in `alsoWords`, and counts behind a preposition only. `PHRASES` has what other languages say in several words, or in one
@@ -30,8 +32,6 @@ function inflected(lists: string, endings: string): string {
 function numberedInAll(...texts: readonly string[]): Map<string, number> {
   return new Map(texts.flatMap((text) => [...numbered(text)]));
 }
-
-const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
 export const MONTHS: ReadonlyMap<string, number> = numberedInAll(
   `january januar jänner janvier enero gennaio janeiro januari январь января январе,
@@ -129,41 +129,41 @@ export const HALVES: ReadonlyMap<string, number> = numbered(
 );
 
 export const WORDS = {
-  last: set(
+  last: wordSet(
     "last past previous afgelopen laatste vorig senaste sidste scorso scorsa ultimi ultimo ultima últimos últimas последние viime múlt geçen zeszły zeszłym zeszłego ostatnie минулого минулий förra forrige прошлый прошлую прошлая прошлой прошлом прошлое última último letzte letzten letzter letztes letztem vorige vorigen voriger voriges vergangene vergangenen vergangener vergangenes",
   ),
   /** Behind the name of a time. */
-  lastBehind: set(
+  lastBehind: wordSet(
     "dernier dernière pasado pasada scorso scorsa passado passada trecut trecută الماضي שעבר שעברה",
   ),
-  of: set("of de av di van"),
-  beforeAgo: set("vor hace há acum"),
-  ago: set("ago fa geleden sedan siden назад atrás sitten ezelőtt önce temu тому"),
-  few: set(
+  of: wordSet("of de av di van"),
+  beforeAgo: wordSet("vor hace há acum"),
+  ago: wordSet("ago fa geleden sedan siden назад atrás sitten ezelőtt önce temu тому"),
+  few: wordSet(
     "few einige quelques unos algunos qualche alcuni alguns några nogle noen несколько кілька kilka muutama néhány birkaç câteva",
   ),
-  this: set(
+  this: wordSet(
     "this diese diesen dieser dieses diesem cette ce cet esta este questa questo deze denna denne dette этой этом tällä ezen bu tym цього",
   ),
-  weekend: set("weekend wochenende helg helgen viikonloppuna hétvégén выходных"),
-  quarter: set("quarter quartal quartals trimestre kwartaal kvartal квартале"),
-  year: set("jahr year"),
+  weekend: wordSet("weekend wochenende helg helgen viikonloppuna hétvégén выходных"),
+  quarter: wordSet("quarter quartal quartals trimestre kwartaal kvartal квартале"),
+  year: wordSet("jahr year"),
   /** Before the number of a day. */
-  dayNames: set("día dia"),
-  dayParts: set("morning afternoon evening morgen früh vormittag mittag nachmittag abend"),
-  since: set("since seit ab depuis desde sinds sedan siden с od"),
-  after: set("after nach après después"),
-  until: set("until till by bis hasta até tot до"),
-  before: set("before vor avant antes före før перед"),
-  between: set("between zwischen from von entre tra mellan mellem mellom tussen между między"),
-  and: set("and und to bis until till et y e en och og и"),
-  beforeTimes: set(
+  dayNames: wordSet("día dia"),
+  dayParts: wordSet("morning afternoon evening morgen früh vormittag mittag nachmittag abend"),
+  since: wordSet("since seit ab depuis desde sinds sedan siden с od"),
+  after: wordSet("after nach après después"),
+  until: wordSet("until till by bis hasta até tot до"),
+  before: wordSet("before vor avant antes före før перед"),
+  between: wordSet("between zwischen from von entre tra mellan mellem mellom tussen между między"),
+  and: wordSet("and und to bis until till et y e en och og и"),
+  beforeTimes: wordSet(
     "in on at during of the im am an der dem den das des die zum en nel nella nell em op på om в",
   ),
-  articles: set("the der dem den das des die"),
+  articles: wordSet("the der dem den das des die"),
   /** Between a day and its week. */
-  beforeWeek: set("of in the de la della da van av der"),
-  alsoWords: set(
+  beforeWeek: wordSet("of in the de la della da van av der"),
+  alsoWords: wordSet(
     "may march august mars mei maj maja mart julio jan feb mar apr jun jul aug sep sept oct okt nov dec dez ekim ocak",
   ),
 } as const;
@@ -208,7 +208,7 @@ export const PHRASES: ReadonlyMap<string, readonly string[]> = new Map(
 
 /** Yesterday in French, and "here" in German and Dutch: it counts beside a word of the first, or alone. */
 export const FRENCH_YESTERDAY = "hier";
-export const FRENCH: ReadonlySet<string> = set(
+export const FRENCH: ReadonlySet<string> = wordSet(
   "je j ai que qu nous avons dit quoi quel quelle est elle",
 );
 

@@ -1,4 +1,5 @@
 import { findSecrets } from "../../secrets/redact-secrets.ts";
+import { wordSet } from "../../text/word-set.ts";
 import { withoutEnd } from "./project-folder.ts";
 
 /**
@@ -67,47 +68,47 @@ function withoutCopies(name: string): string {
   return stem.replace(/^[#.]+(?=\.)/, "");
 }
 
-const set = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/));
-
 /** Endings of files that everyone gets: only what is in them counts. */
-const FOR_EVERYONE = set("example sample template tmpl dist pub schema");
+const FOR_EVERYONE = wordSet("example sample template tmpl dist pub schema");
 
-const SECRET_FOLDERS = set(
+const SECRET_FOLDERS = wordSet(
   ".ssh .aws .gnupg .kube .azure .docker .gcloud .oci .chef .envs .vault .secrets .credentials .password-store gcloud kube",
 );
 
 /** Words of a folder whose data may hold credentials. Design tokens are none. */
-const FOLDER_WORDS = set("secret secrets credential credentials creds passwords keys keystores");
+const FOLDER_WORDS = wordSet(
+  "secret secrets credential credentials creds passwords keys keystores",
+);
 
 /** Words of a file of data. */
-const WORDS = set(`
+const WORDS = wordSet(`
   env envs secret secrets credential credentials cred creds password passwords passwd passphrase pass pwd
   token apikey apikeys keystore truststore keyring vault kubeconfig htpasswd pgpass netrc smbcredentials adminsdk
 `);
 
 /** First words of files with a dot. */
-const RC_FILES = set(`
+const RC_FILES = wordSet(`
   npmrc yarnrc pnpmrc pypirc netrc pgpass my mylogin s3cfg boto dockercfg gitconfig condarc gemrc envrc
   flaskenv terraformrc curlrc wgetrc msmtprc fetchmailrc muttrc databrickscfg snowsql pulumi trivy environment
 `);
 
-const NAMES = set(`
+const NAMES = wordSet(`
   auth.json pip.conf pip.ini gradle.properties wp-config.php database.yml nuget.config rclone.conf
   local.settings.json .renviron cookies.txt cookies.sqlite client_secret.json oauth_client.json google-services.json googleservice-info.plist _netrc _viminfo
 `);
 
-const SECRET_ENDINGS = set(`
+const SECRET_ENDINGS = wordSet(`
   pem key p8 p12 pfx pkcs12 jks bks keystore truststore keytab keychain keychain-db kdb kdbx ppk asc gpg pgp agekey
   tfstate tfvars env envrc vars ovpn rdp mobileprovision secret secrets credentials creds token htpasswd pgpass netrc kubeconfig
 `);
 
 /** Endings that say how data is written, and nothing about what it is. */
-const DATA = set(
+const DATA = wordSet(
   "json json5 jsonc yml yaml toml ini txt xml properties conf cfg cnf csv plist enc",
 );
 
 /** Endings of code, documents and pictures. */
-const NO_DATA = set(`
+const NO_DATA = wordSet(`
   ts tsx mts cts js jsx mjs cjs py pyi ipynb rb rs go java kt kts scala groovy c h cc cpp hpp cxx cs fs vb php swift m mm
   dart lua pl pm r jl ex exs erl hs clj cljs elm ml zig nim sh bash zsh fish ps1 bat cmd vue svelte astro html htm css
   scss sass less graphql gql proto wasm map snap lock md mdx markdown rst adoc tex pdf png jpg jpeg gif svg webp ico

@@ -1,3 +1,4 @@
+import { wordSet } from "../../text/word-set.ts";
 import { messageParts } from "../claude-code/claude-code-message-parts.ts";
 import type { FoundFile } from "../found-file.ts";
 import {
@@ -49,10 +50,8 @@ export const claudeStreamFormat: ImportFormat = {
 /** The report about a stream that has only the answers. */
 export const NO_PROMPT = "the prompt is not in this stream, so only the answers are imported";
 
-const TYPES = new Set(
-  "system assistant user result stream_event rate_limit_event tool_progress tool_use_summary auth_status control_request control_response keep_alive prompt_suggestion".split(
-    " ",
-  ),
+const TYPES = wordSet(
+  "system assistant user result stream_event rate_limit_event tool_progress tool_use_summary auth_status control_request control_response keep_alive prompt_suggestion",
 );
 
 async function outlineOf(file: FoundFile) {

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { isObject } from "../../core/fields.ts";
+import { wordSet } from "../../text/word-set.ts";
 import { headOf } from "../file-head.ts";
 import type { FoundFile } from "../found-file.ts";
 import {
@@ -302,22 +303,19 @@ class UiReader {
   }
 }
 
-const OUTPUTS = new Set(
-  "command_output mcp_server_response browser_action_result subtask_result subagent codebase_search_result".split(
-    " ",
-  ),
+const OUTPUTS = wordSet(
+  "command_output mcp_server_response browser_action_result subtask_result subagent codebase_search_result",
 );
 
 /** The program's notes to the person, and those that only it uses. */
-const SILENT = new Set(
-  `api_req_started api_req_finished api_req_retried api_req_retry_delayed api_req_failed api_req_deleted api_req_rate_limit_wait
+const SILENT =
+  wordSet(`api_req_started api_req_finished api_req_retried api_req_retry_delayed api_req_failed api_req_deleted api_req_rate_limit_wait
   deleted_api_reqs checkpoint_created checkpoint_saved shell_integration_warning shell_integration_warning_with_suggestion error
   error_retry diff_error mistake_limit_reached resume_task resume_completed_task user_feedback_diff load_mcp_documentation
   mcp_server_request_started mcp_notification clineignore_error rooignore_error info task_progress auto_approval_max_req_reached
   sliding_window_truncation condense_context_error user_edit_todos image hook_status hook_output hook_output_stream
   generate_explanation conditional_rules_applied command_permission_denied subagent_usage report_bug command_output_done
-  too_many_tools_warning tool_error invalid_api_key history_imported`.split(/\s+/),
-);
+  too_many_tools_warning tool_error invalid_api_key history_imported`);
 
 /** A question is JSON in a text: `{"question":"…","options":[…]}`. */
 function shownIn(text: string): string {

@@ -1,6 +1,7 @@
 import { basename, join } from "node:path";
 import { isObject } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
+import { wordSet } from "../../text/word-set.ts";
 import type { FoundFile } from "../found-file.ts";
 import { type ImportedMessage, type ImportFormat, type ImportNotes, isLive } from "../imported.ts";
 import {
@@ -177,12 +178,11 @@ async function* messagesOf(
 }
 
 /** Parts of a response that say nothing, or are the editor's. */
-const SILENT = new Set(
-  `progressMessage progressTask progressTaskSerialized progressTaskResult warning undoStop codeblockUri textEditGroup notebookEditGroup
+const SILENT =
+  wordSet(`progressMessage progressTask progressTaskSerialized progressTaskResult warning undoStop codeblockUri textEditGroup notebookEditGroup
   command confirmation references codeCitation mcpServersStarting prepareToolInvocation extensions pullRequest elicitation
   elicitationSerialized elicitation2 treeData multiDiffData reference usedContext questionCarousel hook workspaceEdit
-  disabledClaudeHooks externalToolInvocationUpdate`.split(/\s+/),
-);
+  disabledClaudeHooks externalToolInvocationUpdate`);
 
 function* answerOf(id: string, request: Json, notes: ImportNotes): Generator<ImportedMessage> {
   const results = objectOf(objectOf(objectOf(request.result).metadata).toolCallResults);

@@ -1,6 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { isObject } from "../../core/fields.ts";
 import { jsonText } from "../../core/json-values.ts";
+import { wordSet } from "../../text/word-set.ts";
 import { bytesAt, type FoundFile } from "../found-file.ts";
 import type { ImportedMessage, ImportFormat, ImportNotes } from "../imported.ts";
 import {
@@ -259,12 +260,9 @@ function* newParts(
   }
 }
 
-const SILENT_KINDS = new Set(
-  `SystemPromptEvent PauseEvent ConversationStateUpdateEvent CondensationRequest TokenEvent ConversationErrorEvent
-  LLMCompletionLogEvent InterruptEvent StreamingDeltaEvent HookExecutionEvent ACPToolCallEvent`.split(
-    /\s+/,
-  ),
-);
+const SILENT_KINDS =
+  wordSet(`SystemPromptEvent PauseEvent ConversationStateUpdateEvent CondensationRequest TokenEvent ConversationErrorEvent
+  LLMCompletionLogEvent InterruptEvent StreamingDeltaEvent HookExecutionEvent ACPToolCallEvent`);
 
 function* oldParts(
   id: string,
@@ -322,15 +320,11 @@ function* oldParts(
     notes.unknown("an event without action and observation");
 }
 
-const SILENT_ACTIONS = new Set(
-  "system null change_agent_state start pause resume stop recall condensation condensation_request task_tracking".split(
-    " ",
-  ),
+const SILENT_ACTIONS = wordSet(
+  "system null change_agent_state start pause resume stop recall condensation condensation_request task_tracking",
 );
 /** Actions of a person beside the conversation. */
-const USERS_ACTIONS = new Set(
-  "run read write edit browse browse_interactive run_ipython".split(" "),
-);
-const SILENT_OBSERVATIONS = new Set(
-  "null agent_state_changed recall think agent_condensation success task_tracking".split(" "),
+const USERS_ACTIONS = wordSet("run read write edit browse browse_interactive run_ipython");
+const SILENT_OBSERVATIONS = wordSet(
+  "null agent_state_changed recall think agent_condensation success task_tracking",
 );

@@ -1,6 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { given } from "../../core/fields.ts";
 import type { AssistantBlock } from "../../core/message.ts";
+import { wordSet } from "../../text/word-set.ts";
 import type { FoundFile } from "../found-file.ts";
 import {
   type ImportedMessage,
@@ -75,12 +76,11 @@ const QWEN_FILE = /(?:^|[/\\])chats[/\\][^/\\]+\.jsonl$/;
 const LOOKS_LIKE_IT = /^(?![^\n]{0,2000}"requests":\[)\{[^\n]{0,400}"(?:parentUuid|sessionId)":/;
 
 /** Types of records, and whether they have messages. */
-const RECORDS = new Set(
-  `user assistant system attachment progress summary custom-title ai-title tag last-prompt mode relocated agent-name
+const RECORDS =
+  wordSet(`user assistant system attachment progress summary custom-title ai-title tag last-prompt mode relocated agent-name
   agent-color agent-setting pr-link worktree-state tools-used history-suppression content-replacement
   file-history-snapshot attribution-snapshot queue-operation permission-mode speculation-accept
-  marble-origami-commit marble-origami-snapshot`.split(/\s+/),
-);
+  marble-origami-commit marble-origami-snapshot`);
 
 function isLine(first: Json): boolean {
   if (!RECORDS.has(textOf(first.type)) || "payload" in first) return false;

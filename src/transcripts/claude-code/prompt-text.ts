@@ -1,4 +1,5 @@
 import { withoutBlocks } from "../../text/quoting.ts";
+import { wordSet } from "../../text/word-set.ts";
 
 /** The text that a person typed. */
 export interface PromptText {
@@ -45,12 +46,11 @@ function commandIn(text: string): PromptText | undefined {
 }
 
 /** Commands that set up the program. They begin no turn, so they are left out. */
-const SETTINGS = new Set(
-  `/add-dir /agents /clear /color /compact /config /context /copy /cost /doctor /effort /exit /export /fast /help
+const SETTINGS =
+  wordSet(`/add-dir /agents /clear /color /compact /config /context /copy /cost /doctor /effort /exit /export /fast /help
   /hooks /ide /login /logout /mcp /memory /model /output-style /permissions /plugin /quit /reload-plugins
   /remote-control /rename /resume /rewind /sandbox /skills /status /tag /tasks /terminal-setup /theme /usage
-  /vim`.split(/\s+/),
-);
+  /vim`);
 
 function between(text: string, tag: string): string | undefined {
   const open = `<${tag}>`;

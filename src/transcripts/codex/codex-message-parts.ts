@@ -1,5 +1,6 @@
 import { isObject } from "../../core/fields.ts";
 import { refusalIn } from "../../core/refusal.ts";
+import { wordSet } from "../../text/word-set.ts";
 import type { ImportedMessage } from "../imported.ts";
 import { contentText, type Json, nameOf, objectOf, parsedJson, textOf } from "../json-fields.ts";
 import {
@@ -17,20 +18,16 @@ import { ENVELOPES } from "./codex-lines.ts";
 /** The message of a line, with a key of its content in the place of its id. */
 type Part = ImportedMessage | "unknown" | "none";
 
-const EVENTS = new Set(
-  `user_message agent_message agent_reasoning agent_reasoning_raw_content token_count context_compacted
+const EVENTS =
+  wordSet(`user_message agent_message agent_reasoning agent_reasoning_raw_content token_count context_compacted
   thread_rolled_back turn_aborted task_started task_complete turn_started turn_complete entered_review_mode
   exited_review_mode patch_apply_end mcp_tool_call_end web_search_end image_generation_end sub_agent_activity
-  thread_goal_updated thread_name_updated item_completed exec_command_end view_image_tool_call error`.split(
-    /\s+/,
-  ),
-);
+  thread_goal_updated thread_name_updated item_completed exec_command_end view_image_tool_call error`);
 
 /** Items that have nothing to read: encrypted, repeated elsewhere, or about the program itself. */
-const SILENT_ITEMS = new Set(
-  `web_search_call tool_search_call tool_search_output image_generation_call agent_message compaction
-  compaction_summary context_compaction additional_tools ghost_snapshot other`.split(/\s+/),
-);
+const SILENT_ITEMS =
+  wordSet(`web_search_call tool_search_call tool_search_output image_generation_call agent_message compaction
+  compaction_summary context_compaction additional_tools ghost_snapshot other`);
 
 export function partOf(type: string, payload: Json, typed: string | undefined, of: PartOf): Part {
   if (type === "compacted") {

@@ -1,3 +1,4 @@
+import { wordSet } from "../../text/word-set.ts";
 import type { ImportedMessage, ImportNotes } from "../imported.ts";
 import {
   contentText,
@@ -11,8 +12,8 @@ import {
 import { answer, call, type PartOf, prompt, result, summary, thinking } from "../parts.ts";
 
 /** Parts without text of their own: the steps, and the program's bookkeeping. */
-const SILENT_PARTS = new Set(
-  "step-start step-finish snapshot patch agent retry compaction subtask".split(" "),
+const SILENT_PARTS = wordSet(
+  "step-start step-finish snapshot patch agent retry compaction subtask",
 );
 
 /** The messages in a message of opencode. Its `summary` of a compaction becomes a boundary. */
