@@ -7,8 +7,8 @@ interface Place {
 
 /**
  * The code of a module that takes less room and has a line for each statement, so that an error shows the statement that was
- * written: without the spaces before each line, those beside punctuation, and the line breaks inside of lists. Texts, patterns
- * and comments stay as they are.
+ * written: without the spaces before each line, those beside punctuation, the line breaks inside of lists, and the semicolons
+ * that JavaScript does without. Texts, patterns and comments stay as they are.
  */
 export function smallerCode(name: string, code: string): string {
   const { program, comments } = parseSync(name, code);
@@ -22,7 +22,20 @@ export function smallerCode(name: string, code: string): string {
   const begin = ({ body }: { readonly body: readonly Place[] }) => {
     for (const { start } of body) begins.add(start);
   };
+  const ends = new Set<number>();
+  const end = (statement: Place) => {
+    ends.add(statement.end - 1);
+  };
   new Visitor({
+    ExpressionStatement: end,
+    VariableDeclaration: end,
+    ReturnStatement: end,
+    ThrowStatement: end,
+    BreakStatement: end,
+    ContinueStatement: end,
+    ImportDeclaration: end,
+    ExportNamedDeclaration: end,
+    PropertyDefinition: end,
     Literal: keep,
     TemplateElement: keep,
     Program: begin,
@@ -34,6 +47,7 @@ export function smallerCode(name: string, code: string): string {
   }).visit(program);
   return code.replaceAll(BESIDE, (space, at: number) => {
     if (kept[at]) return space;
+    if (space === ";") return ends.has(at) ? "" : space;
     if (!space.startsWith("\n")) return "";
     const next = at + space.length;
     const isInside = OPENS.has(code.charAt(at - 1)) || CLOSES.has(code.charAt(next));
@@ -44,5 +58,9 @@ export function smallerCode(name: string, code: string): string {
 const OPENS = new Set("([{,");
 const CLOSES = new Set(")]}");
 
-/** Not the space of `< !--x`, which would begin a comment of HTML. */
-const BESIDE = /\n[\t ]*| (?=[=,{}()[\]:;?<>*&|]|!=)|(?<=[=,{}()[\]:;?>*&|]) /g;
+/**
+ * Not the space of `< !--x`, which would begin a comment of HTML. A line or a block that ends also ends a statement, if the next
+ * one begins with a word that does not go on with it, and if no word before it, such as `get`, takes the next one along.
+ */
+const BESIDE =
+  /\n[\t ]*| (?=[=,{}()[\]:;?<>*&|]|!=)|(?<=[=,{}()[\]:;?>*&|]) |(?<!\b(?:get|set|static|async|accessor));(?=\s*\}|\n\s*(?!in\b|instanceof\b)[\w$#"'{])/g;
