@@ -118,6 +118,7 @@ const METHODS: Readonly<Record<string, Methods>> = {
     acquire: ["k", OWNER, 1000],
     renew: ["k", OWNER, 1000],
     release: ["k", OWNER],
+    saveAndRelease: [SNAPSHOT, { key: "k", owner: OWNER }],
     askToStop: ["k"],
     askedToStop: [OWNER],
     leases: [5],
