@@ -123,3 +123,12 @@ test("records of different zones stand in the order in which they were said, tho
     "2026-05-08T22:00:00Z",
   ]);
 });
+
+test("a record of the first moment of Unix time has a time", () => {
+  const times = ["1970-01-01T00:00:00Z", "1969-12-31T23:59:59Z", undefined];
+  const records = times.map((time, turn) => ({
+    ...{ id: `${turn}`, turn, said_by: "user", score: 1, text: "The port is another one." },
+    ...given({ time }),
+  }));
+  expect(inOrder(records).map(({ time }) => time)).toEqual([undefined, times[1], times[0]]);
+});

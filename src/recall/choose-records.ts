@@ -182,8 +182,11 @@ export function inOrder(records: readonly RecalledRecord[]): readonly RecalledRe
 
 /** Times may be of different zones, so their texts have no order. */
 function compareTimes(one: string | undefined, other: string | undefined): number {
-  const [first, second] = [one, other].map((time) => instant(time) || Number.NEGATIVE_INFINITY);
-  return first === second ? 0 : Number(first) - Number(second);
+  const [first = 0, second = 0] = [one, other].map((time) => {
+    const at = instant(time);
+    return Number.isNaN(at) ? Number.NEGATIVE_INFINITY : at;
+  });
+  return first === second ? 0 : first - second;
 }
 
 function compare(one = "", other = ""): number {
