@@ -20,5 +20,9 @@ test("the arrow up starts with the last prompt, and shows whole prompts", async 
   await service.startTurn({ ...second, prompt: "one\ntwo" });
   await service.startTurn({ ...second, prompt: "three" });
   expect(await earlierPrompts(service)).toEqual(["three", "one\ntwo", "in the first session"]);
+  // One that is deleted meanwhile, or whose log is damaged, is left out.
+  const list = async () => [...(await service.list({})), ...(await gone)];
+  const gone = service.list({}).then(([one]) => (one ? [{ ...one, sessionId: "gone" }] : []));
+  expect(await earlierPrompts({ list, read: (of) => service.read(of) })).toHaveLength(3);
   await service.close();
 });

@@ -100,9 +100,11 @@ export async function earlierPrompts(
   service: Pick<SessionService, "list" | "read">,
 ): Promise<readonly string[]> {
   const sessions = await service.list({ limit: SESSIONS });
-  const views = await Promise.all(sessions.map(({ sessionId }) => service.read({ sessionId })));
-  const prompts = views.flatMap(({ history }) =>
-    history
+  const views = await Promise.all(
+    sessions.map(({ sessionId }) => service.read({ sessionId }).catch(() => undefined)),
+  );
+  const prompts = views.flatMap((view) =>
+    (view?.history ?? [])
       .flatMap(({ message }) =>
         message.role === "user" && !isSummary(message) ? [contentText(message.content)] : [],
       )
