@@ -1,8 +1,10 @@
 import type { Summarize } from "../compaction/compact-history.ts";
 import type { HistoryCompaction } from "../compaction/compact-history-options.ts";
 import { SessionError } from "../core/errors.ts";
+import type { Message } from "../core/message.ts";
 import type { PriceTable } from "../core/prices.ts";
 import { estimateTokens } from "../core/tokens.ts";
+import { AcceptedHistories } from "../models/accepted-histories.ts";
 import { contextWindowOf, familyOf } from "../models/model-family.ts";
 import { type AiSdkMessage, fromModelMessages } from "../models/model-messages.ts";
 import { toPrompt } from "../models/to-prompt.ts";
@@ -98,15 +100,23 @@ function isModel(model: unknown): model is Model {
   return typeof model === "object" && model !== null && "doGenerate" in model;
 }
 
+const HISTORIES = new AcceptedHistories();
+
 function summaryOf(model: Model): Summarize {
   return async ({ messages, maxTokens, signal }) => {
-    const { content } = await model.doGenerate({
-      prompt: toPrompt(messages, familyOf(model.provider)),
-      maxOutputTokens: maxTokens,
-      // OpenAI's own models store requests, unless they are told not to.
-      providerOptions: { openai: { store: false } },
-      abortSignal: signal,
-    });
+    const ask = (accepted: readonly Message[]) =>
+      model.doGenerate({
+        prompt: toPrompt(accepted, familyOf(model.provider)),
+        maxOutputTokens: maxTokens,
+        // OpenAI's own models store requests, unless they are told not to.
+        providerOptions: { openai: { store: false } },
+        abortSignal: signal,
+      });
+    const { content } = await HISTORIES.send(
+      `${model.provider}/${model.modelId}`,
+      messages,
+      async (accepted) => await ask(accepted),
+    );
     return content.flatMap((part) => (part.type === "text" ? [part.text ?? ""] : [])).join("");
   };
 }
