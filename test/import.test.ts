@@ -438,6 +438,15 @@ test("what subagents said is remembered when a later import asks for it, and wha
   await rebuilt.close();
 });
 
+test.each(["/", "/home/ada/", "/home/ada"])(
+  "the project %s has the sessions of all folders below it",
+  async (project) => {
+    write(`${ID}.jsonl`, talk());
+    write(`${OTHER}.jsonl`, talk(OTHER, { cwd: "/home/adam" }));
+    expect(await run({ project })).toMatchObject({ sessions: project === "/" ? 2 : 1 });
+  },
+);
+
 test("the traffic of memory tools is left out", async () => {
   write(`${OTHER}.jsonl`, talk(OTHER, { cwd: "/home/ada/.claude-mem/observer-sessions" }));
   const asked = talk()

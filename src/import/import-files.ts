@@ -488,6 +488,7 @@ async function hashBefore(file: DiskFile, offset: number): Promise<string> {
 }
 
 function isBelow(folder: string, path: string | undefined): boolean {
+  // The root ends with a separator, and so may what a program passes.
   const start = folder.endsWith(sep) ? folder : `${folder}${sep}`;
   return path !== undefined && `${path}${sep}`.startsWith(start);
 }
