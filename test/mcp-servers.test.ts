@@ -412,3 +412,17 @@ test("what `rkat mcp add` refuses says what to write, and an existing server sta
   const [one] = await listed(project);
   expect(one).toMatchObject({ state: "wrong", problem: "MCP_KEY is not set in the environment" });
 });
+
+test("what `rkat mcp add` writes can be read, whatever the arguments are", async () => {
+  const project = await Project.open();
+  const args = ["", " ", "x y", "a,b", '"\\\n\u007f\u0085', "𝄞"];
+  for (const blank of ["", " "]) {
+    const { code, stderr } = await project.rkat(["mcp", "add", "it", "--", blank, "x"]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/Give either a command or --url/)]);
+  }
+  await project.rkat(["mcp", "add", "it", "--", "cat", ...args]);
+  const settings = (await project.json(["config", "--json"])) as { settings: { key: string }[] };
+  expect(settings.settings).toContainEqual(
+    expect.objectContaining({ key: "mcp.servers.it.args", value: args }),
+  );
+});

@@ -133,7 +133,10 @@ async function withTable(before: string, content: TomlContent): Promise<ChangedT
   const gap = before === "" ? "" : before.endsWith("\n") ? newline : newline + newline;
   const lines = [
     `[${table.join(".")}]`,
-    ...Object.entries(values).map(([key, value]) => `${key} = ${JSON.stringify(value)}`),
+    // TOML takes JSON's escapes, and forbids one more character.
+    ...Object.entries(values).map(
+      ([key, value]) => `${key} = ${JSON.stringify(value).replaceAll("\u007f", "\\u007F")}`,
+    ),
     "",
   ];
   const insertion = { at: before.length, text: gap + lines.join(newline) };

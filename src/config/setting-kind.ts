@@ -21,6 +21,12 @@ export const text: SettingKind<string> = {
 /** A list. As the text of a variable or a flag, it has commas. */
 export const textList = listOf(text, 'a list of texts, such as ["all"]');
 
+/** A program may take an empty argument. */
+export const argumentList = listOf(
+  { ...text, read: (value) => (typeof value === "string" ? value : undefined) },
+  textList.allowed,
+);
+
 /** Limited to safe characters, because the name is written into files and shown in terminals. */
 export const modelName: SettingKind<string> = matching(
   /^[A-Za-z0-9_-]{1,64}\/[\w./:@+-]{1,200}$/,

@@ -2,6 +2,7 @@ import { TOOL_POLICIES } from "../core/approval.ts";
 import { DEFAULT_COMPACTION_CONFIG } from "../core/compactor.ts";
 import {
   amount,
+  argumentList,
   duration,
   modelName,
   oneOf,
@@ -378,7 +379,7 @@ export const SETTINGS = {
     "The program of an MCP server whose tools `rkat run`, `rkat chat` and `rkat serve` give the model. `rkat mcp add` writes it.",
   ),
   "mcp.servers.*.args": optional(
-    textList,
+    argumentList,
     "if trusted",
     "nothing",
     "The arguments of that program.",

@@ -209,7 +209,7 @@ function valuesOf(name: string, command: readonly string[], { url, apiKeyEnv, en
   if (!isServerName(name))
     throw refuse(`${JSON.stringify(name)} is no name of a server.`, `It must be ${SERVER_NAME}.`);
   const [program, ...args] = command;
-  if ((program === undefined) === (url === undefined)) {
+  if (program?.trim() === "" || (program === undefined) === (url === undefined)) {
     throw refuse(
       "Give either a command or --url.",
       "rkat mcp add NAME -- COMMAND ARGUMENTS, or rkat mcp add NAME --url ADDRESS",
