@@ -5,6 +5,7 @@ import { COUNT_PARTITIONS, withPartitions } from "./partitions.ts";
 import {
   CHECKSUM_OF_EVENTS,
   CHECKSUM_OF_KNOWLEDGE,
+  FEWER_INDEXES,
   FOUND_BY_KIND,
   FOUND_BY_OWN_WORD,
   KNOWLEDGE_TABLES,
@@ -38,6 +39,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 5, usableFrom: 3, statements: MARKS_OF_ENTRIES },
   { version: 6, usableFrom: 3, statements: FOUND_BY_OWN_WORD },
   { version: 7, usableFrom: 7, statements: ENTRIES_THAT_WAIT },
+  { version: 8, usableFrom: 7, statements: FEWER_INDEXES },
 ];
 
 /** The version of the tables that this rkat makes. */

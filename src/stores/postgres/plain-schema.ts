@@ -205,6 +205,12 @@ export const FOUND_BY_KIND: readonly string[] = [
 ];
 
 /**
+ * Each turn writes into each index that has the time of a session. `snapshot_by_archived` finds the usual lists. One of live and
+ * archived sessions together sorts those of its namespace.
+ */
+export const FEWER_INDEXES: readonly string[] = ["drop index rkat.snapshot_by_update"];
+
+/**
  * The stems of an event, each behind a mark of its namespace. An index of them has the events of each namespace apart,
  * so that a search reads nothing of others, however many there are. No stem has a space.
  */

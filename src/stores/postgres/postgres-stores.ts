@@ -135,7 +135,7 @@ export function* namespacesWithOld(
   const found = yield* rows<{ name: string }>(sql`
     select name from (${namespacesIn("rkat.snapshot", start)}) as found
     where case when ${isTrash}
-      then exists (select from rkat.snapshot where namespace = name and updated_at_ms <= ${deletedMs ?? null})
+      then exists (select from rkat.snapshot where namespace = name and archived in (false, true) and updated_at_ms <= ${deletedMs ?? null})
       else exists (select from rkat.snapshot
         where namespace = name and archived and updated_at_ms < ${archivedMs ?? null}) end
     union
