@@ -75,10 +75,13 @@ export class EventWords {
       if (!next?.last || this.#database.onlyReads) return { last, more: false };
       if (packed === blocks) return { last, more: true };
       try {
-        await this.#database.write(async (within) => {
-          await lockWords(within, namespace);
+        const isDone = await this.#database.write(async (within) => {
+          if (!(await within.row(TRY_LOCK, namespace))) return false;
           await within.change(PACK, namespace, next.first, next.last, next.positions);
+          return true;
         });
+        // Another process packs just now.
+        if (!isDone) return { last, more: false };
       } catch {
         // A search finds the same without: a role that only reads may search too.
         return { last, more: false };
@@ -112,18 +115,15 @@ export async function packAgain(
   namespace: string,
   positions: readonly number[],
 ): Promise<void> {
-  await lockWords(within, namespace);
+  await within.row(LOCK, namespace);
   await within.change(PACK_AGAIN, namespace, positions);
   await within.change(DROP_EMPTY, namespace);
 }
 
-/** Until the transaction ends. */
-async function lockWords(within: Statements, namespace: string): Promise<void> {
-  await within.row(
-    "select pg_advisory_xact_lock(hashtextextended($1, $name$rkat.event_words$name$::regclass::oid::bigint))",
-    namespace,
-  );
-}
+/** A lock of the words of the namespace `$1`, until the transaction ends. */
+const LOCK_KEY = "hashtextextended($1, $name$rkat.event_words$name$::regclass::oid::bigint)";
+const LOCK = `select pg_advisory_xact_lock(${LOCK_KEY})`;
+const TRY_LOCK = `select where pg_try_advisory_xact_lock(${LOCK_KEY})`;
 
 /** The next block, if there are enough events for one. */
 const NEXT = `
@@ -157,7 +157,8 @@ function stemsAt(positions: string): string {
 /** Another process may have packed it a moment ago. */
 const PACK = `
   insert into rkat.event_words (namespace, first, last, positions, stems)
-  select $1, $2, $3, $4, ${stemsAt("$4::bigint[]")} on conflict do nothing`;
+  select $1, $2, $3, $4, ${stemsAt("$4::bigint[]")}
+  where not exists (select from rkat.event_words where namespace = $1 and first >= $2::bigint)`;
 
 const PACK_AGAIN = `
   update rkat.event_words as block set stems = ${stemsAt("block.positions")}
