@@ -119,4 +119,34 @@ describe.skipIf(!hasPostgres)("words of the log on PostgreSQL", NEEDS_POSTGRES, 
     const stems = (await blocks()).map((block) => block.stems).join();
     expect(stems).not.toContain("'own150'");
   });
+
+  test("a log of the version before is found at once, and packed by searches", async () => {
+    const { stores, blocks, client, schema } = await opened();
+    await stores.events.append("s", 0, prompts(0, 300));
+    await stores.events.append("other", 0, prompts(300, 400));
+    await client.query(`
+      set search_path = "${schema}";
+      drop table event_words;
+      alter table event rename column lexemes to stems;
+      create index event_by_own_word on event using gin (stems);
+      create index snapshot_by_update on snapshot (namespace, updated_at_ms desc);
+      delete from migration where version >= 8`);
+    const later = postgresStores({ connectionString: await postgresUrl(), schema });
+    onTestFinished(() => later.close());
+    for (const [own, seq] of [
+      ["own0", 1],
+      ["own299", 300],
+      ["own350", 51],
+    ] as const) {
+      const hits = await later.events.search({ query: own, limit: 2 });
+      expect(hits.map((hit) => hit.seq)).toEqual([seq]);
+    }
+    await later.events.append("other", 100, [said("A new heron.")]);
+    expect(await later.events.search({ query: "heron", limit: 2 })).toHaveLength(1);
+    await later.events.delete("s");
+    expect(await later.events.search({ query: "own10", limit: 2 })).toEqual([]);
+    const stems = (await blocks()).map((block) => block.stems).join();
+    expect(stems).toContain("'own300'");
+    expect(stems).not.toContain("'own10'");
+  });
 });
