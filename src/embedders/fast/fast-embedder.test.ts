@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../test/support/obey.ts";
 import { execFile } from "../../../test/support/start-process.ts";
 import {
@@ -129,11 +129,29 @@ test("a name is found in the usual cache of the Hugging Face Hub", async () => {
   );
 });
 
+test("a name is no folder of the current one, where a stranger may have put a model", async () => {
+  const here = await temporaryFolder();
+  const HF_HOME = join(here, "none");
+  const before = process.cwd();
+  onTestFinished(() => process.chdir(before));
+  process.chdir(here);
+  for (const model of ["all-MiniLM-L6-v2", "BAAI/bge-small-en-v1.5"]) {
+    writeTinySentenceModel(join(here, model));
+    expect(() => new FastEmbedder({ model, env: { HF_HOME } })).toThrow(
+      expect.objectContaining({
+        message: `The embedding model ${model} is not in ${join(HF_HOME, "hub")}.`,
+        hint: `If you mean the folder here, name it ./${model}.`,
+      }),
+    );
+    expect(new FastEmbedder({ model: `./${model}`, env: { HF_HOME } }).dimensions).toBe(SIZE);
+  }
+});
+
 test("an empty variable names no cache, so a model in the folder of a command is not found", () => {
   const HOME = join(tmpdir(), "somebody");
   for (const env of [{ HF_HOME: "" }, { XDG_CACHE_HOME: "" }, { HF_HUB_CACHE: "" }]) {
     expect(() => missingModel("all-MiniLM-L6-v2", { HOME, ...env })).toThrow(
-      `nor in ${join(HOME, ".cache", "huggingface", "hub")}.`,
+      `not in ${join(HOME, ".cache", "huggingface", "hub")}.`,
     );
   }
 });
@@ -142,7 +160,7 @@ test("a model that is not here is named, with the command that fetches it", asyn
   const HF_HOME = await temporaryFolder();
   await expect(openEmbedder({ provider: "fast", env: { HF_HOME } })).rejects.toMatchObject({
     code: "MODEL_UNAVAILABLE",
-    message: `The embedding model all-MiniLM-L6-v2 is neither a folder nor in ${join(HF_HOME, "hub")}.`,
+    message: `The embedding model all-MiniLM-L6-v2 is not in ${join(HF_HOME, "hub")}.`,
     hint: expect.stringContaining(
       'hf download sentence-transformers/all-MiniLM-L6-v2 --include onnx/model.onnx "*.json"',
     ),

@@ -45,7 +45,7 @@ const ONNX_FILES = [
 
 /**
  * Finds a model: a folder, or a name or repository in the cache of the Hugging Face
- * Hub. It downloads nothing.
+ * Hub. It downloads nothing. A name is never a folder of the current one, where a stranger may have put a model.
  *
  * @throws SessionError `MODEL_UNAVAILABLE` when its files cannot be used
  */
@@ -54,8 +54,8 @@ export function lookForModel(
   env: Environment = process.env,
 ): FoundModel | undefined {
   const cache = cacheFolder(env);
-  const kept = repositoriesOf(model).flatMap((repository) => snapshots(cache, repository));
-  for (const folder of [resolve(model), ...kept]) {
+  const kept = repositoriesOf(model)?.flatMap((repository) => snapshots(cache, repository));
+  for (const folder of kept ?? [resolve(model)]) {
     const found = modelIn(folder);
     if (found) return found;
   }
@@ -64,20 +64,25 @@ export function lookForModel(
 
 /** @throws SessionError `MODEL_UNAVAILABLE`. The hint has the command to download the model. */
 export function missingModel(model: string, env: Environment = process.env): never {
-  const [repository] = repositoriesOf(model);
-  const isFolder = isAbsolute(model) || model.startsWith(".") || existsSync(resolve(model));
+  const repository = repositoriesOf(model)?.[0];
+  const isThere = existsSync(resolve(model));
+  const isFolder = !repository && (isThere || isAbsolute(model) || model.startsWith("."));
   throw new SessionError("MODEL_UNAVAILABLE", {
     message: isFolder
       ? `${resolve(model)} has no ${ONNX_FILES[0]} with a tokenizer.json, and no static table.`
-      : `The embedding model ${model} is neither a folder nor in ${cacheFolder(env)}.`,
-    hint: repository
-      ? `Download it: hf download ${repository} --include onnx/model.onnx "*.json" (pip install huggingface_hub). Or name a folder with a model as model under [embeddings].`
-      : `Name a folder with tokenizer.json, config.json and onnx/model.onnx or model.safetensors, or one of ${Object.keys(REPOSITORIES).join(", ")}.`,
+      : `The embedding model ${model} is ${repository ? "not" : "neither a folder nor"} in ${cacheFolder(env)}.`,
+    hint:
+      repository && isThere
+        ? `If you mean the folder here, name it ./${model}.`
+        : repository
+          ? `Download it: hf download ${repository} --include onnx/model.onnx "*.json" (pip install huggingface_hub). Or name a folder with a model as model under [embeddings].`
+          : `Name a folder with tokenizer.json, config.json and onnx/model.onnx or model.safetensors, or one of ${Object.keys(REPOSITORIES).join(", ")}.`,
   });
 }
 
-function repositoriesOf(model: string): readonly string[] {
-  return REPOSITORIES[model] ?? (/^[\w.-]+\/[\w.-]+$/.test(model) ? [model] : []);
+/** The repositories of a name; undefined for a folder. */
+function repositoriesOf(model: string): readonly string[] | undefined {
+  return REPOSITORIES[model] ?? (/^[\w-][\w.-]*\/[\w.-]+$/.test(model) ? [model] : undefined);
 }
 
 /** The kind of model, for people. */
