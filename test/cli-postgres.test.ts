@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { CURRENT_TABLES } from "../src/stores/postgres/migrations.ts";
 import {
   freshSchema,
   hasPostgres,
@@ -108,7 +109,9 @@ describe.skipIf(!hasPostgres)("the command on PostgreSQL", NEEDS_POSTGRES, () =>
     const project = await Project.open();
     await project.rkat(["doctor"], "", { RKAT_STORE: newer });
     const schema = new URL(newer).searchParams.get("schema");
-    await pool.query(`insert into "${schema}".migration (version, usable_from) values (9, 9)`);
+    const later = CURRENT_TABLES + 1;
+    const insert = `insert into "${schema}".migration (version, usable_from) values ($1, $1)`;
+    await pool.query(insert, [later]);
     const cases = [
       [{ username: "guarded" }, "refused the user or the password"],
       [{ username: "powerless" }, "does not allow this user to do that"],

@@ -7,6 +7,7 @@ import { postgresStores } from "../src/postgres.ts";
 import { type Stores, sqliteStores } from "../src/sqlite.ts";
 import { examinePostgres } from "../src/stores/postgres/examine-postgres.ts";
 import { scriptedModel } from "../src/testing.ts";
+import { becomeSchema14 } from "./support/earlier-store.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import {
   freshSchema,
@@ -181,6 +182,7 @@ test("a store of an earlier version opens, and its entries get their checksums",
   await service.addKnowledge({ content: "I prefer tea — 茶." });
   await service.close();
   await stores.close();
+  becomeSchema14(path);
   const db = new DatabaseSync(path);
   db.exec(`ALTER TABLE knowledge_entry DROP COLUMN checksum;
     ALTER TABLE knowledge_entry RENAME COLUMN likeness TO signature;

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { sqliteStores } from "../src/sqlite.ts";
+import { CURRENT_TABLES } from "../src/stores/postgres/migrations.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import type { Order } from "./support/in-order.ts";
 import { type Lies, lyingPostgres } from "./support/lying-postgres.ts";
@@ -51,6 +52,9 @@ function withDatabase(path: string, sql: string): void {
   db.close();
 }
 
+/** The version of tables that this rkat cannot use. */
+const NEWER = CURRENT_TABLES + 1;
+
 const REFUSALS: readonly Refusal[] = [
   { said: "no server listens there", set: async () => "postgres://rkat@127.0.0.1:1/x" },
   server("refused the user", { login: { error: "No.", code: "28P01" } }),
@@ -58,7 +62,7 @@ const REFUSALS: readonly Refusal[] = [
   server("were made by a newer rkat", {
     answer: (sql) =>
       sql.includes("max(usable_from)")
-        ? { rows: [{ version: 9, usable: 9, isFollowed: true }] }
+        ? { rows: [{ version: NEWER, usable: NEWER, isFollowed: true }] }
         : undefined,
   }),
   server("lost the connection", { answer: () => ({ bytes: new Uint8Array() }) }),

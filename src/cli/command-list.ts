@@ -17,7 +17,7 @@ export function describeCommands(program: Command, others: boolean): void {
   }
 }
 
-const TERM = /^([a-z]+)(?:\|(\w+))?( \[options\])?(.*)$/;
+const TERM = /^([a-z]+)(?:\|(\w+))?( \[options\])?(.*)/;
 
 /** The commands in the order of the help. `rkat --help` prints this and loads none of them; a test compares the two. */
 const COMMAND_LIST: readonly (readonly [term: string, description: string])[] = [

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { becomeSchema14 } from "../../../test/support/earlier-store.ts";
 import type { NewEvent } from "../../core/event.ts";
 import { newId } from "../../core/ids.ts";
 import { SessionState } from "../../core/session-state.ts";
@@ -173,23 +174,6 @@ function said(content: string): NewEvent {
     timestamp_ms: 1,
     event: { type: "message_added", message: { role: "user", content } },
   };
-}
-
-/** Makes a store of today, whose words are all in their index, one of schema 14. */
-function becomeSchema14(file: string): void {
-  const db = new DatabaseSync(file, { defensive: false });
-  db.exec(`
-    INSERT INTO sqlite_sequence SELECT 'event', position FROM words_end;
-    DROP TABLE words_end;
-    ALTER TABLE event_words RENAME TO event_text;
-    CREATE INDEX snapshot_by_update ON snapshot (namespace, updated_at_ms DESC, session_id DESC);
-    PRAGMA writable_schema = ON;
-    UPDATE sqlite_schema SET sql = replace(sql, 'position INTEGER PRIMARY KEY,', 'position INTEGER PRIMARY KEY AUTOINCREMENT,')
-      WHERE name = 'event';
-    PRAGMA writable_schema = RESET;
-    PRAGMA user_version = 14;
-  `);
-  db.close();
 }
 
 /** The columns of each table and the indexes, however they came to be. */
