@@ -51,30 +51,63 @@ const READERS = {
     "src/cli/commands/memory/memory-command.ts",
     "src/sqlite.ts",
   ],
+  /** What checks the requests of memory, and all requests. */
+  request: ["src/core/operations/operation.ts", "src/core/operations/memory.ts"],
+  operations: ["src/core/operations.ts"],
+  /** The rules that a hook tells, which have no credentials, what it tells of a prompt, and what after a compaction. */
+  rules: ["src/coding-agents/rules-of.ts"],
+  recall: ["src/app/recall-for-prompt.ts"],
+  told: ["src/coding-agents/carry-over.ts"],
+  window: ["src/window/create-history-window.ts"],
+  note: ["src/session/edit-note.ts"],
+  wire: ["src/json-rpc.ts", "src/rest.ts", "src/mcp.ts"],
+  /** They load a part of what is left, and the others all of it. */
+  part: [
+    ...["pi", "opencode"].map((door) => `src/${door}.ts`),
+    ...["memory-index", "knowledge-recorder"].map((name) => `src/projections/${name}.ts`),
+    "src/projections/projection-runner.ts",
+    "src/knowledge/project-knowledge.ts",
+    ...["memory-as-of", "memory-audit"].map((name) => `src/session/${name}.ts`),
+    "src/app/import-transcripts.ts",
+    ...["import-hook", "handoff-command"].map((name) => `src/cli/commands/${name}.ts`),
+  ],
+  /** What runs turns. */
+  service: ["src/app/create-session-service.ts"],
 } as const;
 type Reader = keyof typeof READERS;
 
 /**
- * Puts what a search loads into few files, each without what its readers must not load: it has the modules that all these
- * readers load, and that no file above it has. So no file needs one below it.
+ * Puts what a search and a service load into few files, each without what its readers must not load: a file has the modules
+ * that all these readers load, and that no file above it has. So no file needs one below it.
  */
 const CHUNKS: Readonly<Record<string, readonly Reader[]>> = {
   first: ["start", "core"],
   terminal: ["start", "hook"],
   start: ["start"],
-  "base-first": ["core", "hook"],
+  "base-first": ["core", "store", "hook"],
   base: ["core", "store"],
-  core: ["core"],
+  "core-first": ["search", "core", "hook"],
+  core: ["search", "core"],
   "store-first": ["store", "hook"],
   store: ["store"],
-  "search-first": ["hook"],
+  "search-first": ["search", "hook"],
   search: ["search"],
+  request: ["request"],
+  operations: ["operations"],
+  rules: ["service", "rules"],
+  recall: ["service", "recall"],
+  told: ["service", "told"],
+  window: ["service", "window"],
+  note: ["service", "note"],
+  wire: ["service", "wire"],
+  "service-first": ["service", "part"],
+  service: ["service"],
 };
 
 function chunkOf(id: string, graph: ChunkingContext): string | null {
+  if (othersChunkOf(id) !== null) return null;
   const isLoadedBy = (reader: Reader) =>
     READERS[reader].some((file) => loadedWith(resolve(file), graph).has(id));
-  if (!isLoadedBy("search")) return null;
   return Object.keys(CHUNKS).find((chunk) => CHUNKS[chunk]?.every(isLoadedBy)) ?? null;
 }
 
@@ -247,12 +280,12 @@ export default defineConfig({
     comments: { jsdoc: false },
     codeSplitting: {
       groups: [
+        { debugName: "others", name: othersChunkOf },
         ...Object.keys(CHUNKS).map((chunk) => ({
           debugName: chunk,
           name: (id: string, graph: ChunkingContext) =>
             chunkOf(id, graph) === chunk ? chunk : null,
         })),
-        { debugName: "others", name: othersChunkOf },
       ],
     },
   },

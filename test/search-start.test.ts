@@ -67,7 +67,7 @@ test("the built start of a session that has rules to tell loads no more of the c
     env: { HOME: home },
   });
   expect(String(told)).toContain("Always run the linter.");
-  expect(String(told)).toMatch(/\/base-first-[^/]+\.js$/m);
+  expect(String(told)).toMatch(/\/core-first-[^/]+\.js$/m);
   expect(String(told)).not.toMatch(/\/(?:start|base|core|store|search)-(?!first-)[^/]+\.js$/m);
 });
 

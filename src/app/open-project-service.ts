@@ -25,7 +25,6 @@ import type { Tool } from "../core/tool.ts";
 import { warn } from "../core/warn.ts";
 import type { Replay } from "../replay/replay.ts";
 import type { ServiceOptions } from "../session/service-options.ts";
-import { withLibrary } from "../session/with-library.ts";
 import { memoryOptions, openStores } from "./open-stores.ts";
 import {
   actingFor,
@@ -148,7 +147,11 @@ export function openServiceInScope(
   access: StoreAccess,
   asking?: Asking,
 ): Promise<Opened<SessionService>> {
-  return openScope(scope, workspace, (one) => openProjectService(one, access, asking), withLibrary);
+  const open = (one: Workspace) => openProjectService(one, access, asking);
+  return openScope(scope, workspace, open, async (...both) => {
+    const { withLibrary } = await import("../session/with-library.ts");
+    return withLibrary(...both);
+  });
 }
 
 /** A service over stores, with the settings of the project. */

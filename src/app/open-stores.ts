@@ -15,7 +15,6 @@ import type { EmbedderSettings } from "../embedders/open-embedder.ts";
 import type { MoveOptions, MoveReport } from "../moving/move-stores.ts";
 import { MEMORY_INDEX } from "../projections/log-projection.ts";
 import { type MemoryOptions, openMemoryOperations } from "../session/memory-operations.ts";
-import { memoryWithLibrary } from "../session/with-library.ts";
 import type { PostgresStores } from "../stores/postgres/postgres-stores.ts";
 import type { SqliteStores } from "../stores/sqlite/sqlite-stores.ts";
 import { MEMORY_STORES } from "./memory-stores.ts";
@@ -229,7 +228,11 @@ export function openMemoryOf(
   scope: SearchScope,
   workspace: Workspace,
 ): Promise<Opened<OpenMemory>> {
-  return openScope(scope, workspace, (one) => openMemory(one, "existing"), memoryWithLibrary);
+  const open = (one: Workspace) => openMemory(one, "existing");
+  return openScope(scope, workspace, open, async (...both) => {
+    const { memoryWithLibrary } = await import("../session/with-library.ts");
+    return memoryWithLibrary(...both);
+  });
 }
 
 /** The options of a service that its memory depends on, with the capabilities that are on. */

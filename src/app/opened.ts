@@ -70,7 +70,7 @@ export async function openScope<Value>(
   scope: SearchScope,
   workspace: Workspace,
   open: (workspace: Workspace) => Promise<Opened<Value>>,
-  unite: (own: Value, library: Value, options: LibraryOptions) => Value,
+  unite: (own: Value, library: Value, options: LibraryOptions) => Promise<Value>,
 ): Promise<Opened<Value>> {
   const { config, folder, user } = workspace;
   const { env } = process;
@@ -83,7 +83,7 @@ export async function openScope<Value>(
     const library = await open(await openUserWorkspace(surroundings));
     const memoryResults = config.get("search.max_results");
     const which = { memoryResults, ...(scope === "all" ? {} : { project: folder }) };
-    const value = unite(own.value, library.value, which);
+    const value = await unite(own.value, library.value, which);
     return { value, close: () => closeAll([own, library]) };
   } catch (error) {
     // The project is there all the same.

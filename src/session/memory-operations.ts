@@ -18,7 +18,6 @@ import { NO_TRACES } from "../core/traces.ts";
 import type { Outages } from "../core/warn.ts";
 import { isMemoryBehind, memoryLag } from "../projections/log-projection.ts";
 import type { ProjectionRunner } from "../projections/projection-runner.ts";
-import { recallSearch } from "../recall/choose-records.ts";
 import { newestFirst } from "../recall/newer-statements.ts";
 import { madeOnce } from "../text/made-once.ts";
 import { nowByOffset, timeSpan } from "../text/time/calendar.ts";
@@ -335,6 +334,7 @@ export function openMemoryOperations(options: MemoryOptions): MemoryAlone {
       const memory = requireSearchableMemory(options);
       await wait.isDone();
       const among = await ofSource(given({ project }), stores?.sessions, options);
+      const { recallSearch } = await import("../recall/choose-records.ts");
       return await memory.search({ ...recallSearch(bar), ...among, query, at: nowByOffset() });
     },
     close: async () => await (await runner?.catch(() => undefined))?.stop(),

@@ -1,11 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import {
-  type Asking,
-  type OpenedProjectService,
-  openProjectService,
-  openServiceInScope,
-} from "../../app/open-project-service.ts";
+import type { Asking, OpenedProjectService } from "../../app/open-project-service.ts";
 import { openMemory, openMemoryOf } from "../../app/open-stores.ts";
 import { type Opened, onlyReads, type StoreAccess, useOpened } from "../../app/opened.ts";
 import type { SearchScope } from "../../config/settings.ts";
@@ -100,6 +95,9 @@ export async function withService<Result>(
 ): Promise<Result> {
   const workspace = await workspaceOf(context, command, scope);
   requireFolder(workspace, access);
+  const { openProjectService, openServiceInScope } = await import(
+    "../../app/open-project-service.ts"
+  );
   if (scope !== undefined) {
     const which = typeof scope === "function" ? scope(workspace) : scope;
     const open = (how: StoreAccess) =>
