@@ -163,12 +163,12 @@ describe.skipIf(!hasPostgres)("a PostgreSQL database", NEEDS_POSTGRES, () => {
     const database = await openDatabase();
     await database.rows("select 1 from rkat.event");
     await database.write(async (statements) => {
-      await statements.change("alter table rkat.event rename column lexemes to words");
+      await statements.change("alter table rkat.event rename column stems to words");
       await statements.change(
         `insert into rkat.migration (version, usable_from) values (${NEXT}, ${NEXT})`,
       );
     });
-    const error = await failure(database.rows("select lexemes from rkat.event"));
+    const error = await failure(database.rows("select stems from rkat.event"));
     expect(error.message).toContain(
       `were made by a newer rkat (version ${NEXT}; this one knows ${CURRENT_TABLES}).`,
     );

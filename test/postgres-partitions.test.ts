@@ -193,7 +193,7 @@ describe.skipIf(!hasPostgres)("a PostgreSQL store with partitions", NEEDS_POSTGR
     );
     const large = /^(?:event|memory_(?:entry|segment|word_block|column_block|vector))_\d$/;
     expect(vacuumed.filter((name = "") => large.test(name))).toHaveLength(6);
-    expect(vacuumed).toHaveLength(11);
+    expect(vacuumed).toHaveLength(10);
     for await (const event of stores.events.read("s", 0)) expect.fail(`There is ${event.seq}.`);
   });
 

@@ -164,7 +164,7 @@ const APPEND = `
     union all
     select key, 0, append from begun join asked using (namespace, session_id)
   ), added as (
-    insert into rkat.event (log, seq, namespace, position, turns, timestamp_ms, event_id, event, lexemes, checksum)
+    insert into rkat.event (log, seq, namespace, position, turns, timestamp_ms, event_id, event, stems, checksum)
     select key, seq, asked.namespace,
       case when place <= ${EVENTS_PER_NUMBER} then ${FIRST_POSITION}
         else ($16::bigint[])[(place - 1) / ${EVENTS_PER_NUMBER}] end + (place - 1) % ${EVENTS_PER_NUMBER},

@@ -8,7 +8,6 @@ import {
   FEWER_INDEXES,
   FOUND_BY_KIND,
   FOUND_BY_OWN_WORD,
-  FOUND_IN_BLOCKS,
   KNOWLEDGE_TABLES,
   LOG_TABLES,
 } from "./plain-schema.ts";
@@ -41,7 +40,6 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 6, usableFrom: 3, statements: FOUND_BY_OWN_WORD },
   { version: 7, usableFrom: 7, statements: ENTRIES_THAT_WAIT },
   { version: 8, usableFrom: 7, statements: FEWER_INDEXES },
-  { version: 9, usableFrom: 9, statements: FOUND_IN_BLOCKS },
 ];
 
 /** The version of the tables that this rkat makes. */

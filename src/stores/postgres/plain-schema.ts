@@ -211,12 +211,12 @@ export const FOUND_BY_KIND: readonly string[] = [
 export const FEWER_INDEXES: readonly string[] = ["drop index rkat.snapshot_by_update"];
 
 /**
- * Stems, each behind a mark of its namespace. An index of them has those of each namespace apart, so that a search reads
- * nothing of others, however many there are. No stem has a space.
+ * The stems of an event, each behind a mark of its namespace. An index of them has the events of each namespace apart,
+ * so that a search reads nothing of others, however many there are. No stem has a space.
  */
-export function ownStems(row = ""): string {
-  const mark = namespaceMark(`${row}namespace`);
-  return `replace(' ' || ${row}stems::text, ' ''', ' ''' || ${mark})::tsvector`;
+export function ownStems(event = ""): string {
+  const mark = namespaceMark(`${event}namespace`);
+  return `replace(' ' || ${event}stems::text, ' ''', ' ''' || ${mark})::tsvector`;
 }
 
 /** Few namespaces share one. */
@@ -231,29 +231,6 @@ export function namespaceMark(namespace: string): string {
 export const FOUND_BY_OWN_WORD: readonly string[] = [
   `create index event_by_own_word on rkat.event using gin ((${ownStems()})) with (gin_pending_list_limit = 256)`,
   "drop index rkat.event_by_word",
-];
-
-/**
- * Words of many events that follow each other in a namespace (`event-words.ts`): each word is in the index once for all of
- * them. A program that does not know the table would leave words of a deleted event there, so a column that it uses has
- * another name.
- */
-export const FOUND_IN_BLOCKS: readonly string[] = [
-  `create table rkat.event_words (
-    namespace text collate "C" not null,
-    -- Positions of events.
-    first bigint not null,
-    last bigint not null,
-    -- Those of events that have words. Some may be gone.
-    positions bigint[] not null,
-    -- The stems of all, each with the places of its events in the list.
-    stems tsvector not null,
-    primary key (namespace, first)
-  )`,
-  `create index event_words_by_own_word on rkat.event_words using gin ((${ownStems()}))
-    with (gin_pending_list_limit = 256)`,
-  "drop index rkat.event_by_own_word",
-  "alter table rkat.event rename column stems to lexemes",
 ];
 
 export const CHECKSUM_OF_KNOWLEDGE: readonly string[] = [

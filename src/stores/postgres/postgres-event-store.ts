@@ -31,7 +31,6 @@ import {
 import { appendEvents, GroupedAppends, lastSeqOf, refuseAppend } from "./append-events.ts";
 import type { EventNotices } from "./event-notices.ts";
 import { EVENTS_PER_NUMBER, furtherPositions, HORIZON } from "./event-positions.ts";
-import { EventWords, packAgain } from "./event-words.ts";
 import { GroupedCheckpoints } from "./grouped-checkpoints.ts";
 import { EventPartitions } from "./partitions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
@@ -57,7 +56,6 @@ export class PostgresEventStore implements EventStore {
   readonly #notices: EventNotices | undefined;
   readonly #partitions: EventPartitions;
   readonly #checkpoints: GroupedCheckpoints;
-  readonly #words: EventWords;
 
   /** Closing the store closes the database. Stores of one database may share the other parts. */
   constructor(
@@ -68,7 +66,6 @@ export class PostgresEventStore implements EventStore {
       readonly partitions?: EventPartitions;
       readonly checkpoints?: GroupedCheckpoints;
       readonly notices?: EventNotices;
-      readonly words?: EventWords;
     } = {},
   ) {
     this.#database = database;
@@ -77,7 +74,6 @@ export class PostgresEventStore implements EventStore {
     this.#partitions = options.partitions ?? new EventPartitions(database);
     this.#checkpoints = options.checkpoints ?? new GroupedCheckpoints(database);
     this.#notices = options.notices;
-    this.#words = options.words ?? new EventWords(database);
   }
 
   async append(
@@ -100,7 +96,6 @@ export class PostgresEventStore implements EventStore {
       if (!isDone) await refuseAppend(this.#database, append);
     }
     this.#notices?.tell(this.#namespace, sessionId);
-    this.#words.appended(this.#namespace, events.length);
     return lastSeq + events.length;
   }
 
@@ -188,8 +183,7 @@ export class PostgresEventStore implements EventStore {
 
   async search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
     const statement = await this.#inPartition(SEARCH);
-    const packed = await this.#words.pack(this.#namespace);
-    return searchEvents(this.#database, { namespace: this.#namespace, statement, packed }, query);
+    return searchEvents(this.#database, { namespace: this.#namespace, statement }, query);
   }
 
   async checkpoint(projection: string): Promise<number> {
@@ -223,7 +217,7 @@ export class PostgresEventStore implements EventStore {
       more = purged !== undefined;
     }
     for (const namespace of namespaces) {
-      await this.#vacuum(namespace);
+      await this.#database.vacuum((await this.#partitions.of(namespace))("rkat.event"));
     }
   }
 
@@ -251,7 +245,7 @@ export class PostgresEventStore implements EventStore {
       );
       const stored = new Map(rows.map((row) => [row.seq, row]));
       requireAll(redactions, stored);
-      const changed = await statements.rows<{ seq: number; position: number }>(
+      const changed = await statements.rows<{ seq: number }>(
         redact,
         this.#namespace,
         sessionId,
@@ -264,10 +258,8 @@ export class PostgresEventStore implements EventStore {
         ),
       );
       requireAll(redactions, new Map(changed.map(({ seq }) => [seq, true])));
-      const positions = changed.map(({ position }) => position);
-      await packAgain(statements, this.#namespace, positions);
     });
-    await this.#vacuum(this.#namespace);
+    await this.#database.vacuum(await this.#inPartition("rkat.event"));
     return lastSeq + 1;
   }
 
@@ -293,10 +285,7 @@ export class PostgresEventStore implements EventStore {
         const timestamp_ms = isTime(row.timestamp_ms) ? row.timestamp_ms : 0;
         const checksum = eventChecksum({ ...row, timestamp_ms, event: text });
         const changed = [text, eventWords(event), timestamp_ms, checksum];
-        await this.#database.write(async (within) => {
-          await within.change(repair, this.#namespace, sessionId, seq, row.event, ...changed);
-          await packAgain(within, this.#namespace, [row.position]);
-        });
+        await this.#database.change(repair, this.#namespace, sessionId, seq, row.event, ...changed);
         all.push({ sessionId, seq, type: event.type });
       }
     }
@@ -307,14 +296,8 @@ export class PostgresEventStore implements EventStore {
     return (await this.#partitions.of(this.#namespace))(sql);
   }
 
-  async #vacuum(namespace: string): Promise<void> {
-    const events = (await this.#partitions.of(namespace))("rkat.event");
-    await this.#database.vacuum(`rkat.event_words, ${events}`);
-  }
-
-  async close(): Promise<void> {
-    await this.#words.close();
-    await this.#database.close();
+  close(): Promise<void> {
+    return this.#database.close();
   }
 }
 
@@ -329,21 +312,19 @@ async function purgeEvents(
     "select key from rkat.log where namespace is null limit 1 for update skip locked",
   );
   if (!hidden) return undefined;
-  const deleted = await statements.rows<{ namespace: string; position: number }>(
-    `delete from rkat.event where log = $1
-       and seq in (select seq from rkat.event where log = $1 order by seq limit $2)
-     returning namespace, position`,
+  const deleted = await statements.row<{ namespace: string; count: number }>(
+    `with deleted as (
+       delete from rkat.event where log = $1
+         and seq in (select seq from rkat.event where log = $1 order by seq limit $2)
+       returning namespace
+     )
+     select namespace, count(*)::integer as count from deleted group by namespace`,
     hidden.key,
     ROWS_MAX,
   );
-  const namespace = deleted[0]?.namespace;
-  if (namespace !== undefined) {
-    const positions = deleted.map(({ position }) => position);
-    await packAgain(statements, namespace, positions);
-  }
-  if (deleted.length < ROWS_MAX)
+  if (!deleted || deleted.count < ROWS_MAX)
     await statements.change("delete from rkat.log where key = $1", hidden.key);
-  return { namespace };
+  return { namespace: deleted?.namespace };
 }
 
 /** Events beyond `size` characters are left for the next page. The first one is always there. */
@@ -392,7 +373,7 @@ const BACKLOG = `
   ) as behind`;
 
 const REPAIR = `
-  update rkat.event as event set event = $5::text, lexemes = $6::text::tsvector,
+  update rkat.event as event set event = $5::text, stems = $6::text::tsvector,
     timestamp_ms = $7::bigint, checksum = $8::bigint
   where log = (select key from rkat.log where namespace = $1 and session_id = $2)
     and seq = $3 and event = $4`;
@@ -403,13 +384,13 @@ const READ_IDS = `
     and seq = any ($3::integer[])`;
 
 const REDACT = `
-  update rkat.event as event set event = redacted.event, lexemes = redacted.words::tsvector,
+  update rkat.event as event set event = redacted.event, stems = redacted.words::tsvector,
     checksum = redacted.checksum
   from unnest($3::integer[], $4::text[], $5::text[], $6::text[], $7::bigint[])
     as redacted (seq, event, words, type, checksum)
   where log = (select key from rkat.log where namespace = $1 and session_id = $2)
     and event.seq = redacted.seq and event.event::json ->> 'type' = redacted.type
-  returning event.seq, position`;
+  returning event.seq`;
 
 function requireAll(redactions: readonly Redaction[], changed: ReadonlyMap<number, unknown>): void {
   const missing = redactions.find(({ seq }) => !changed.has(seq));

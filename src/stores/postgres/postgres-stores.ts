@@ -23,7 +23,6 @@ import {
 } from "../sql/sql-stores.ts";
 import { GroupedAppends } from "./append-events.ts";
 import { EventNotices } from "./event-notices.ts";
-import { EventWords } from "./event-words.ts";
 import { GroupedCheckpoints } from "./grouped-checkpoints.ts";
 import { EventPartitions } from "./partitions.ts";
 import { PostgresDatabase, type PostgresDatabaseOptions } from "./postgres-database.ts";
@@ -78,7 +77,6 @@ export function postgresStores(options: PostgresStoresOptions): PostgresStores {
     appends: new GroupedAppends(database),
     partitions: new EventPartitions(database),
     checkpoints: new GroupedCheckpoints(database),
-    words: new EventWords(database),
     ...(notify ? { notices: new EventNotices(database) } : {}),
   };
   const tables = postgresTables(database);
@@ -104,25 +102,23 @@ function storesIn(
     readonly appends: GroupedAppends;
     readonly partitions: EventPartitions;
     readonly checkpoints: GroupedCheckpoints;
-    readonly words: EventWords;
     readonly notices?: EventNotices;
   },
 ): Omit<PostgresStores, "forUser" | "users"> {
-  const { appends, partitions, words } = shared;
+  const { appends, partitions } = shared;
   const trash = trashOf(namespace);
   return {
     ...sqlStores(namespace, tasksOf(database)),
     events: new PostgresEventStore(database, { namespace, ...shared }),
     memory,
     trash: {
-      events: new PostgresEventStore(database, { namespace: trash, appends, partitions, words }),
+      events: new PostgresEventStore(database, { namespace: trash, appends, partitions }),
       sessions: sqlStore("sessions", trash, tasksOf(database)),
     },
     connections: () => database.connections(),
     notCleaned: () => whatRemains(database),
     async close() {
       await shared.notices?.close();
-      await words.close();
       // It also ends what works in the background.
       await memory.close();
     },

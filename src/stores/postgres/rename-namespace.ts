@@ -6,7 +6,6 @@ import type { Statements } from "./statements.ts";
 const TABLES = [
   "log",
   "event",
-  "event_words",
   "snapshot",
   "approval",
   "forgotten_text",

@@ -17,7 +17,7 @@ import type { PostgresDatabase } from "./postgres-database.ts";
  */
 export async function searchEvents(
   database: PostgresDatabase,
-  { namespace, statement, packed }: Searched,
+  { namespace, statement }: { readonly namespace: string; readonly statement: string },
   query: HistoryQuery,
 ): Promise<readonly HistoryHit[]> {
   const asked = askedForWords(query.query);
@@ -44,7 +44,6 @@ export async function searchEvents(
       skip,
       only ?? null,
       except ?? null,
-      packed,
     );
     // A database that gives the same page again and again would be asked for ever.
     const last = rows.at(-1);
@@ -62,47 +61,20 @@ export async function searchEvents(
   }
 }
 
-interface Searched {
-  readonly namespace: string;
-  readonly statement: string;
-  /** Up to this position, words are in blocks. */
-  readonly packed: number;
-}
-
 interface Before {
   /** The previous event of the session. */
   readonly before: string | null;
 }
 
-/** The columns of an event of the namespace that has one of the words. */
-const WITH_WORDS = `
-  select position, log, seq, lexemes, turns, timestamp_ms from rkat.event
-  where namespace = $1 and coalesce(lexemes @@ replace($3, ' ', '')::tsquery, false)`;
-
-/** Finds events of a namespace, in blocks and behind them. In `$3`, a space stands where the mark of the namespace belongs. */
+/** Finds events of a namespace. In `$3`, a space stands where the mark of the namespace belongs. */
 export const SEARCH = `
-  with block as materialized (
-    select ' ' || stems::text as words, positions from rkat.event_words as block
-    where ${ownStems("block.")} @@ replace($3::text, ' ', ${namespaceMark("$1::text")})::tsquery
-      -- Two namespaces may have one mark. No other index knows the condition: it would be read for all of a namespace.
-      and (namespace = $1) is true
-  ), place as materialized (
-    select distinct positions[place] as position from (
-      select positions, unnest(string_to_array(
-        case when right(word, 2) <> ':*' then split_part(split_part(words, ' ' || word || ':', 2), ' ', 1)
-          -- A sign that words begin with is no sign of regular expressions.
-          else (select string_agg(found[1], ',')
-            from regexp_matches(words, ' ' || left(word, -3) || '[^ ]*'':([0-9,]+)', 'g') as found)
-        end, ',')::integer[]) as place
-      from block, unnest($2::text[]) as question (word)
-    ) as each where positions[place] <= $13::bigint
-  ), found as materialized (
-    select position, session_id, log, seq, lexemes, event.turns, timestamp_ms
+  with found as materialized (
+    select position, session_id, log, seq, stems, event.turns, timestamp_ms
     from (
-      select event.* from place cross join lateral (
-        ${WITH_WORDS} and position = place.position offset 0) as event
-      union all
-      ${WITH_WORDS} and position > $13::bigint
+      select position, log, seq, stems, turns, timestamp_ms from rkat.event as event
+      where ${ownStems("event.")} @@ replace($3::text, ' ', ${namespaceMark("$1::text")})::tsquery
+        -- These cost less where no index is used. No other index knows them: it would be read for all of a namespace.
+        and (namespace = $1) is true and coalesce(stems @@ replace($3, ' ', '')::tsquery, false)
       -- The sessions are joined to what was found, not the other way round.
       offset 0
     ) as event join rkat.log on key = log
@@ -110,11 +82,11 @@ export const SEARCH = `
   ), asked as materialized (
     select word::tsquery as word,
       ln(1 + (select count(*) from found) / greatest(count(position), 1)::float8) as weight
-    from unnest($2::text[]) as question (word) left join found on lexemes @@ word::tsquery
+    from unnest($2::text[]) as question (word) left join found on stems @@ word::tsquery
     group by word
   ), best as (
     select position, session_id, log, seq, sum(weight) as score
-    from found join asked on lexemes @@ word
+    from found join asked on stems @@ word
     where greatest(turns - 1, 0) between $5::bigint and $6::bigint
       and timestamp_ms between $7::bigint and $8::bigint
       and ($11::text[] is null or session_id = any($11))
