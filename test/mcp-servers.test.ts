@@ -426,3 +426,10 @@ test("what `rkat mcp add` writes can be read, whatever the arguments are", async
     expect.objectContaining({ key: "mcp.servers.it.args", value: args }),
   );
 });
+
+test("a server may have an empty list of arguments, as other programs write it", async () => {
+  const config = '[mcp.servers.it]\ncommand = "cat"\nargs = []\n';
+  const project = await Project.open({ config });
+  const { code, stderr } = await project.rkat(["config", "--json"]);
+  expect([code, stderr]).toEqual([0, ""]);
+});

@@ -21,10 +21,11 @@ export const text: SettingKind<string> = {
 /** A list. As the text of a variable or a flag, it has commas. */
 export const textList = listOf(text, 'a list of texts, such as ["all"]');
 
-/** A program may take an empty argument. */
+/** A program may take an empty argument, or none: other programs write `args = []`. */
 export const argumentList = listOf(
   { ...text, read: (value) => (typeof value === "string" ? value : undefined) },
   textList.allowed,
+  0,
 );
 
 /** Limited to safe characters, because the name is written into files and shown in terminals. */
@@ -119,9 +120,15 @@ export function oneOf<const Choice extends string>(
   };
 }
 
-function listOf(kind: SettingKind<string>, allowed: string): SettingKind<readonly string[]> {
+function listOf(
+  kind: SettingKind<string>,
+  allowed: string,
+  least = 1,
+): SettingKind<readonly string[]> {
   const read = (value: unknown) =>
-    Array.isArray(value) && value.length > 0 && value.every((each) => kind.read(each) !== undefined)
+    Array.isArray(value) &&
+    value.length >= least &&
+    value.every((each) => kind.read(each) !== undefined)
       ? value
       : undefined;
   return {
