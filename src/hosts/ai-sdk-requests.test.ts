@@ -38,7 +38,7 @@ test("a request for a summary leaves out what the provider refuses, as other req
       signal: AbortSignal.timeout(5_000),
     });
   expect(await ask()).toBe("A summary.");
-  // What was learned counts for the next request.
+  // The next request begins with what the first one learned.
   expect(await ask()).toBe("A summary.");
   expect(ids).toHaveLength(3);
 });

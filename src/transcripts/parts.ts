@@ -16,7 +16,7 @@ import {
 import { type Json, parsedJson } from "./json-fields.ts";
 import { CUT_OFF, readJsonValues } from "./read-objects.ts";
 
-/** What a file tells of a session besides its messages. */
+/** The fields of a session, besides its messages, that a file may have. */
 type About = {
   readonly [Field in keyof Omit<ImportedSession, "id" | "agent" | "nativeId" | "messages">]?:
     | ImportedSession[Field]

@@ -292,7 +292,7 @@ function* summaryParts(text: string, of: PartOf): Generator<ImportedMessage> {
   if (text !== "") yield summary(`summary ${text}`, text, of);
 }
 
-/** What was said on a branch that was left. The window goes on. */
+/** The summary of a branch that was left. The window goes on. */
 function* branchSummary(text: string, of: PartOf): Generator<ImportedMessage> {
   for (const { boundary: _, ...part } of summaryParts(text, of)) yield part;
 }

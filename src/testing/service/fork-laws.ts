@@ -5,12 +5,13 @@ import { durable, expects, type Law, lawsOf } from "../law.ts";
 import {
   assertCode,
   assertCompacts,
+  crampedSession,
   EVERYTHING,
   LONG,
   type OpenService,
+  ROOMY,
 } from "./service-scenes.ts";
 
-const ROOMY = { recentTurnBudget: 1, autoCompactThreshold: 50_000 };
 const SETUP = { capabilities: EVERYTHING, compaction: ROOMY };
 
 /** What a session's model sees next, without ids. */
@@ -191,11 +192,7 @@ export const bringBackLaws: readonly Law<OpenService>[] = lawsOf({
   "a whole turn comes back, and what has no room changes nothing and says by how much": async (
     open,
   ) => {
-    const compaction = { ...ROOMY, autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1 };
-    const replies = ["a fox", LONG, "The summary.", "a hare"];
-    const service = await open({ capabilities: EVERYTHING, compaction, replies });
-    const { sessionId } = await service.createSession({ memory: false });
-    for (const prompt of ["one", "two", LONG]) await service.startTurn({ sessionId, prompt });
+    const { service, sessionId } = await crampedSession(open);
     const { compactions, seq } = await service.read({ sessionId });
     expects(compactions > 0, "a compaction", compactions);
     const refused = await service.bringBack({ sessionId, turn: 1 });

@@ -5,13 +5,14 @@ import { durable, expects, type Law, lawsOf } from "../law.ts";
 import {
   assertCode,
   assertCompacts,
+  crampedSession,
   EVERYTHING,
   LONG,
   type OpenService,
+  ROOMY,
 } from "./service-scenes.ts";
 
 /** Room for what a compaction by hand took out. */
-const ROOMY = { recentTurnBudget: 1, autoCompactThreshold: 50_000 };
 
 /** A session with three turns, compacted by hand; the history before and after it. */
 async function compacted(service: SessionService) {
@@ -63,11 +64,7 @@ export const historyLaws: readonly Law<OpenService>[] = lawsOf({
   "an undo without room changes nothing, and says by how much and what to leave out": async (
     open,
   ) => {
-    const compaction = { ...ROOMY, autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1 };
-    const replies = ["a fox", LONG, "The summary.", "a hare"];
-    const service = await open({ capabilities: EVERYTHING, compaction, replies });
-    const { sessionId } = await service.createSession({ memory: false });
-    for (const prompt of ["one", "two", LONG]) await service.startTurn({ sessionId, prompt });
+    const { service, sessionId } = await crampedSession(open);
     const { history, compactions, seq } = await service.read({ sessionId });
     expects(compactions > 0, "a compaction", compactions);
     const refused = await service.undoCompaction({ sessionId });

@@ -48,6 +48,19 @@ export const EAGER = {
 export const LONG =
   "The quick brown fox considers the merits of jumping over the lazy dog. ".repeat(80);
 
+/** The compaction of a session that seldom compacts, and then keeps its last turn alone. */
+export const ROOMY = { recentTurnBudget: 1, autoCompactThreshold: 50_000 };
+
+/** A session that compacted in its third turn, in a window with little room. */
+export async function crampedSession(open: OpenService) {
+  const compaction = { ...ROOMY, autoCompactThreshold: 2500, minTurnsBetweenCompactions: 1 };
+  const replies = ["a fox", LONG, "The summary.", "a hare"];
+  const service = await open({ capabilities: EVERYTHING, compaction, replies });
+  const { sessionId } = await service.createSession({ memory: false });
+  for (const prompt of ["one", "two", LONG]) await service.startTurn({ sessionId, prompt });
+  return { service, sessionId };
+}
+
 export async function systemPrompt(service: SessionService, sessionId: string): Promise<string> {
   const { history } = await service.read({ sessionId });
   const [first] = history;

@@ -100,7 +100,7 @@ async function found(
   const hits = yes ? all.filter(({ content }) => content.toLowerCase().includes(phrase)) : all;
   if (hits.length === 0) return json ? [] : undefined;
   const { stderr, stdin, env } = terminal;
-  // What a person is asked about is shown to them, whatever a script reads.
+  // A person sees the results that they are asked about, whatever a script reads.
   if (!json || (!yes && stdin.isTerminal))
     await stderr.write(renderNumberedHits(hits, styleFor(stderr, env), stderr.columns));
   const otherwise = `Give ids, or pass --yes to forget what has the exact phrase "${query}".`;
