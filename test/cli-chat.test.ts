@@ -294,7 +294,7 @@ test.skipIf(!hasScript)(
 );
 
 test.skipIf(!hasScript)("`rkat` alone prints the help", async () => {
-  const rkat = chatOnTerminal(await Project.open(), {}, `"${process.execPath}" "${RKAT}"`);
+  const rkat = chatOnTerminal(await Project.open(), {}, ON_TERMINAL);
   await rkat.sees("Usage: rkat");
   expect((await rkat.ends()).code).toBe(0);
 });

@@ -22,6 +22,7 @@ import { fileOfBytes } from "../src/transcripts/found-file.ts";
 import { readDatabase } from "../src/transcripts/opencode/opencode-format.ts";
 import { RKAT } from "./support/built-package.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
+import { ON_TERMINAL } from "./support/on-terminal.ts";
 import { Project } from "./support/rkat-process.ts";
 import { type ChildProcess, spawn } from "./support/start-process.ts";
 import { IN_LONG_FORM, LONG, sampled } from "./support/trials.ts";
@@ -260,7 +261,7 @@ test.runIf(isLinux)("on a terminal it asks once, and a no imports nothing", asyn
   const { project, home, say } = await openHome();
   say(1, "/home/ada/app", "Why is the build slow?");
   const answer = async (typed: string) => {
-    const command = `'${process.execPath}' '${RKAT}' import`;
+    const command = `${ON_TERMINAL} import`;
     const child = spawn("script", ["-qec", command, "/dev/null"], { env: project.env, cwd: home });
     child.stdin.write(typed);
     const shown = await text(child.stdout);

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { shellWord } from "../src/text/quoting.ts";
 import { providerForTest } from "./support/provider-for-test.ts";
 import type { ProviderServer } from "./support/provider-server/provider-server.ts";
 import { Project } from "./support/rkat-process.ts";
@@ -96,7 +97,7 @@ test("`--output jsonl` prints events as they happen, and the result last", async
 
 test.skipIf(!existsSync("/dev/full"))("a full disk below stdout is said", async () => {
   const { program, env, folder: cwd } = await Project.open();
-  const line = `"${program.join('" "')}" config --json >/dev/full`;
+  const line = `${program.map(shellWord).join(" ")} config --json >/dev/full`;
   const { status, stderr } = spawnSync("sh", ["-c", line], { env, cwd, encoding: "utf8" });
   expect({ status, stderr }).toEqual({
     status: 1,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { sqliteStores } from "../src/sqlite.ts";
+import { shellWord } from "../src/text/quoting.ts";
 import { RKAT } from "./support/built-package.ts";
 import { temporaryFolder } from "./support/obey.ts";
 import { chatOnTerminal, hasScript, ON_TERMINAL } from "./support/on-terminal.ts";
@@ -315,7 +316,7 @@ test("`completion` writes a script for each shell, and `complete --` says what c
   });
   expect({ status: twice.status, stderr: twice.stderr }).toEqual({ status: 0, stderr: "" });
   // A shell without the package bash-completion.
-  const line = `rkat() { "${project.program.join('" "')}" "$@"; }; source ./completion.bash
+  const line = `rkat() { ${project.program.map(shellWord).join(" ")} "$@"; }; source ./completion.bash
     compopt() { :; }; COMP_WORDS=(rkat sessions sho) COMP_CWORD=2; __rkat_complete; echo "\${COMPREPLY[@]}"`;
   const bare = spawnSync("bash", ["--norc", "-c", line], {
     cwd: project.folder,
@@ -349,7 +350,7 @@ test("a file where the folder of the project's settings should be is refused wit
 
 test("a folder that was removed is said, to who still stands in it", async () => {
   const { program, env, folder: cwd } = await Project.open();
-  const line = `mkdir gone && cd gone && rmdir ../gone && "${program.join('" "')}" sessions list`;
+  const line = `mkdir gone && cd gone && rmdir ../gone && ${program.map(shellWord).join(" ")} sessions list`;
   const { status, stderr } = spawnSync("sh", ["-c", line], { env, cwd, encoding: "utf8" });
   expect({ status, stderr }).toEqual({
     status: 1,

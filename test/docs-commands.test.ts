@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
+import { shellWord } from "../src/text/quoting.ts";
 import { IMPORTS_BUILT_PACKAGE, RKAT } from "./support/built-package.ts";
 import { CHATGPT } from "./support/chatgpt-export.ts";
 import {
@@ -111,7 +112,7 @@ const MODELS = [
 const STAND_INS: Readonly<Record<string, string>> = {
   npm: "",
   createdb: "",
-  npx: `[ "$1" = -y ] && shift; shift; exec node "${RKAT}" "$@"`,
+  npx: `[ "$1" = -y ] && shift; shift; exec node ${shellWord(RKAT)} "$@"`,
   claude: "",
   hf: "",
   git: 'case "$1" in clone) mkdir "$(basename "$2")" ;; diff) echo "+print(2)" ;; *) exit 1 ;; esac',
@@ -207,7 +208,7 @@ test.each([...FROM_NOTHING, ...sampled(REST, { of: 14, at: 3 }, "cases")])(
     }
     project.write("../program.ts", linesAt(programOf(page)));
     project.write(`../${page}`, scriptOf(page));
-    const commands = `source '${resolve("test/support/docs-shell.sh")}'; source "$PAGE"`;
+    const commands = `source ${shellWord(resolve("test/support/docs-shell.sh"))}; source "$PAGE"`;
     const shell = spawn("bash", ["-c", commands], {
       cwd: project.folder,
       env,

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { renderCall } from "../src/cli/render/render-call.ts";
@@ -345,14 +346,17 @@ test("a server of .mcp.json is started only after it was allowed, and again not 
       ".mcp.json",
       JSON.stringify({ mcpServers: { theirs: { command: process.execPath, args } } }),
     );
-  const starting = `import "${server}"; import { writeFileSync } from "node:fs"; writeFileSync("${marker}", "");`;
+  const starting = `import ${JSON.stringify(pathToFileURL(server))}; import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(marker)}, "");`;
   const script = join(project.folder, "start.mjs");
   writeFileSync(script, starting);
   described(script);
   await run("hi");
   expect([existsSync(marker), sent().includes("mcp__theirs__")]).toEqual([false, false]);
   const [one] = await listed(project);
-  expect(one).toMatchObject({ state: "not allowed", starts: `${process.execPath} ${script}` });
+  const starts = [process.execPath, script].map((word) =>
+    /\s/.test(word) ? JSON.stringify(word) : word,
+  );
+  expect(one).toMatchObject({ state: "not allowed", starts: starts.join(" ") });
 
   expect((await project.rkat(["mcp", "allow", "theirs"])).code).toBe(0);
   await run("hi");

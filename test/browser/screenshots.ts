@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { shellWord } from "../../src/text/quoting.ts";
 import { execFileSync, spawn } from "../support/start-process.ts";
 import { launch } from "./browser.ts";
 
@@ -26,7 +27,7 @@ const TERMINAL = `
 const HOME = mkdtempSync(join(tmpdir(), "rkat-pictures-"));
 const project = join(HOME, "tidemark");
 const env = { HOME };
-const demo = `stty cols 96 rows 40; exec "${process.execPath}" demo/run.ts "${project}"`;
+const demo = `stty cols 96 rows 40; exec ${shellWord(process.execPath)} demo/run.ts ${shellWord(project)}`;
 const written = execFileSync("script", ["-qfec", demo, "/dev/null"], {
   env: { ...env, TERM: "xterm-256color" },
   encoding: "utf8",

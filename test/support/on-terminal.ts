@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { stripTerminalSequences } from "@earendil-works/pi-tui";
 import { expect, onTestFinished } from "vitest";
+import { shellWord } from "../../src/text/quoting.ts";
 import { RKAT } from "./built-package.ts";
 import type { Project } from "./rkat-process.ts";
 import { spawn, spawnSync } from "./start-process.ts";
@@ -8,7 +9,7 @@ import { spawn, spawnSync } from "./start-process.ts";
 /** `script` of util-linux runs a command on a terminal of its own. Other systems have other ones. */
 export const hasScript = spawnSync("script", ["--version"]).stdout?.includes("util-linux") ?? false;
 
-export const ON_TERMINAL = `"${process.execPath}" "${RKAT}"`;
+export const ON_TERMINAL = [process.execPath, RKAT].map(shellWord).join(" ");
 
 /** A command that runs on a terminal. */
 export interface TerminalCommand {

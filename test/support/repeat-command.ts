@@ -1,3 +1,5 @@
+import { shellWord } from "../../src/text/quoting.ts";
+
 /** A failure, and the run that it was in. */
 export interface FailedIn {
   readonly file: string;
@@ -20,14 +22,14 @@ export function repeatCommand(failed: FailedIn): string {
   return [
     ...(seed === undefined ? [] : [`RKAT_SEED=${seed}`]),
     ...(path === undefined ? [] : [`RKAT_PATH=${path}`]),
-    ...["npx", "vitest", "run", quoted(file)],
-    ...(config === undefined ? [] : ["--config", quoted(config)]),
+    ...["npx", "vitest", "run", shellWord(file)],
+    ...(config === undefined ? [] : ["--config", shellWord(config)]),
     ...(isLong ? ["--mode", "long"] : []),
     // In a random order the tests before it may be the cause. The path of a property fits no other property.
     ...(orderSeed === undefined || path !== undefined
       ? test === undefined
         ? []
-        : ["-t", quoted(`^${patternOf(test)}$`)]
+        : ["-t", shellWord(`^${patternOf(test)}$`)]
       : ["--sequence.shuffle.tests", `--sequence.seed=${orderSeed}`]),
   ].join(" ");
 }
@@ -35,9 +37,4 @@ export function repeatCommand(failed: FailedIn): string {
 /** A pattern for exactly this text. A command is one line: in place of a character that breaks it, any matches. */
 function patternOf(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&").replace(/\p{Cc}/gu, "[^]");
-}
-
-/** One word of `sh`. */
-function quoted(text: string): string {
-  return /^[\w./:=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
