@@ -35,6 +35,10 @@ const NO_WORD = /(?:^|[^a-z])$/i;
 const GENERIC_KEY =
   /(?<!(?:public|primary|foreign|cache|sort|partition|idempotency|row|index|object|group|map|dict|translation|unique|event|lookup|storage|sub|site)[_-]?)(?<=[a-z0-9][_-])$/i;
 
+/** "my openai key". */
+const SAID_KEY =
+  /(?<!(?:public|primary|foreign|cache|sort|partition|row|index|object|storage|s3) )(?:^|[^\w-])$/i;
+
 /** A shape that no word of a language has. */
 const MIXED = "\\S{0,40}?(?:[a-z]\\d{1,9}[a-z]|\\d[!@#$%^&*]|[!@#$%^&*]\\S{0,20}\\d)";
 
@@ -80,6 +84,7 @@ const FORMS: Readonly<Record<string, readonly Form[]>> = {
   "pw:": [{ behind: sticky("pw(?=\\s?[:=])"), before: NO_WORD, name: PASSWORD }],
   "pw=": [{ behind: sticky("pw(?=\\s?[:=])"), before: NO_WORD, name: PASSWORD }],
   _pw: [{ behind: sticky(`_pw${END}`), name: PASSWORD }],
+  _pa: [{ behind: sticky(`_pat(?![a-z])${SUFFIX}`), name: { kind: "token", isStrict: true } }],
   mas: [{ behind: sticky("masterauth(?=\\s)"), name: PASSWORD }],
   key: [
     {
@@ -90,6 +95,13 @@ const FORMS: Readonly<Record<string, readonly Form[]>> = {
     },
     { behind: sticky("key(?: \\d{1,2})?(?=:)"), before: /unseal $/i, name: { kind: "key" } },
     { behind: sticky(`key${END}`), before: GENERIC_KEY, name: { kind: "key", isStrict: true } },
+    {
+      behind: sticky(
+        `key(?=(?::? (?:is|was) |[:=] ?)["'\`]?\\S{0,40}\\d[a-z]{1,9}\\d{1,9}[a-z]{1,9}\\d)`,
+      ),
+      before: SAID_KEY,
+      name: { kind: "key", isStrict: true },
+    },
     { behind: sticky("key(?=[\"'] ?=> ?[\"']base64:)"), name: { kind: "key", isStrict: true } },
   ],
   sal: [
@@ -253,7 +265,7 @@ const PLACED = NAME | PROGRAM;
 
 const WORDS: Readonly<Record<string, number>> = {
   ...ofKind(NAME, "pass pwd psw psk key secret token identified recovery seed mnemonic"),
-  ...ofKind(NAME, "salt pin pw: pw= pw_ _pw wallet dsn backup masterauth otp pasw"),
+  ...ofKind(NAME, "salt pin pw: pw= pw_ _pw _pat wallet dsn backup masterauth otp pasw"),
   ...ofKind(
     NAME,
     "mdp,creds,pw ,alarm code,door code,gate code,time code,security code,cvv,cvc",
@@ -308,7 +320,10 @@ const WORDS: Readonly<Record<string, number>> = {
   bearer: BEARER,
   cookie: COOKIE,
   session: COOKIE,
+  sessid: COOKIE,
+  "connect.sid": COOKIE,
   hook: HOOK,
+  ifttt: HOOK,
   workflows: HOOK,
 };
 

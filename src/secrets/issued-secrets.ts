@@ -59,7 +59,7 @@ export function findIssuedSecrets(
 /** The characters of the shortest form. */
 const RUN_MIN = 15;
 /** The characters that forms consist of. */
-const IN_RUN = asciiSet(/[\w./+=:~|-]/);
+const IN_RUN = asciiSet(/[\w./+=:~|$!%-]/);
 
 /**
  * The start of the next run that is long enough for a form; the end of the text when there is none. It looks at the

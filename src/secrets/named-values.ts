@@ -57,6 +57,8 @@ const VERB =
   /\s{1,3}(?:(?:is|was|are|equals|reads|should be|must be|(?:has been |was |is )?(?:now |set |changed |reset )?to|now|(?:got|was|has been) [a-z]{4,12},? it['’]s(?: now)?)\b|ist|lautet|war|est|es|è|é|är|er)(?::\s{0,3}|\s{1,3}(?:now |still )?:?\s{0,2})/iy;
 const QUOTE_NEXT = /\s{1,2}(?=["'`“„«「])/y;
 const COMMA = /,[ \t]{0,3}(?=["'])/y;
+/** `"--api-key",` and its value on the next line, as formatters write a list of arguments. */
+const NEXT_LINE = /,[ \t]{0,3}\r?\n[ \t]{0,40}(?=["'])/y;
 /** `for the staging server`, `(staging)`: what the credential is for. */
 const PURPOSE =
   /(?:\s(?:for|of|to|on|at|in|from|für|vom|zum|von|de|del|para|pour|du|della|per|di|do|da|voor|van|för|til|do|от|для|к)\s(?:[^\n:=.;,!?|"'`(){}<>]|\.(?=\w)){1,50}?|,\s[^\n,:;.]{1,30},|\s?[([][^)\]\n]{1,40}[)\]])(?=\s{0,3}(?:[:=：—–→]|->|=>)\s|\s{0,3}[:：]|\s(?:is|was|ist|lautet|est|es|è|é|är)\s)/iy;
@@ -88,7 +90,9 @@ function behind(named: NamedText, name: CredentialName): FoundSecret | undefined
   if (sign) return valueAt(named, name, closed + sign[0].length, sign[0].trim());
   const next = text.charCodeAt(closed);
   if (next === COMMA_CODE && (closed > name.end || text[name.start - 1] === "{")) {
-    const comma = matchAt(COMMA, text, closed);
+    const isFlag = /["']--?[\w-]{0,30}$/.test(text.slice(Math.max(0, name.start - 34), name.start));
+    const comma =
+      matchAt(COMMA, text, closed) ?? (isFlag ? matchAt(NEXT_LINE, text, closed) : null);
     if (comma) return argument(named, name, closed + comma[0].length);
   }
   if (next === SPACE) return spacedValue(named, name, closed);

@@ -35,7 +35,7 @@ function isNoName(text: string): boolean {
 
 /** Letters of both cases and digits, behind what they begin with. */
 function isMixed(text: string): boolean {
-  const rest = text.slice(text.search(/[|-]/));
+  const rest = text.slice(Math.max(0, text.search(/[|-]/)));
   return /[a-z]/.test(rest) && /[A-Z]/.test(rest) && /\d/.test(rest);
 }
 
@@ -51,6 +51,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
     form: "sk-(?:proj-|svcacct-|admin-|None-)?[\\w-]{32,256}",
     check: isNoName,
   },
+  { kind: "secret key", form: "sk-[\\w-]{20,31}\\b", check: isMixed },
   { kind: "AWS key", form: "(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z0-9]{16}\\b" },
   { kind: "AWS Bedrock key", form: "ABSK[A-Za-z0-9+/]{80,300}={0,2}" },
   { kind: "AWS Bedrock key", form: "bedrock-api-key-[A-Za-z0-9+/=]{20,2000}" },
@@ -68,7 +69,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "GitLab token", form: "GR1348941[\\w-]{20}" },
   { kind: "Bitbucket token", form: "(?:ATBB[A-Za-z0-9]{28,40}|BBDC-[A-Za-z0-9+/]{40,50})" },
   { kind: "Atlassian token", form: "AT[ACS]TT3[\\w=-]{100,300}" },
-  { kind: "Slack token", form: "xox[abeoprs]-[\\w-]{10,300}" },
+  { kind: "Slack token", form: "xox[a-eoprs]-[\\w%-]{10,400}" },
   { kind: "Slack token", form: "xoxe\\.xox[bp]-[\\w-]{20,300}" },
   { kind: "Slack token", form: "xapp-\\d-[A-Z0-9]{6,20}-\\d{6,20}-[a-z0-9]{20,128}" },
   { kind: "Stripe key", form: "(?:sk|rk)_(?:live|test|prod)_[A-Za-z0-9]{10,255}" },
@@ -100,7 +101,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Shopify token", form: "shp(?:at|ca|pa|ss|ua)_[a-fA-F0-9]{32}" },
   { kind: "Square token", form: "EAAA[\\w-]{22,64}" },
   { kind: "Square token", form: "sq0(?:atp|csp|idp)-[\\w-]{22,64}" },
-  { kind: "Facebook token", form: "EAA[A-Z][A-Za-z0-9]{80,300}" },
+  { kind: "Facebook token", form: "(?:EAA[A-Z]|IGQ[VW]|IGAA|THAA)[A-Za-z0-9]{80,300}" },
   { kind: "DigitalOcean token", form: "do[opr]_v1_[a-f0-9]{64}" },
   { kind: "Heroku key", form: "HRKU-[\\w-]{30,80}" },
   { kind: "Fly.io token", form: "(?:fo1_[\\w-]{43}|fm[12][ar]?_[A-Za-z0-9+/=]{80,2000})" },
@@ -150,7 +151,7 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   { kind: "Cloudflare token", form: "cf(?:ut|at|k)_[A-Za-z0-9]{40,60}" },
   { kind: "OpenShift token", form: "sha256~[\\w-]{43}\\b" },
   { kind: "Prefect key", form: "pnu_[A-Za-z0-9]{36}\\b" },
-  { kind: "PostHog key", form: "phx_[A-Za-z0-9]{40,64}" },
+  { kind: "PostHog key", form: "ph[xs]_[A-Za-z0-9]{40,64}" },
   { kind: "Infracost key", form: "ico-[A-Za-z0-9]{32}\\b" },
   { kind: "Octopus key", form: "API-[A-Z0-9]{26}\\b" },
   { kind: "EasyPost key", form: "EZ[AT]K[A-Za-z0-9]{54}" },
@@ -237,11 +238,49 @@ export const SECRET_FORMS: readonly SecretForm[] = [
   // Of Cursor, Daytona, Rootly and DingTalk; of Coze, Honeybadger, Nylas and Xata.
   { kind: "secret key", form: "(?:key_|crsr_|dtn_|rootly_|SEC)[a-f0-9]{64}\\b" },
   { kind: "secret key", form: "(?:pat|hbp|nyk_v0|xau)_[A-Za-z0-9]{36,80}\\b", check: hasDigit },
-  // Of Adafruit, Bannerbear, DevCycle, Ionic, Lichess, n8n, Ramp, Samsara, Segment and Sourcegraph.
+  // Of Adafruit, Alchemy, Bannerbear, Cognition, Courier, Creem, Datadog, DevCycle, Ionic, JSR, Lichess, n8n, NetBird,
+  // ntfy, Ramp, Retool, Samsara, Segment and Sourcegraph.
   {
     kind: "secret key",
-    form: "(?:aio|bb_pr|bb_ma|dvc_server|ion|lip|n8n_api|ramp_sec|samsara_api|sgp|slk)_[A-Za-z0-9]{20,80}\\b",
+    form: "(?:aio|alcht|bb_pr|bb_ma|cog|creem|ddapp|dvc_server|ion|jsrp|lip|n8n_api|nbp|pk_prod|ramp_sec|retool|samsara_api|sgp|slk|tk)_[A-Za-z0-9]{20,80}\\b",
     check: hasDigit,
+  },
+  {
+    kind: "PayPal token",
+    form: "access_token\\$(?:production|sandbox)\\$[a-z0-9]{16}\\$[a-f0-9]{32}",
+  },
+  { kind: "Discord token", form: "mfa\\.[\\w-]{80,90}", check: hasDigit },
+  { kind: "Aiven password", form: "AVNS_[\\w-]{15,24}", check: hasDigit },
+  { kind: "Neon password", form: "npg_[A-Za-z0-9]{12}\\b", check: hasDigit },
+  { kind: "Logfire token", form: "pylf_v\\d_[a-z]{2,9}_[A-Za-z0-9]{40,50}" },
+  { kind: "OneSignal key", form: "os_v2_(?:app|org)_[a-z0-9]{80,110}" },
+  { kind: "Socket token", form: "sktsec_[\\w-]{30,60}" },
+  { kind: "Kaggle token", form: "KGAT_[a-f0-9]{32}" },
+  { kind: "Postman key", form: "PMAT-[A-Z0-9]{26}" },
+  { kind: "Matrix token", form: "syt_[A-Za-z0-9+/=_-]{2,200}_[A-Za-z]{20}_[A-Za-z0-9]{6}" },
+  { kind: "Mem0 key", form: "m0-[A-Za-z0-9]{40}\\b" },
+  { kind: "Brave key", form: "BSA[\\w-]{27,29}\\b", check: isMixed },
+  { kind: "Devin key", form: "apk_(?:user_)?[A-Za-z0-9]{40,120}={0,2}", check: hasDigit },
+  { kind: "Factory key", form: "fk-[\\w-]{40,90}", check: isMixed },
+  { kind: "Warp key", form: "wk-1\\.[a-f0-9]{64}" },
+  { kind: "Pushbullet token", form: "o\\.[A-Za-z0-9]{32}\\b", check: hasDigit },
+  { kind: "LinkedIn client secret", form: "WPL_AP1\\.[\\w.+/=-]{16,60}" },
+  { kind: "Intercom token", form: "dG9rO[A-Za-z0-9+/]{40,100}={0,2}" },
+  { kind: "ConfigCat key", form: "configcat-sdk-\\d/[\\w-]{22}/[\\w-]{22}" },
+  { kind: "Salesforce token", form: "00D[A-Za-z0-9]{12,15}![\\w.]{60,200}" },
+  { kind: "wallet key", form: "(?:nsec|suiprivkey)1[a-z0-9]{58,62}\\b" },
+  { kind: "wallet key", form: `ed25519:${BASE58}{80,90}\\b` },
+  { kind: "wallet key", form: "ed25519-priv-0x[a-f0-9]{64}" },
+  { kind: "minisign key", form: "(?:RWRTY0Iy|RWRCS)[A-Za-z0-9+/]{80,260}={0,2}" },
+  {
+    kind: "Adyen key",
+    form: "AQE[a-z][A-Za-z0-9+/]{40,200}={0,2}-[A-Za-z0-9+/]{30,100}={0,2}-[^\\s\"',;]{16}",
+  },
+  { kind: "Bitwarden token", form: `0\\.${UUID}\\.[A-Za-z0-9]{30}:[A-Za-z0-9+/=]{20,30}` },
+  {
+    kind: "RapidAPI key",
+    mark: { text: "msh", at: 10 },
+    form: "[A-Za-z0-9]{10}msh[A-Za-z0-9]{15}p1[A-Za-z0-9]{6}jsn[A-Za-z0-9]{12}\\b",
   },
   { kind: "Close key", form: "api_[A-Za-z0-9]{22}\\.[A-Za-z0-9]{22}\\b" },
   { kind: "CockroachDB key", form: "CCDB1_[A-Za-z0-9]{22}_[A-Za-z0-9]{40}" },
