@@ -256,10 +256,11 @@ function serverTool(
       ...(required.length > 0 ? { required: required.map((key) => shown.get(key) ?? key) } : {}),
     },
   };
+  const mark = markOf(server, listed);
   return {
     definition,
     policy: "ask",
-    always: () => ({ tool: name, command: markOf(server) }),
+    always: () => ({ tool: name, command: mark }),
     timeoutMs: server.timeoutMs,
     async execute(args, { signal }) {
       if (!isObject(args)) throw new ToolError("invalid_arguments", "Send an object.");
@@ -274,10 +275,10 @@ function renamed(fields: object, names: ReadonlyMap<string, string>): Record<str
   );
 }
 
-/** Another server may get the name, and what a person allowed of this one is not allowed of that. */
-function markOf({ program, address }: McpServer): string {
-  const started = JSON.stringify([program?.command, program?.args, address?.url]);
-  return `server ${createHash("sha256").update(started).digest("hex").slice(0, 16)}`;
+/** Another server may get the name, or this one make the tool another one: a person has not allowed that. */
+function markOf({ program, address }: McpServer, { description, inputSchema }: Listed): string {
+  const known = [program?.command, program?.args, address?.url, description, inputSchema];
+  return `server ${createHash("sha256").update(JSON.stringify(known)).digest("hex").slice(0, 16)}`;
 }
 
 function shownDescription({ title, description = title ?? "" }: Listed, server: McpServer): string {
