@@ -30,6 +30,15 @@ export async function* withPlainTables<Found>(
 ): AsyncGenerator<Found> {
   // Loaded late: only imports from databases need SQLite here.
   const { DatabaseSync } = await import("node:sqlite");
+  const strange = BESIDE.find((end) => lookedAt(file.path + end)?.isFile() === false);
+  if (strange !== undefined) {
+    notes.skip(
+      file,
+      undefined,
+      `what is called ${basename(file.path)}${strange} is no regular file`,
+    );
+    return;
+  }
   const place = await placeOf(file);
   try {
     const db = new DatabaseSync(place.address, { readOnly: true, timeout: lockTimeoutMs });
@@ -71,8 +80,15 @@ async function placeOf({
 /** The version of the file's format that has a log of changes. */
 const WAL = 2;
 
+/** The files beside a database that SQLite opens too. It follows a link, and waits for ever at a pipe. */
+const BESIDE = ["-wal", "-shm", "-journal"] as const;
+
+function lookedAt(path: string) {
+  return lstatSync(path, { throwIfNoEntry: false });
+}
+
 function sizeOf(path: string): number | undefined {
-  return lstatSync(path, { throwIfNoEntry: false })?.size;
+  return lookedAt(path)?.size;
 }
 
 /** The bytes of the database, and of its log of changes that are not in it yet. */

@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
@@ -163,6 +164,28 @@ for (const [what, [schema, told]] of Object.entries(DATABASES)) {
     else expect(report).toEqual({ sessions: 1, messages: 1, told: "" });
   });
 }
+
+test.each([
+  ["-wal", "link"],
+  ["-wal", "link to a pipe"],
+  ["-wal", "pipe"],
+  ["-shm", "link"],
+  ["-journal", "link"],
+  ["-journal", "pipe"],
+])("a database with %s beside it as a %s is not opened", async (end, what) => {
+  const folder = await temporaryFolder();
+  const isLog = end !== "-journal";
+  const path = databaseIn(folder, `${isLog ? "PRAGMA journal_mode = WAL;" : ""}${tables()}`);
+  const elsewhere = join(folder, "elsewhere");
+  if (what === "link") writeFileSync(elsewhere, "the user's own words ".repeat(100));
+  else execFileSync("mkfifo", [what === "pipe" ? path + end : elsewhere]);
+  if (what !== "pipe") symlinkSync(elsewhere, path + end);
+  expect(await imported(path, folder)).toEqual({
+    sessions: 0,
+    messages: 0,
+    told: `what is called opencode.db${end} is no regular file`,
+  });
+});
 
 const PAGE = 512;
 
