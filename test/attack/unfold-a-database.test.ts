@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -8,6 +7,7 @@ import { createSessionService } from "../../src/index.ts";
 import { serveRest } from "../../src/rest.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { temporaryFolder } from "../support/obey.ts";
+import { execFileSync } from "../support/start-process.ts";
 import { sampled } from "../support/trials.ts";
 
 const SESSION = "id TEXT PRIMARY KEY, directory, title, time_created, time_updated";

@@ -200,6 +200,26 @@ test("the older tree of JSON files has the same messages, and no link is followe
   expect(ids[0]).toEqual(ids[1]);
 });
 
+test("a folder of the tree that is a link leads to no messages", async () => {
+  const write = (path: string, value: object) => {
+    const file = join(folder, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, JSON.stringify(value));
+    return file;
+  };
+  const about = { id: "ses_1", directory: "/home/ada/shop", time: { created: TIME } };
+  const path = write("storage/session/p/ses_1.json", about);
+  write("elsewhere/message/ses_1/msg_1.json", { role: "user", time: { created: TIME } });
+  write("elsewhere/part/msg_1/prt_1.json", { type: "text", text: "a secret" });
+  symlinkSync(join(folder, "elsewhere/message"), join(folder, "storage/message"));
+  symlinkSync(join(folder, "elsewhere/part"), join(folder, "storage/part"));
+  const { sessions } = await readImport(
+    opencodeFormat,
+    fileOfBytes(path, Buffer.from(JSON.stringify(about))),
+  );
+  expect(sessions.flatMap(({ messages }) => messages)).toEqual([]);
+});
+
 test("a database that is damaged, or of another program, is told", async () => {
   const path = join(folder, "opencode.db");
   writeFileSync(path, "SQLite format 3\0 and no more".repeat(500));

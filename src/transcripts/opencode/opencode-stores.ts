@@ -1,4 +1,12 @@
-import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isObject } from "../../core/fields.ts";
 import { bytesAt, type FoundFile } from "../found-file.ts";
@@ -65,12 +73,15 @@ const FILE_BYTES_MAX = 64 * 1024 * 1024;
 const TOO_LONG = `it is longer than ${FILE_BYTES_MAX} bytes`;
 
 function* messagesIn(root: string, session: string, tree: Tree): Generator<StoredMessage> {
-  const messages = objectsIn(join(root, "message", session), tree);
+  const messages = objectsIn(root, ["message", session], tree);
   const sorted = [...messages].sort((one, other) => createdAt(one) - createdAt(other));
   for (const { id, value } of sorted) {
     // The earliest version had the parts in a folder of the session.
-    const places = [join(root, "part", id), join(root, "part", session, id)];
-    const parts = places.flatMap((folder) => [...objectsIn(folder, tree)]);
+    const places = [
+      ["part", id],
+      ["part", session, id],
+    ];
+    const parts = places.flatMap((place) => [...objectsIn(root, place, tree)]);
     yield { id, info: value, parts: parts.map((part) => ({ ...part.value, id: part.id })) };
   }
 }
@@ -85,9 +96,17 @@ function createdAt({ value }: Named): number {
   return typeof created === "number" ? created : 0;
 }
 
-/** The objects of a folder by name. A link is left out: it may lead anywhere. */
-function* objectsIn(folder: string, { file, notes, onFile }: Tree): Generator<Named> {
-  if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+/** The objects of a folder below `root` by name. A link is left out, above the folder too: it may lead anywhere. */
+function* objectsIn(
+  root: string,
+  below: readonly string[],
+  { file, notes, onFile }: Tree,
+): Generator<Named> {
+  let folder = root;
+  for (const part of below) {
+    folder = join(folder, part);
+    if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+  }
   const entries = readdirSync(folder, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isFile() && entry.name.endsWith(".json"));
   for (const { name } of names.sort((one, other) => (one.name < other.name ? -1 : 1))) {
@@ -100,7 +119,16 @@ function* objectsIn(folder: string, { file, notes, onFile }: Tree): Generator<Na
   }
 }
 
+// What took the file's place meanwhile may be a link, or a pipe.
+const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
 function objectAt(path: string): Json | undefined {
-  const value = parsedJson(readFileSync(path, "utf8"));
-  return isObject(value) ? value : undefined;
+  const opened = openSync(path, FLAGS);
+  try {
+    if (!fstatSync(opened).isFile()) return undefined;
+    const value = parsedJson(readFileSync(opened, "utf8"));
+    return isObject(value) ? value : undefined;
+  } finally {
+    closeSync(opened);
+  }
 }
