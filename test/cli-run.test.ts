@@ -403,6 +403,18 @@ test("a typo of a command is not sent to a model", async () => {
   expect(provider.requests).toHaveLength(0);
 });
 
+test("a prompt that is no command is shown as a shell takes it, and the script of a shell is none", async () => {
+  const provider = await providerForTest();
+  const project = await Project.open({ provider });
+  const { stderr } = await project.rkat(["contniue", `say "hi" for $5, it's`]);
+  expect(stderr).toContain(`\`rkat run 'contniue say "hi" for $5, it'\\''s'\``);
+  const typo = await project.rkat(["completions", "bash"]);
+  expect([typo.code, typo.stderr]).toEqual([2, expect.stringContaining("`rkat completion`")]);
+  const script = await project.rkat(["--no-color", "completion", "bash"]);
+  expect(script).toMatchObject({ code: 0, stdout: expect.stringContaining("bash completion") });
+  expect(provider.requests).toHaveLength(0);
+});
+
 test.each([
   [["search", "port"], "`rkat history search` or `rkat memory search`"],
   [["forget", "port"], "`rkat memory forget` or `rkat knowledge forget`"],

@@ -434,7 +434,7 @@ test("what `rkat mcp add` refuses says what to write, and an existing server sta
   );
   const file = join(project.folder, "..", ".config", "rkat", "config.toml");
   const before = readFileSync(file, "utf8");
-  expect(await add("it", "--", "other")).toMatch(/already/);
+  expect(await add("it", "--", "other")).toMatch(/already[^]*`rkat mcp remove it` removes one/);
   expect(readFileSync(file, "utf8")).toBe(before);
   const [one] = await listed(project);
   expect(one).toMatchObject({ state: "wrong", problem: "MCP_KEY is not set in the environment" });
@@ -452,6 +452,9 @@ test("what `rkat mcp add` writes can be read, whatever the arguments are", async
   expect(settings.settings).toContainEqual(
     expect.objectContaining({ key: "mcp.servers.it.args", value: args }),
   );
+  const [one] = await listed(project);
+  const starts = 'cat "" " " "x y" a,b "\\"\\\\\\n\u007f\u0085" 𝄞';
+  expect(one).toMatchObject({ state: "on", starts });
 });
 
 test("a server may have an empty list of arguments, as other programs write it", async () => {

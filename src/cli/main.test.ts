@@ -36,3 +36,11 @@ test.each([
   const loaded = await loadedFor(...args);
   expect(loaded).toEqual(expect.arrayContaining(["run", "continue", "memory", "repair", "help"]));
 });
+
+test.each([
+  [["completion", "bash"]],
+  [["--no-color", "completion", "bash"]],
+  [["--dir", ".", "complete", "--", "mem"]],
+])("the script of a shell's start-up file is never a prompt: %j", async (args) => {
+  expect(await loadedFor(...args)).toContain("completion");
+});

@@ -198,7 +198,7 @@ export async function createProgram(
     .description("print the help of a command, for example `rkat help memory search`")
     .argument("[command...]")
     .action((names: string[]) => helpOf(program, names).help());
-  if (needsCompletion(args)) {
+  if (needsCompletion(behindOptions(args))) {
     const { default: tab } = await import("@bomb.sh/tab/commander");
     tab(program, { completionCommandName: "completion" });
     makeSourceable(program, context);
@@ -316,6 +316,8 @@ function listsCommands(args: readonly string[]): boolean {
 }
 
 /** A letter is nearly every other one, so it is not offered for a typo. */
-const NAMES = [...Object.keys(COMMANDS).flatMap((names) => names.split(" ")), "help"].filter(
-  (name) => name.length > 1,
-);
+const NAMES = [
+  ...Object.keys(COMMANDS).flatMap((names) => names.split(" ")),
+  "help",
+  "completion",
+].filter((name) => name.length > 1);

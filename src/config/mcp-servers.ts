@@ -151,7 +151,7 @@ function shownServer(
   args: readonly string[] = [],
   url: string | undefined,
 ): string {
-  return command === undefined ? (url ?? "") : [command, ...args].join(" ");
+  return command === undefined ? (url ?? "") : [command, ...args].map(quotedIfNeeded).join(" ");
 }
 
 /**
@@ -269,9 +269,9 @@ function timeMs(timeout: unknown): number | undefined {
   return ms !== undefined && ms > 0 ? Math.min(ms, 2 ** 31 - 1) : undefined;
 }
 
-/** One with a space in it is no two. */
+/** One with a space in it is no two, and an empty one is one. */
 function quotedIfNeeded(text: string): string {
-  return /[\s"\\]/.test(text) ? JSON.stringify(text) : text;
+  return /^$|[\s"\\]/.test(text) ? JSON.stringify(text) : text;
 }
 
 const TEXT_MAX = 4_000;

@@ -214,7 +214,7 @@ const contextCommands: readonly SlashCommand[] = [
         return await chat.screen.say(renderPositions(history, chat.style));
       }
       const pins = await chat.service.pin({ sessionId, ...namedMessage(argument) });
-      await chat.screen.say(renderPins(pins, chat.style));
+      await chat.screen.say(renderPins(pins, chat.style, chat.terminal.stdout.columns));
     },
   },
   {
@@ -228,7 +228,7 @@ const contextCommands: readonly SlashCommand[] = [
         argument === ""
           ? await chat.service.pins({ sessionId })
           : await chat.service.unpin({ sessionId, ...namedMessage(argument) });
-      await chat.screen.say(renderPins(pins, chat.style));
+      await chat.screen.say(renderPins(pins, chat.style, chat.terminal.stdout.columns));
     },
   },
 ];

@@ -321,9 +321,9 @@ function renderEntry(entry: KnowledgeEntry, style: Style): string {
       ["id", entry.id],
       ["kind", `${entry.kind}${entry.pinned ? ", pinned" : ""}${entry.edited ? ", edited" : ""}`],
       ["seen", `${plural(entry.count, "time")}, last ${entry.lastTime}`],
-      ["session", entry.sessionId],
+      ["session", shown(entry.sessionId)],
       ["from", entry.origin === "imported" ? "an imported transcript, makes no rule" : undefined],
-      ["tool", entry.tool],
+      ["tool", shown(entry.tool)],
       ["arguments", shown(entry.args)],
       ["reason", shown(entry.reason)],
       ["goal", shown(entry.goal)],
@@ -342,7 +342,7 @@ function renderEntry(entry: KnowledgeEntry, style: Style): string {
   return `${printable(entry.content)}\n\n${facts}${from}`;
 }
 
-const shown = (text: string | undefined) => text && printable(text);
+const shown = (text: string | undefined) => text && oneLine(text);
 
 function about({ id, count, lastTime, origin, replacedBy }: KnowledgeEntry): string {
   const times = count > 1 ? ` · ${plural(count, "time")}` : "";

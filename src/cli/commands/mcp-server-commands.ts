@@ -13,10 +13,11 @@ import { ERRORS, SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import { calledIn } from "../called-in.ts";
 import type { CliContext } from "../cli-context.ts";
+import { plural } from "../render/amounts.ts";
 import { oneLine, printable } from "../render/printable.ts";
 import { renderTable, styleFor } from "../render/style.ts";
 import { openInBrowser } from "../terminal/open-in-browser.ts";
-import { printJson } from "../terminal/print.ts";
+import { printJson, roomIn } from "../terminal/print.ts";
 import { countFlag, flagOf, listFlag } from "./flags.ts";
 import { changeOwnSettings, ownSettingsFile, tableIn, withoutTable } from "./own-settings.ts";
 import { existingWorkspaceOf } from "./with-service.ts";
@@ -49,10 +50,11 @@ export function serverCommands(mcp: Command, context: CliContext): void {
     .action(async (name: string, command: readonly string[], flags: AddFlags) => {
       const values = valuesOf(name, command, flags);
       const file = ownSettingsFile(terminal);
-      await changeOwnSettings(file, async (text) => {
+      const change = async (text: string | undefined) => {
         const content = { kind: "toml", table: tableOf(name), values } as const;
         return (await withContent(text, content)).text;
-      });
+      };
+      await changeOwnSettings(file, change, `\`rkat mcp remove ${name}\` removes one.`);
       await terminal.stdout.write(`${name} is in ${file}.\n`);
       await terminal.stderr.write(
         "Each call of its tools needs your approval. `rkat chat` shows them.\n",
@@ -91,7 +93,7 @@ export function serverCommands(mcp: Command, context: CliContext): void {
         // The last column, because it is shown whole, and each is as wide as its widest cell.
         printable(shown),
       ]);
-      await terminal.stdout.write(renderTable(columns, rows, style));
+      await terminal.stdout.write(renderTable(columns, rows, style, roomIn(terminal.stdout)));
       if (found.some(({ state }) => state === "not allowed")) {
         await say("Read what one starts, and allow it with `rkat mcp allow NAME`.");
       }
@@ -161,7 +163,7 @@ function signInCommands(mcp: Command, context: CliContext): void {
       await close();
       const [opened] = servers;
       if (!opened) throw new SessionError("NOT_POSSIBLE", { message: problems.join(" ") });
-      await terminal.stdout.write(`Signed in to ${name}: ${opened.tools} tools.\n`);
+      await terminal.stdout.write(`Signed in to ${name}: ${plural(opened.tools, "tool")}.\n`);
     });
   const logout = mcp
     .command("logout <name>")

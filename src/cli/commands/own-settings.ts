@@ -21,6 +21,7 @@ export function ownSettingsFile({ env }: Terminal): string {
 export async function changeOwnSettings(
   file: string,
   change: (text: string | undefined) => Promise<string>,
+  wayOut = "",
 ): Promise<void> {
   const found = statSync(file, { throwIfNoEntry: false });
   const before = found ? readFileSync(file, "utf8") : undefined;
@@ -31,7 +32,7 @@ export async function changeOwnSettings(
     if (SessionError.is(error)) throw error;
     throw new SessionError("NOT_POSSIBLE", {
       message: `${file} cannot be changed: ${errorText(error)}.`,
-      hint: "Nothing was written.",
+      hint: `Nothing was written. ${wayOut}`.trimEnd(),
     });
   }
   if (after === (before ?? "")) return;

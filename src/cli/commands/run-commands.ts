@@ -16,6 +16,7 @@ import {
 import type { SessionService } from "../../core/session-service.ts";
 import { toWire } from "../../core/wire.ts";
 import { nearestName } from "../../text/nearest-name.ts";
+import { shellWord } from "../../text/quoting.ts";
 import type { CliContext } from "../cli-context.ts";
 import { printable } from "../render/printable.ts";
 import { renderEvent } from "../render/render-event.ts";
@@ -147,7 +148,7 @@ function refuseTypo(program: Command, words: readonly string[], names: readonly 
   if (asked || !isName || words.length > 3 || near === undefined || near === first) return;
   throw new SessionError("INVALID_PARAMS", {
     message: `"${first}" is not a command.`,
-    hint: `Did you mean \`rkat ${near}\`? To send it as a prompt: \`rkat run "${words.join(" ")}"\`.`,
+    hint: `Did you mean \`rkat ${near}\`? To send it as a prompt: \`rkat run ${quoted(words)}\`.`,
   });
 }
 
@@ -168,8 +169,14 @@ function refuseSubcommand(program: Command, words: readonly string[]): void {
   const named = meant.map((command) => `\`${command}\``).join(" or ");
   throw new SessionError("INVALID_PARAMS", {
     message: `"${first}" is not a command.`,
-    hint: `Did you mean ${named}? To send it as a prompt: \`rkat run "${words.join(" ")}"\`.`,
+    hint: `Did you mean ${named}? To send it as a prompt: \`rkat run ${quoted(words)}\`.`,
   });
+}
+
+/** A prompt as it can be pasted into a shell. */
+function quoted(words: readonly string[]): string {
+  const prompt = words.join(" ");
+  return /["$`\\!]/.test(prompt) ? shellWord(prompt) : `"${prompt}"`;
 }
 
 /** A provider that fails is tried again for seconds, which is told also where no line shows the progress. */

@@ -14,7 +14,7 @@ import { lookAt, lookAtFile, makeFile } from "../../files/plain-files.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
 import { renderTable, type Style, styleFor } from "../render/style.ts";
-import { printJson, printText } from "../terminal/print.ts";
+import { printJson, printText, roomIn } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { examinedWorkspace, existingWorkspaceOf } from "./with-service.ts";
 
@@ -99,8 +99,7 @@ async function printSettings(
   { stdout, stderr, env }: Terminal,
   { config, files, notes }: Workspace,
 ): Promise<void> {
-  const room = stdout.isTerminal ? stdout.columns : undefined;
-  await stdout.write(renderSettings(config.effective(), styleFor(stdout, env), room));
+  await stdout.write(renderSettings(config.effective(), styleFor(stdout, env), roomIn(stdout)));
   const places = Object.values(files).map(
     (path) => `  ${path}${existsSync(path) ? "" : " (missing)"}\n`,
   );
@@ -111,11 +110,7 @@ async function printSettings(
 
 const VALUE_COLUMNS_MAX = 50;
 
-function renderSettings(
-  settings: readonly EffectiveSetting[],
-  style: Style,
-  room: number | undefined,
-): string {
+function renderSettings(settings: readonly EffectiveSetting[], style: Style, room: number): string {
   const rows = settings.map(({ key, written, origin }) => [
     key,
     written === "" ? "-" : oneLine(written, VALUE_COLUMNS_MAX),

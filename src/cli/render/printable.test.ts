@@ -3,10 +3,19 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ANY_CHARACTER } from "../../../test/support/any-character.ts";
 import { trials } from "../../../test/support/trials.ts";
-import { fitLines, oneLine, printable, textWidth, wrapText } from "./printable.ts";
+import { fitLines, oneLine, printable, textWidth, withOwnControls, wrapText } from "./printable.ts";
 
 test("control sequences in a text do not reach the terminal", () => {
   expect(printable("a\u001b[2Jb\u0007\u009bc\td\r\ne\rf")).toBe("a�[2Jb��c\td\ne�f");
+});
+
+test("of what reaches a terminal unchecked, only rkat's colours and its own line stay", () => {
+  const own = "\r\u001b[2K\u001b[31mred\u001b[39m\r\n\tend\n";
+  expect(withOwnControls(own)).toBe(own);
+  expect(withOwnControls("y\r\u001b[2Kn")).toBe("y��[2Kn");
+  expect(withOwnControls("\u001b[8mhidden\u001b[0m \u001b[30mblack")).toBe(
+    "�[8mhidden�[0m �[30mblack",
+  );
 });
 
 test("a text is cut to the columns of a terminal", () => {

@@ -10,19 +10,19 @@ export function printable(text: string): string {
   return visibleText(withoutControls(text, CONTROLS));
 }
 
-/** The same, on one line of at most `columnsMax` columns. */
-export function oneLine(text: string, columnsMax: number): string {
+/** The same, on one line of at most `columnsMax` columns. Without a limit it is whole. */
+export function oneLine(text: string, columnsMax = Number.POSITIVE_INFINITY): string {
   // First, because some hidden characters count as spaces.
   const visible = visibleText(text);
   return cutToWidth(printable(visible.replace(/\s+/g, " ").trim()), columnsMax);
 }
 
 /**
- * Takes out every control character but the ones that rkat writes itself: colours, and the line that shows progress.
- * It stands before the terminal, for what `printable` was forgotten for.
+ * Takes out every control character but the ones that rkat writes itself: its colours, and in front the line that shows
+ * progress. Elsewhere that would erase a line. It stands before the terminal, for what `printable` was forgotten for.
  */
 export function withOwnControls(text: string): string {
-  return text.replace(OWN_OR_CONTROLS, (found) => (OWN.test(found) ? found : "\u{FFFD}"));
+  return text.replace(OWN_OR_CONTROLS, (_, own) => own ?? "\u{FFFD}");
 }
 
 /**
@@ -91,8 +91,8 @@ function columnsOf(letter: string): 1 | 2 {
 const CONTROLS = controlTable("");
 
 const ESCAPE = String.raw`\u001b\[`;
-const OWN = new RegExp(`^(?:${ESCAPE}\\d{1,2}m|\\r${ESCAPE}2K|\\r\\n)$`, "u");
-const OWN_OR_CONTROLS = new RegExp(`${OWN.source.slice(1, -1)}|(?![\\t\\n])\\p{Cc}`, "gu");
+const OWN = String.raw`^\r${ESCAPE}2K|${ESCAPE}(?:[1-4]|2[2-4]|3[1-69])m|\r\n`;
+const OWN_OR_CONTROLS = new RegExp(`(${OWN})|(?![\\t\\n])\\p{Cc}`, "gu");
 
 const WIDE = unicodePattern(NOTHING, {
   source: String.raw`\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\uFF01-\uFF60]|\p{Emoji_Presentation}`,

@@ -10,7 +10,7 @@ import { plural, thousands } from "./amounts.ts";
 import { oneLine } from "./printable.ts";
 import { renderTable, type Style } from "./style.ts";
 
-const BAR_COLUMNS_MAX = 30;
+const [BAR_COLUMNS_MIN, BAR_COLUMNS_MAX] = [5, 30];
 /** The columns of the table before the bars. */
 const BAR_START = 38;
 
@@ -29,13 +29,13 @@ const TITLES: Readonly<Record<ContextPartName, string>> = {
 /** The parts of a session's context window and their tokens, as a table with bars. */
 export function renderContext(view: ContextView, style: Style, columns: number): string {
   const { parts, usedTokens, freeTokens } = view;
-  const barColumns = Math.max(5, Math.min(BAR_COLUMNS_MAX, columns - BAR_START));
+  const barColumns = Math.min(BAR_COLUMNS_MAX, columns - BAR_START);
   const room = usedTokens + (freeTokens ?? 0);
   const row = (title: string, tokens: number, messages: number) => [
     title,
     thousands(tokens),
     messages === 0 ? "" : String(messages),
-    bar(room === 0 ? 0 : tokens / room, barColumns),
+    barColumns < BAR_COLUMNS_MIN ? "" : bar(room === 0 ? 0 : tokens / room, barColumns),
   ];
   const rows = [
     ...parts
@@ -54,7 +54,7 @@ function recalledLines({ message, event, bar, records }: RecalledBefore): string
     `From memory, before message ${message} (event ${event})${needed}:`,
     ...records.map(({ id, session, saidBy, score, text }) => {
       const who = session === null ? saidBy : `${saidBy}, session ${session}`;
-      return `  ${score?.toFixed(2) ?? "   -"}  ${oneLine(who, WHO_COLUMNS)}: ${oneLine(text, TEXT_COLUMNS)}  (${id})`;
+      return `  ${score?.toFixed(2) ?? "   -"}  ${oneLine(who, WHO_COLUMNS)}: ${oneLine(text, TEXT_COLUMNS)}  (${oneLine(id)})`;
     }),
   ];
 }
@@ -77,7 +77,7 @@ function factsOf(view: ContextView): string[] {
   const { model, contextWindow, threshold, usedTokens, lastInputTokens, compaction } = view;
   const window = contextWindow === null ? "unknown size" : `${thousands(contextWindow)} tokens`;
   return [
-    `About ${thousands(usedTokens)} tokens, in a context window of ${window} (${model}).`,
+    `About ${thousands(usedTokens)} tokens, in a context window of ${window} (${oneLine(model, 200)}).`,
     ...(lastInputTokens > 0
       ? [`The provider counted ${thousands(lastInputTokens)} input tokens in the last call.`]
       : []),
@@ -101,6 +101,7 @@ const TEXT_COLUMNS = 60;
 export function renderPins(
   { pins, tokens, tokensMax, broughtBack = [] }: Pins,
   style: Style,
+  room?: number,
 ): string {
   const budget = `${thousands(tokens)} of ${thousands(tokensMax)} tokens`;
   const again = broughtBack.map(({ message, pinned }) => `@${message}${pinned ? " (pinned)" : ""}`);
@@ -113,14 +114,14 @@ export function renderPins(
     role,
     oneLine(text, TEXT_COLUMNS),
   ]);
-  return `${renderTable(PIN_COLUMNS, rows, style)}${shown}${style.dim(`Pins take ${budget}.`)}\n`;
+  return `${renderTable(PIN_COLUMNS, rows, style, room)}${shown}${style.dim(`Pins take ${budget}.`)}\n`;
 }
 
 const PIN_COLUMNS = [
   { title: "POSITION", align: "right" },
   { title: "ID" },
   { title: "ROLE" },
-  { title: "TEXT" },
+  { title: "TEXT", least: 20 },
 ] as const;
 
 /** The outcome of a compaction, in a sentence. */

@@ -100,3 +100,24 @@ test("what came back from memory is told with why it did, and the best of it", (
     "  ↶ From memory: 2 records, 90 tokens; the best has 0.81, needed is 0.42\n    user: One.\n    user: Two.\n",
   );
 });
+
+test("what a model or a provider made up stays on its line", () => {
+  const name = "ls\r\u001b[2K\n  allowed by you: rm";
+  const shown = "ls �[2K allowed by you: rm";
+  const lines = [
+    renderEvent({ type: "tool_call_requested", id: "1", name, args: {} }),
+    renderEvent({
+      type: "tool_execution_completed",
+      id: "1",
+      name,
+      result: "ok",
+      is_error: false,
+      duration_ms: 1,
+    }),
+    renderEvent({ type: "compaction_failed", error: name, reason: "summary_timeout" }),
+  ];
+  for (const line of lines) {
+    expect(line).toContain(shown);
+    expect(line.split("\n")).toHaveLength(2);
+  }
+});

@@ -5,7 +5,7 @@ import type {
   ToolApprovalResolved,
 } from "../../core/event.ts";
 import { headWithin } from "../../core/tokens.ts";
-import { printable } from "./printable.ts";
+import { oneLine, printable } from "./printable.ts";
 
 /** Limits in UTF-8 bytes. */
 const SHOWN = { args: 100, result: 200, text: 500 } as const;
@@ -20,23 +20,23 @@ export function renderEvent(event: SessionEvent): string {
     case "text_complete":
       return `  text: ${cut(event.content, SHOWN.text)}\n`;
     case "tool_call_requested":
-      return `  → ${event.name} ${cut(JSON.stringify(event.args) ?? "", SHOWN.args)}\n`;
+      return `  → ${nameOf(event)} ${cut(JSON.stringify(event.args) ?? "", SHOWN.args)}\n`;
     case "tool_approval_requested":
-      return `  ? ${event.name} waits for approval\n`;
+      return `  ? ${nameOf(event)} waits for approval\n`;
     case "tool_approval_resolved":
-      return `  ${event.decision === "allow" ? "allowed" : "denied"} ${BY[event.by] ?? ""}: ${event.name}${event.reason === undefined ? "" : ` (${cut(event.reason, SHOWN.result)})`}\n`;
+      return `  ${event.decision === "allow" ? "allowed" : "denied"} ${BY[event.by] ?? ""}: ${nameOf(event)}${event.reason === undefined ? "" : ` (${cut(event.reason, SHOWN.result)})`}\n`;
     case "knowledge_applied":
       return `  rules in the prompt: ${event.rules.length}\n`;
     case "tool_execution_completed":
       return renderResult(event);
     case "tool_execution_timed_out":
-      return `  ✗ ${event.name} timed out after ${event.timeout_ms} ms\n`;
+      return `  ✗ ${nameOf(event)} timed out after ${event.timeout_ms} ms\n`;
     case "compaction_started":
       return `  ⟳ Compaction started: ${event.input_tokens} input tokens, ~${event.estimated_history_tokens} history tokens, ${event.message_count} messages\n`;
     case "compaction_completed":
       return `  ✓ Compaction complete: ${event.messages_before} → ${event.messages_after} messages, ${event.summary_tokens} summary tokens\n${renderEffect(event)}`;
     case "compaction_failed":
-      return `  ✗ Compaction failed (continuing): ${event.error}\n`;
+      return `  ✗ Compaction failed (continuing): ${cut(event.error, SHOWN.text)}\n`;
     case "memory_recalled":
       return renderRecalled(event);
     case "tool_output_pruned":
@@ -46,9 +46,9 @@ export function renderEvent(event: SessionEvent): string {
     case "messages_brought_back":
       return `  ↷ Brought back: ${event.messages.map(({ message }) => `@${message}`).join(", ")}${event.pinned ? ", pinned" : ""}\n`;
     case "recall_refused":
-      return `  ↶ Not recalled again: ${event.records.join(", ")}\n`;
+      return `  ↶ Not recalled again: ${oneLine(event.records.join(", "))}\n`;
     case "recall_allowed":
-      return `  ↶ May be recalled again: ${event.records.join(", ")}\n`;
+      return `  ↶ May be recalled again: ${oneLine(event.records.join(", "))}\n`;
     case "session_forked":
       return `  ⑂ Session ${event.fork} goes on from event ${event.event}\n`;
     case "history_inherited":
@@ -62,12 +62,17 @@ export function renderEvent(event: SessionEvent): string {
     case "budget_warning":
       return `  ! Budget of ${event.budget_type.replace("_", " ")}: ${event.used} of ${event.limit} used\n`;
     case "retrying":
-      return `  ↻ Retrying (${event.attempt} of ${event.max_attempts}) in ${event.delay_ms} ms: ${event.error}\n`;
+      return `  ↻ Retrying (${event.attempt} of ${event.max_attempts}) in ${event.delay_ms} ms: ${cut(event.error, SHOWN.text)}\n`;
     case "event_lost":
       return `  ! An event (${event.was || "unknown"}) could not be read, and was lost in a repair\n`;
     default:
       return "";
   }
+}
+
+/** The name of a tool, as a model may have made it up. */
+function nameOf({ name }: { readonly name: string }): string {
+  return oneLine(name, 80);
 }
 
 /** The one who answered a request for approval, in words. */
@@ -106,11 +111,12 @@ function renderEffect(event: {
 }
 
 function renderResult({
-  name,
+  name: given,
   result,
   is_error,
   duration_ms,
 }: Extract<SessionEvent, { type: "tool_execution_completed" }>): string {
+  const name = nameOf({ name: given });
   const { error, message } = is_error ? failureIn(result) : { message: result };
   const text = cut(message, SHOWN.result);
   if (error === "denied") {
@@ -119,7 +125,7 @@ function renderResult({
   }
   // The event does not say how long the call ran.
   if (error === "interrupted") return `  ✗ ${name} interrupted: ${text}\n`;
-  const failed = is_error || (name === "run_command" && COMMAND_FAILED.test(result));
+  const failed = is_error || (given === "run_command" && COMMAND_FAILED.test(result));
   return `  ${failed ? "✗" : "✓"} ${name} (${duration_ms} ms): ${text}\n`;
 }
 

@@ -36,8 +36,10 @@ export function renderBroughtBack(outcome: BroughtBackOutcome): string {
 /** Records that came back by themselves, with the ids by which they are refused. */
 export function renderRecords(records: readonly RecalledRecord[]): string {
   if (records.length === 0) return "Nothing came back from memory in the last events.\n";
-  const rows = records.map(({ id, said_by, text }) => `${id}  ${said_by}: ${oneLine(text, 200)}\n`);
-  return printable(rows.join(""));
+  const rows = records.map(
+    ({ id, said_by, text }) => `${oneLine(id)}  ${oneLine(said_by)}: ${oneLine(text, 200)}\n`,
+  );
+  return rows.join("");
 }
 
 /** How many records come back no more. */
@@ -46,31 +48,30 @@ export function renderRefusals({ refused }: RecallRefusals): string {
 }
 
 /** The sources of a text: the text itself, the statements that it was made from, the messages. */
-export function renderSources(view: SourcesView, style: Style, columns: number): string {
-  const made = view.madeFrom.map(({ id, content }) => `- ${id}  ${oneLine(content, 200)}\n`);
+export function renderSources(view: SourcesView, style: Style, room?: number): string {
+  const made = view.madeFrom.map(
+    ({ id, content }) => `- ${oneLine(id)}  ${oneLine(content, 200)}\n`,
+  );
   const head = `${style.cyan(view.kind)}  ${oneLine(view.content, 400)}\n${made.join("")}`;
   if (view.messages.length === 0) return `${head}No message that is still there says it.\n`;
   const rows = view.messages.map(({ sessionId, id, time, role, text }) => [
     oneLine(sessionId, 60),
     `@${id}`,
-    time.slice(0, 16).replace("T", " "),
+    `${time.slice(0, 16).replace("T", " ")}Z`,
     role,
-    oneLine(text, Math.max(20, columns - SOURCE_TEXT_START)),
+    oneLine(text),
   ]);
   const heads = [
     { title: "SESSION" },
     { title: "ID" },
     { title: "SAID" },
     { title: "ROLE" },
-    { title: "TEXT" },
+    { title: "TEXT", least: TEXT_LEAST },
   ] as const;
   const left = view.messageCount - view.messages.length;
   const more = left > 0 ? `${plural(left, "more message")}: --limit, --offset\n` : "";
-  return head + renderTable(heads, rows, style) + more;
+  return head + renderTable(heads, rows, style, room) + more;
 }
-
-/** Columns of the table before the text. */
-const SOURCE_TEXT_START = 80;
 
 /** A fork, in a sentence. */
 export function renderFork({ event, messages, historyTokens }: ForkedSession): string {
@@ -86,25 +87,24 @@ const FATES: Readonly<Record<Fate, string>> = {
   in_log: "only in the log",
 };
 
-/** Columns of the table before the text. */
-const TEXT_START = 52;
+/** The columns that a text has at least. */
+const TEXT_LEAST = 20;
 
 /** A compaction, with the fate of each message. */
-export function renderDiff(view: CompactionView, style: Style, columns: number): string {
-  const room = Math.max(20, columns - TEXT_START);
+export function renderDiff(view: CompactionView, style: Style, room?: number): string {
   const rows = view.messages.map(({ id, role, tokens, fate, text, names }) => [
     `@${id}`,
     role,
     thousands(tokens),
     FATES[fate],
-    oneLine(fate === "named" ? `${names.join(", ")}: ${text}` : text, room),
+    oneLine(fate === "named" ? `${names.join(", ")}: ${text}` : text),
   ]);
   const heads = [
     { title: "ID" },
     { title: "ROLE" },
     { title: "TOKENS", align: "right" },
     { title: "IS NOW" },
-    { title: "TEXT" },
+    { title: "TEXT", least: TEXT_LEAST },
   ] as const;
   const what = view.kind === "pruned" ? "Tool output was shortened" : "Compaction";
   const undone = view.inForce ? "" : " It was undone.";
@@ -113,7 +113,7 @@ export function renderDiff(view: CompactionView, style: Style, columns: number):
   const rests = view.summary === null ? "" : `The summary rests on the events ${spans}.\n`;
   const left = view.messageCount - view.messages.length;
   const more = left > 0 ? `${plural(left, "more message")}: --limit\n` : "";
-  return head + renderTable(heads, rows, style) + more + rests;
+  return head + renderTable(heads, rows, style, room) + more + rests;
 }
 
 /** A message, and what was made of it. */
@@ -135,10 +135,11 @@ export function renderTrace(trace: MessageTrace, style: Style): string {
       }),
       ["came back", recalledBy.map((event) => `event ${event}`).join(", ")],
       ["brought back", broughtBackBy.map((event) => `event ${event}`).join(", ")],
-      ["in memory as", memoryId ?? ""],
+      ["in memory as", oneLine(memoryId ?? "")],
       ["copy of", copyOf ? `@${copyOf.message} of session ${oneLine(copyOf.sessionId, 200)}` : ""],
       ...learned.map(
-        ({ id: known, kind, content }) => [kind, `${known}  ${oneLine(content, 100)}`] as const,
+        ({ id: known, kind, content }) =>
+          [kind, `${oneLine(known)}  ${oneLine(content, 100)}`] as const,
       ),
     ],
     style,

@@ -54,7 +54,7 @@ function renderEarlier({ earlier = [], keeps = [] }: ShownEntry, style: Style): 
     .map(({ content, until }) => `${style.dim(`  until ${until}:`)} ${oneLine(content, 200)}\n`);
   const kept = keeps.map(({ id, since, until }) => {
     const when = until === undefined ? `since ${since}` : `from ${since} until ${until}`;
-    return `  ${style.dim(`kept beside ${printable(id)} ${when}`)}\n`;
+    return `  ${style.dim(`kept beside ${oneLine(id)} ${when}`)}\n`;
   });
   return [...texts, ...kept].join("");
 }
@@ -139,7 +139,7 @@ function renderPassage(
   const shown = lines.slice(0, LINES_MAX).map((line) => `  ${line}\n`);
   if (rest > 0) shown.push(style.dim(`  … ${plural(rest, "more line")}\n`));
   const known = passage.place.filter((part) => part !== undefined);
-  return `${style.dim(printable(known.join(" · ")))}\n${shown.join("")}`;
+  return `${style.dim(known.map((part) => oneLine(part)).join(" · "))}\n${shown.join("")}`;
 }
 
 function renderHit(hit: MemoryHit, style: Style, columns: number): string {
@@ -166,7 +166,7 @@ function renderHit(hit: MemoryHit, style: Style, columns: number): string {
 
 function otherLine({ id, said, time }: OtherStatement): string {
   const day = time === undefined ? "" : `, ${time.slice(0, 10)}`;
-  return `${oneLine(printable(said), 100)} (${printable(id)}${day})`;
+  return `${oneLine(printable(said), 100)} (${oneLine(id)}${day})`;
 }
 
 /** A line with the agent and the title fits into a terminal of 80 columns. */

@@ -228,3 +228,28 @@ test("a session is shown with what the model sees of it", () => {
     "
   `);
 });
+
+test("what a transcript says of its session stays on its line, and one message is no messages", () => {
+  const model = "m\u001b[31m\r\u001b[2Kfake\nid: other";
+  const view: SessionView = {
+    ...SESSION,
+    source: { ...SESSION.source, model },
+    messageCount: 1,
+    totalTokens: 1,
+    seq: 2,
+    isActive: false,
+    history: [{ id: 1, turn: 0, message: { role: "user", content: "hi" } }],
+    historyTokens: 1,
+    compactions: 0,
+    recordedCompactions: 0,
+    lastAssistantText: "",
+    task: { goal: "", subTasks: [], scratchpad: {}, activeFiles: [] },
+    instructions: [],
+    usage: tokenUsage(NO_USAGE),
+  };
+  const text = renderSession(view, NOW, PLAIN);
+  expect(text).toContain("model        m�[31m �[2Kfake id: other\n");
+  expect(text).toContain("turns        12 (1 message)\n");
+  expect(text).toContain("history      1 message, about 1 token\n");
+  expect(text).toContain("used         1 token\n");
+});

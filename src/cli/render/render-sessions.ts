@@ -7,7 +7,7 @@ import type {
 } from "../../core/operations/sessions.ts";
 import { OWN_AGENT, type SourceView } from "../../core/session-source.ts";
 import { renderTask, type TaskView } from "../../core/task.ts";
-import { shortTimeAgo, thousands, timeAgo } from "./amounts.ts";
+import { plural, shortTimeAgo, thousands, timeAgo } from "./amounts.ts";
 import { oneLine, printable, textWidth } from "./printable.ts";
 import { renderFacts, renderTable, type Style } from "./style.ts";
 
@@ -125,15 +125,18 @@ export function renderSession(view: SessionView, now: number, style: Style): str
   const facts = renderFacts(
     [
       ...sourceFacts(view.source),
-      ["model", view.source.model ?? view.model],
+      ["model", oneLine(view.source.model ?? view.model, 200)],
       [
         "last used",
         `${hasTime(view) ? timeAgo(view.updatedAt, now) : NO_TIME}${view.isActive ? ", a turn is running" : ""}`,
       ],
-      ["turns", `${view.turns} (${view.messageCount} messages)`],
-      ["history", `${view.history.length} messages, about ${thousands(view.historyTokens)} tokens`],
+      ["turns", `${view.turns} (${plural(view.messageCount, "message")})`],
+      [
+        "history",
+        `${plural(view.history.length, "message")}, about ${plural(view.historyTokens, "token")}`,
+      ],
       ["compactions", compactionsOf(view)],
-      ["used", `${thousands(view.totalTokens)} tokens`],
+      ["used", plural(view.totalTokens, "token")],
       ["labels", labelList(view.labels).join(" ")],
       ["archived", view.archived ? "yes" : ""],
       ["forks", forksOf(view)],

@@ -1,4 +1,4 @@
-import { textWidth } from "./printable.ts";
+import { oneLine, textWidth } from "./printable.ts";
 
 /** Colours text, or returns it as it is. */
 export interface Style {
@@ -45,11 +45,13 @@ export const PLAIN: Style = styleFor({ isTerminal: false }, {});
 export interface Column {
   readonly title: string;
   readonly align?: "left" | "right";
+  /** The columns that its texts keep at least, where they are cut so that the table fits. Without it they stay whole. */
+  readonly least?: number;
 }
 
 /**
- * Rows under a header. Each column is as wide as its widest cell. Where that is more than there is `room` for, each row
- * is a paragraph: its first cell, and a line for each other one.
+ * Rows under a header. Each column is as wide as its widest cell. Where that is more than there is `room` for, texts that
+ * may be cut are, and if that is not enough, each row is a paragraph: its first cell, and a line for each other one.
  */
 export function renderTable(
   columns: readonly Column[],
@@ -60,7 +62,15 @@ export function renderTable(
   const widths = columns.map(({ title }, index) =>
     Math.max(textWidth(title), ...rows.map((row) => textWidth(row[index] ?? ""))),
   );
-  if (widths.reduce((sum, width) => sum + width + 2, -2) > room) {
+  const over = widths.reduce((sum, width) => sum + width + 2, -2) - room;
+  const elastic = columns.findIndex(({ least }) => least !== undefined);
+  if (over > 0 && elastic >= 0) {
+    const width = Math.max(columns[elastic]?.least ?? 0, (widths[elastic] ?? 0) - over);
+    const cut = rows.map((row) => row.with(elastic, oneLine(row[elastic] ?? "", width)));
+    const fixed = columns.map(({ least: _, ...column }) => column);
+    return renderTable(fixed, cut, style, room);
+  }
+  if (over > 0) {
     const [, ...others] = columns;
     const paragraph = ([first = "", ...cells]: readonly string[]) =>
       `${first}\n${renderFacts(

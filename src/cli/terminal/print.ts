@@ -22,6 +22,11 @@ export async function printText(output: Output, text: string): Promise<void> {
   await output.write(output.isTerminal ? wrapText(text, output.columns) : text);
 }
 
+/** The columns that a table has room for. A pipe has no edge. */
+export function roomIn({ isTerminal, columns }: Pick<Output, "isTerminal" | "columns">): number {
+  return isTerminal ? columns : Number.POSITIVE_INFINITY;
+}
+
 /** Prints lines with ids and paths, which a terminal would break anywhere. */
 export async function printPlaces(output: Output, text: string): Promise<void> {
   await output.write(output.isTerminal ? fitLines(text, output.columns) : text);

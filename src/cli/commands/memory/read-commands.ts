@@ -22,7 +22,7 @@ import {
   renderMemoryStats,
 } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
-import { jsonText, printJson, printPlaces, printText } from "../../terminal/print.ts";
+import { jsonText, printJson, printPlaces, printText, roomIn } from "../../terminal/print.ts";
 import { longWork } from "../../terminal/progress-line.ts";
 import { findExisting } from "../find-session.ts";
 import {
@@ -214,7 +214,7 @@ export function sourcesCommand(memory: Command, context: CliContext): void {
         const view = await service.readSources(which);
         if (json) return await printJson(terminal.stdout, toWire(sourcesView, view));
         const style = styleFor(terminal.stdout, terminal.env);
-        await terminal.stdout.write(renderSources(view, style, terminal.stdout.columns));
+        await terminal.stdout.write(renderSources(view, style, roomIn(terminal.stdout)));
       };
       return withService(context, command, print, { scope });
     });

@@ -15,7 +15,7 @@ import { shellWord } from "../../../text/quoting.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { renderDiff, renderFork, renderTrace, renderUndo } from "../../render/render-history.ts";
 import { styleFor } from "../../render/style.ts";
-import { printJson } from "../../terminal/print.ts";
+import { printJson, roomIn } from "../../terminal/print.ts";
 import { changingCommand, readingCommand, withSession } from "../find-session.ts";
 import { countFlag } from "../flags.ts";
 import { COUNTS_TOOLS } from "../run-flags.ts";
@@ -94,7 +94,7 @@ export function diffCommand(sessions: Command, context: CliContext): void {
         const view = await service.readCompaction({ sessionId, ...given({ event, limit }) });
         if (json) return await printJson(terminal.stdout, toWire(compactionView, view));
         const style = styleFor(terminal.stdout, terminal.env);
-        await terminal.stdout.write(renderDiff(view, style, terminal.stdout.columns));
+        await terminal.stdout.write(renderDiff(view, style, roomIn(terminal.stdout)));
       };
       return withSession(context, diff, name, print, { reads: true });
     });

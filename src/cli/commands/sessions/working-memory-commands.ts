@@ -8,7 +8,7 @@ import type { CliContext } from "../../cli-context.ts";
 import { renderPins } from "../../render/render-context.ts";
 import { renderTaskView } from "../../render/render-sessions.ts";
 import { styleFor } from "../../render/style.ts";
-import { printJson } from "../../terminal/print.ts";
+import { printJson, roomIn } from "../../terminal/print.ts";
 import { changingCommand, readingCommand, withSession } from "../find-session.ts";
 import { countFlag, labelFlag, listFlag } from "../flags.ts";
 
@@ -123,5 +123,6 @@ export function namedMessage(
 
 async function show({ terminal }: CliContext, pins: Pins, json: true | undefined): Promise<void> {
   if (json) return await printJson(terminal.stdout, toWire(pinsResult, pins));
-  await terminal.stdout.write(renderPins(pins, styleFor(terminal.stdout, terminal.env)));
+  const { stdout, env } = terminal;
+  await stdout.write(renderPins(pins, styleFor(stdout, env), roomIn(stdout)));
 }
