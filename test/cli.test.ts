@@ -475,3 +475,22 @@ test("a command that would do nothing says what it lacks", async () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
   }
 });
+
+test.each([
+  [["handoff", "last", "--session", "x"], "--session is for a file with several sessions"],
+  [["inspect", "--export", "page.html", "--write"], "'--write' cannot be used with"],
+  [["mcp", "--port", "8081"], "--port is for a server over HTTP."],
+  [["mcp", "--user-tokens", "tokens.json"], "--user-tokens is for a server over HTTP."],
+])("a flag that nothing would heed is refused: %j", async (command, said) => {
+  const project = await Project.open();
+  const { code, stderr } = await project.rkat(command);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+});
+
+test("where no store is, nothing is said to be sound or written again", async () => {
+  const project = await Project.open();
+  for (const command of [["repair"], ["sessions", "project"]]) {
+    const { code, stderr } = await project.rkat(command);
+    expect([code, stderr]).toEqual([17, expect.stringContaining("There is no store at ")]);
+  }
+});

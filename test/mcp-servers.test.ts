@@ -434,7 +434,7 @@ test("what `rkat mcp add` refuses says what to write, and an existing server sta
   );
   const file = join(project.folder, "..", ".config", "rkat", "config.toml");
   const before = readFileSync(file, "utf8");
-  expect(await add("it", "--", "other")).toMatch(/already[^]*`rkat mcp remove it` removes one/);
+  expect(await add("it", "--", "other")).toMatch(/already[\s\S]*`rkat mcp remove it` removes one/);
   expect(readFileSync(file, "utf8")).toBe(before);
   const [one] = await listed(project);
   expect(one).toMatchObject({ state: "wrong", problem: "MCP_KEY is not set in the environment" });

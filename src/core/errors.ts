@@ -66,14 +66,14 @@ export const ERRORS = {
   },
   MESSAGE_NOT_IN_HISTORY: {
     message: "This message is not in the session's history.",
-    hint: "`rkat sessions show` lists each message with its position and its id (@17).",
+    hint: "`rkat sessions show SESSION` lists each message with its position and its id (@17).",
     httpStatus: 404,
     jsonRpcCode: -32028,
     exitCode: 16,
   },
   PIN_BUDGET_EXCEEDED: {
     message: "The pinned messages would exceed the pin budget.",
-    hint: "Unpin a message (`rkat sessions pins` lists them), raise pin_budget under [memory], or note what matters in the task record.",
+    hint: "Unpin a message (`rkat sessions pins SESSION` lists them), raise pin_budget under [memory], or note what matters in the task record.",
     httpStatus: 422,
     jsonRpcCode: -32029,
     exitCode: 26,
@@ -129,7 +129,7 @@ export const ERRORS = {
   },
   APPROVAL_REQUIRED: {
     message: "A tool call is waiting for approval.",
-    hint: "Answer it (`rkat approvals list`), then continue with `rkat resume`. A new prompt denies it.",
+    hint: "Answer it (`rkat approvals list`), then continue with `rkat resume SESSION`. A new prompt denies it.",
     httpStatus: 409,
     jsonRpcCode: -32027,
     exitCode: 25,

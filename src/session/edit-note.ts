@@ -115,7 +115,7 @@ function requireNote({ id, sessionId, kind }: MemoryEntry): void {
       ? "What was said in a session stays as it was said: an edited log would be a false one."
       : `This ${kind} is what the project learned.`,
     hint: isSaid
-      ? "`rkat sessions bring-back --pin` keeps it in the window, `rkat memory forget` deletes it, and `rkat memory add` says what holds now."
+      ? "`rkat sessions bring-back SESSION @ID --pin` keeps it in the window, `rkat memory forget` deletes it, and `rkat memory add` says what holds now."
       : `Change it with \`rkat knowledge edit ${id}\`, or pin it with \`rkat knowledge pin ${id}\`.`,
   });
 }

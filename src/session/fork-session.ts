@@ -37,7 +37,7 @@ export async function forkSession(
     if (event > seq)
       throw notPossible(
         `The log of the session ends at event ${seq}.`,
-        "Name a message by its id: `rkat sessions show` lists each with it (@17).",
+        "Name a message by its id: `rkat sessions show SESSION` lists each with it (@17).",
       );
     const saved = await sessions.load(sessionId);
     // As the store has it: the session in this process may have what its log must not.

@@ -144,7 +144,7 @@ function noCompaction(event: number | undefined): SessionError {
       event === undefined
         ? "There was no compaction in this session."
         : `Event ${event} of this session is no compaction.`,
-    hint: "`rkat sessions events` shows the log.",
+    hint: "`rkat sessions events SESSION` shows the log.",
   });
 }
 

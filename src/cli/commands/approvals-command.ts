@@ -6,6 +6,7 @@ import { given } from "../../core/fields.ts";
 import { approvalAnswered, pendingApproval } from "../../core/operations/approvals.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { toWire } from "../../core/wire.ts";
+import { shellWord } from "../../text/quoting.ts";
 import type { CliContext } from "../cli-context.ts";
 import { timeAgo } from "../render/amounts.ts";
 import { oneLine } from "../render/printable.ts";
@@ -75,7 +76,7 @@ export function approvalsCommand(program: Command, context: CliContext): void {
           const word = decision === "allow" ? "Allowed" : "Denied";
           const next = answered.continues
             ? "The turn continues."
-            : `Continue with \`${context.rkat} resume ${sessionId.slice(0, 13)}\`.`;
+            : `Continue with \`${context.rkat} resume ${shellWord(sessionId)}\`.`;
           await terminal.stderr.write(`${word}. ${next}\n`);
           if (answered.continues) return;
           const known = new Set(before.map(({ id }) => id));

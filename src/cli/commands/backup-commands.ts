@@ -314,7 +314,8 @@ export function moveCommand(program: Command, context: CliContext): void {
           onProgress: (done) => progress.show(`moving: ${thousands(done)} compared`),
         });
         progress.clear();
-        if (json) return await printJson(terminal.stdout, report);
+        const there = placeOf(to, terminal.cwd);
+        if (json) return await printJson(terminal.stdout, { ...report, to: there });
         const parts = [
           plural(report.sessions, "session"),
           plural(report.events, "event"),
@@ -324,13 +325,13 @@ export function moveCommand(program: Command, context: CliContext): void {
           plural(report.users, "user"),
         ];
         await terminal.stdout.write(
-          `Both stores have the same: ${parts.join(", ")}.\nThe second store is ${placeText(to, terminal.cwd)}. The first one is unchanged.\n`,
+          `Both stores have the same: ${parts.join(", ")}.\nThe second store is ${printable(there)}. The first one is unchanged.\n`,
         );
       }),
     );
 }
 
 /** A path names a file of the folder that the command runs in, whatever --dir says. */
-function placeText(store: string, cwd: string): string {
-  return printable(store.includes("://") ? withoutPassword(store) : resolve(cwd, store));
+function placeOf(store: string, cwd: string): string {
+  return store.includes("://") ? withoutPassword(store) : resolve(cwd, store);
 }

@@ -32,7 +32,7 @@ import { printJson, printText } from "../terminal/print.ts";
 import { longWork, ProgressLine } from "../terminal/progress-line.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { roomProblem } from "./disk-room.ts";
-import { existingWorkspaceOf, withMemory } from "./with-service.ts";
+import { existingWorkspaceOf, requireStore, withMemory } from "./with-service.ts";
 
 /** `rkat doctor`: checks that rkat has everything that it needs. */
 export function doctorCommand(program: Command, context: CliContext): void {
@@ -131,7 +131,7 @@ async function storesFindings(workspace: Workspace, env: Terminal["env"]): Promi
   found.push(...(await examineLeases(workspace)));
   const [first, ...others] = await examineMemoryOfLog(workspace);
   if (first === undefined) return found;
-  const more = others.length > 0 ? ` ${others.length} more are wrong.` : "";
+  const more = others.length > 0 ? ` ${plural(others.length, "more is", "more are")} wrong.` : "";
   const detail = `${first}${more} \`rkat repair\` makes memory again from the log, and \`rkat memory verify\` names each.`;
   return [...found, { name: "memory of the log", state: "wrong", detail }];
 }
@@ -264,6 +264,7 @@ async function repaired(
   signal: AbortSignal,
 ): Promise<Repaired> {
   const workspace = await existingWorkspaceOf(context, command);
+  requireStore(workspace);
   const kept = await keepDamaged(workspace);
   try {
     return { ...given({ kept }), ...(await remade(context, command, { workspace, signal })) };

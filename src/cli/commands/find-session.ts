@@ -203,7 +203,7 @@ export async function hasWaitingCall(
 function allArchived(): SessionError {
   return new SessionError("SESSION_NOT_FOUND", {
     message: "Every session is archived.",
-    hint: "`rkat sessions list --all` shows them, and `rkat sessions unarchive` brings one back.",
+    hint: "`rkat sessions list --all` shows them, and `rkat sessions unarchive last` brings one back.",
   });
 }
 

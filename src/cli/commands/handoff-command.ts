@@ -68,12 +68,20 @@ export function handoffCommand(program: Command, context: CliContext): void {
     .action(async (name: string, flags: HandoffFlags) => {
       requireName(name);
       const path = resolve(terminal.cwd, name);
+      if (flags.session !== undefined && !existsSync(path)) throw noFile(path);
       const source = existsSync(path)
         ? await sourceOfFile(path, flags.session, context, command)
         : await sourceOfStored(name, context, command);
       const handoff = writeHandoff(source, flags.maxTokens);
       await show(handoff, source, flags, context);
     });
+}
+
+function noFile(path: string): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    message: `--session is for a file with several sessions, and ${path} is none.`,
+    hint: "Name the session alone, or the file.",
+  });
 }
 
 /** A session of this project, or of the user-wide store, where an import may have put it. */

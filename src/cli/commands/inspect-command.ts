@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { SearchScope } from "../../config/settings.ts";
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import type { CliContext } from "../cli-context.ts";
+import { plural } from "../render/amounts.ts";
 import { oneLine } from "../render/printable.ts";
 import { openInBrowser } from "../terminal/open-in-browser.ts";
 import { printFailure } from "../terminal/print.ts";
@@ -31,7 +32,12 @@ export function inspectCommand(program: Command, context: CliContext): void {
     .option("--port <n>", "the port to listen on; 0 takes a free one", countFlag(65_535), 0)
     .option("--no-open", "only print the link, and open no browser")
     .option("--export <file>", "write the session as one HTML file, without credentials, instead")
-    .option("--write", "let the page change something: forget, pin, answer approvals")
+    .addOption(
+      new Option(
+        "--write",
+        "let the page change something: forget, pin, answer approvals",
+      ).conflicts("export"),
+    )
     .addOption(scopeFlag("show this project, the user-wide store ~/.rkat, or both").default("all"))
     .action(async (name: string | undefined, flags: InspectFlags) => {
       const { port, open, write = false, scope } = flags;
@@ -95,7 +101,7 @@ async function exportTo(
   const replaced =
     kinds.length > 0 ? `Replaced in it: ${kinds.join(", ")}.` : "No credential was found in it.";
   await terminal.stdout.write(
-    `Wrote ${oneLine(file, 200)} with ${events} events. ${replaced} Read it before you pass it on.\n`,
+    `Wrote ${oneLine(file, 200)} with ${plural(events, "event")}. ${replaced} Read it before you pass it on.\n`,
   );
 }
 

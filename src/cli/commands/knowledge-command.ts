@@ -22,6 +22,7 @@ import type { CliContext } from "../cli-context.ts";
 import { plural } from "../render/amounts.ts";
 import { oneLine, printable } from "../render/printable.ts";
 import { renderFacts, type Style, styleFor } from "../render/style.ts";
+import { confirm } from "../terminal/ask.ts";
 import { printJson, printText } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { changedIn } from "./find-session.ts";
@@ -231,6 +232,12 @@ function changeCommands(knowledge: Command, context: CliContext): void {
   }
 }
 
+interface ForgetFlags {
+  readonly scope: SearchScope;
+  readonly yes?: true;
+  readonly json?: true;
+}
+
 /** `rkat knowledge forget`. */
 function forgetCommand(knowledge: Command, context: CliContext): void {
   const { terminal } = context;
@@ -239,10 +246,16 @@ function forgetCommand(knowledge: Command, context: CliContext): void {
     .description("delete an entry wherever its text is stored, and never learn it again")
     .argument("<id>", ENTRY_ARGUMENT)
     .addOption(storeFlag())
+    .option("-y, --yes", "do not ask about an entry that a part of its id names")
     .option("--json", "for scripts")
-    .action((name: string, { json, scope }: { json?: true; scope: SearchScope }) => {
+    .action((name: string, { json, yes, scope }: ForgetFlags) => {
       const forgetIt = async (service: SessionService) => {
-        const { id: knowledgeId } = await findEntry(service, name);
+        const { id: knowledgeId, content } = await findEntry(service, name);
+        const asks = !yes && !json && terminal.stdin.isTerminal && knowledgeId !== name;
+        const question = `forget "${oneLine(content, TEXT_SHOWN)}" for good`;
+        if (asks && !(await confirm(question, terminal))) {
+          return await terminal.stderr.write("Nothing was forgotten.\n");
+        }
         await service.forgetKnowledge({ knowledgeId });
         if (json) return await printJson(terminal.stdout, { forgotten: true });
         await terminal.stderr.write(`Forgot ${knowledgeId}.\n`);

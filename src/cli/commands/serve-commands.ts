@@ -161,6 +161,7 @@ export function mcpCommand(program: Command, context: CliContext): void {
   serverCommands(mcp, context);
   addHttpFlags(mcp, 8081).action(
     async ({ http, port, host, allowHost, mayApprove, ...flags }: HttpFlags & McpFlags) => {
+      if (!http) refuseHttpFlags(mcp);
       await withService(
         context,
         mcp,
@@ -194,6 +195,19 @@ export function mcpCommand(program: Command, context: CliContext): void {
       );
     },
   );
+}
+
+/** Whoever names a port or tokens expects a server there, and not one on standard input that heeds none of it. */
+function refuseHttpFlags(mcp: Command): void {
+  const named = ["port", "host", "userTokens", "allowHost"].find(
+    (name) => mcp.getOptionValueSource(name) === "cli",
+  );
+  const flag = mcp.options.find((option) => option.attributeName() === named)?.long;
+  if (flag === undefined) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `${flag} is for a server over HTTP.`,
+    hint: "Add --http.",
+  });
 }
 
 /** A window of fewer tokens has no room for all tools. */

@@ -68,6 +68,19 @@ function requireFolder({ folder }: Workspace, access: StoreAccess): void {
   });
 }
 
+/**
+ * For a command that has nothing to do without a store, and whose answer would say that all is well.
+ *
+ * @throws SessionError `NOT_POSSIBLE`
+ */
+export function requireStore(workspace: Workspace): void {
+  if (hasStore(workspace)) return;
+  throw new SessionError("NOT_POSSIBLE", {
+    message: `There is no store at ${workspace.storePlace.storeFile}.`,
+    hint: "Name the project's folder with --dir.",
+  });
+}
+
 export interface ServiceAccess {
   readonly access?: StoreAccess;
   /** The stores that are searched and listed. Default: the store of the project alone. */

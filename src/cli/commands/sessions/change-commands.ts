@@ -7,6 +7,7 @@ import type { KnowledgeEntry } from "../../../core/knowledge.ts";
 import { compactionOutcome } from "../../../core/operations/turns.ts";
 import type { SessionService } from "../../../core/session-service.ts";
 import { toWire } from "../../../core/wire.ts";
+import { shellWord } from "../../../text/quoting.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural } from "../../render/amounts.ts";
 import { renderCompaction } from "../../render/render-context.ts";
@@ -24,7 +25,7 @@ import {
 } from "../find-session.ts";
 import { SESSION_ARGUMENT, storeFlag } from "../flags.ts";
 import { type OutputForm, outputOption } from "../run-flags.ts";
-import { existingWorkspaceOf, withService } from "../with-service.ts";
+import { existingWorkspaceOf, requireStore, withService } from "../with-service.ts";
 
 /** `rkat sessions archive`. */
 export function archiveCommand(sessions: Command, context: CliContext): void {
@@ -95,7 +96,7 @@ export function deleteCommand(sessions: Command, context: CliContext): void {
         const what =
           keepDays === 0
             ? `Deleted ${sessionId} for good.\n`
-            : `Deleted ${sessionId}.\nTo undo this within ${plural(keepDays, "day")}: ${context.rkat} sessions restore ${shortId(sessionId)}${there}\n`;
+            : `Deleted ${sessionId}.\nTo undo this within ${plural(keepDays, "day")}: ${context.rkat} sessions restore ${shellWord(sessionId)}${there}\n`;
         const stays = `What it taught the project stays: ${statements(taught)}. See \`${context.rkat} knowledge list\`; \`${context.rkat} knowledge forget\` deletes them.\n`;
         await stderr.write(what + (taught === 0 ? "" : stays));
       };
@@ -216,6 +217,7 @@ export function projectCommand(sessions: Command, context: CliContext): void {
     .option("--json", "for scripts")
     .action(async ({ json }: { json?: true }) => {
       const workspace = await existingWorkspaceOf(context, project);
+      requireStore(workspace);
       const written = await projectSessions(workspace);
       if (json) return await printJson(terminal.stdout, written);
       const { folder, sessions: count } = written;
