@@ -83,7 +83,7 @@ test("/context and `rkat sessions context` count the same tools", async () => {
 
 test("/cost and `rkat sessions cost` show the tokens of each turn", async () => {
   const { stdout, project } = await chatWith(["hello", "/cost"], ["Hello."]);
-  expect(stdout).toMatch(/TURN +CALLS +INPUT[\s\S]*\n +1 +1 +\d+[\s\S]*\n +all +1 +\d+/);
+  expect(stdout).toMatch(/TURN +CALLS +INPUT[\s\S]*\n +0 +1 +\d+[\s\S]*\n +all +1 +\d+/);
   const command = await project.rkat(["sessions", "cost", "last"]);
   expect(stdout).toContain(command.stdout.split("\n")[1] ?? "-");
 });

@@ -13,4 +13,6 @@ export interface CliContext {
   readonly program: string;
   /** The command line that calls rkat again: `rkat`, with the flags of this command line that stand before the command. */
   rkat: string;
+  /** Whether a script reads the answer, and a failure, as JSON. */
+  isScript?: boolean;
 }

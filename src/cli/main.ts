@@ -16,6 +16,7 @@ export async function main(given: readonly string[], of: CliContext): Promise<nu
   // A person who types `rkat` alone looks for what it can do. A script pipes a prompt in.
   const args = given.length === 0 && stdin.isTerminal ? ["--help"] : given;
   const form = scriptForm(args);
+  context.isScript = form !== undefined;
   const program = await createProgram(args, context);
   try {
     await program.parseAsync(args, { from: "user" });

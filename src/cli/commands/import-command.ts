@@ -26,7 +26,7 @@ import {
 import { styleFor } from "../render/style.ts";
 import { confirm } from "../terminal/ask.ts";
 import { printJson, printText } from "../terminal/print.ts";
-import { ProgressLine } from "../terminal/progress-line.ts";
+import { ProgressLine, sayStopped } from "../terminal/progress-line.ts";
 import { filtersOf, folderFlag, timeOf } from "./flags.ts";
 import { workspaceOf } from "./with-service.ts";
 
@@ -119,11 +119,11 @@ export function importCommand(program: Command, context: CliContext): void {
               }
             } catch (error) {
               if (!signal.aborted) throw error;
-              context.exitCode = flags.watch ? 0 : ERRORS.TURN_INTERRUPTED.exitCode;
-              const what = flags.watch
-                ? `${plural(added, "message")} added`
-                : "What was imported stays";
-              await terminal.stderr.write(`Stopped. ${what}. Import again to go on.\n`);
+              if (!flags.watch)
+                return await sayStopped(context, "What was imported stays. Import again to go on.");
+              await terminal.stderr.write(
+                `Stopped. ${plural(added, "message")} added. Import again to go on.\n`,
+              );
             }
           });
         },

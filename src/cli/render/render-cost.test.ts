@@ -67,9 +67,9 @@ test("what a session cost is a table with a sum, and a sentence for each compact
   expect(renderCost(COST, plain)).toMatchInlineSnapshot(`
     "     TURN  CALLS   INPUT  CACHED  WRITTEN  OUTPUT     COST
     2 earlier      2  40 000                       20  $0.1000
-            3      2  41 000  36 000               20  $0.0234
+            2      2  41 000  36 000               20  $0.0234
           all      4  81 000  36 000               20  $0.1234
-    Turn 3, compacted: a summary for 12 000 tokens ($0.0100); about 4 000 tokens ($0.0108) read again; about 11 000 tokens less in the call since ($0.0033).
+    Turn 2, compacted: a summary for 12 000 tokens ($0.0100); about 4 000 tokens ($0.0108) read again; about 11 000 tokens less in the call since ($0.0033).
     About 900 of the 81 000 input tokens came back from memory.
     No price is known for own/�[31mmodel: its tokens have no cost here. Set it under [prices].
     In US dollars, by your [prices] or else the list prices of 2026-07-20.

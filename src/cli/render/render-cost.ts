@@ -11,7 +11,7 @@ export function renderCost(cost: SessionCost, style: Style, room?: number): stri
     ...(earlier.turns === 0
       ? []
       : [row(`${thousands(earlier.turns)} earlier`, earlier.calls, earlier)]),
-    ...turns.map((turn) => row(thousands(turn.turn + 1), turn.calls.length, turn)),
+    ...turns.map((turn) => row(thousands(turn.turn), turn.calls.length, turn)),
     row("all", calls, cost),
   ];
   const compactions = turns.flatMap((turn) => turn.compactions.map((each) => lineOf(turn, each)));
@@ -58,7 +58,7 @@ function lineOf({ turn }: TurnCost, compaction: CompactionCost): string {
         ]
       : []),
   ];
-  return parts.length === 0 ? "" : `Turn ${turn + 1}, ${kind}: ${parts.join("; ")}.\n`;
+  return parts.length === 0 ? "" : `Turn ${turn}, ${kind}: ${parts.join("; ")}.\n`;
 }
 
 function amount(tokens: number, costUsd: number | null): string {

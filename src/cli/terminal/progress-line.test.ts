@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { ProgressLine } from "./progress-line.ts";
+import type { CliContext } from "../cli-context.ts";
+import { longWork, ProgressLine } from "./progress-line.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -37,4 +38,26 @@ test("a pipe gets no progress, and quick work shows none", () => {
     line.clear();
     expect(one.written).toEqual([]);
   }
+});
+
+test("a person is told what a stopped work left, and a script gets a failure", async () => {
+  const stderr = output(false);
+  const stopped = async (isScript: boolean) => {
+    const interruptible = (work: (signal: AbortSignal) => unknown) => work(AbortSignal.abort());
+    const terminal = { stderr, interruptible };
+    const context = { terminal, rkat: "rkat --user ada", exitCode: 0, isScript };
+    const left = "`rkat repair` goes on.";
+    await longWork(context as unknown as CliContext, left, async (_, signal) =>
+      signal.throwIfAborted(),
+    );
+    return context.exitCode;
+  };
+  expect(await stopped(false)).toBe(130);
+  expect(stderr.written).toEqual(["Stopped. `rkat --user ada repair` goes on.\n"]);
+  await expect(stopped(true)).rejects.toMatchObject({
+    code: "TURN_INTERRUPTED",
+    message: "Stopped.",
+    hint: "`rkat repair` goes on.",
+  });
+  expect(stderr.written).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-import { ERRORS } from "../../core/errors.ts";
+import { ERRORS, SessionError } from "../../core/errors.ts";
 import { calledIn } from "../called-in.ts";
 import type { CliContext } from "../cli-context.ts";
 import { oneLine } from "../render/printable.ts";
@@ -22,12 +22,24 @@ export async function longWork(
     } catch (error) {
       if (!signal.aborted) throw error;
       progress.clear();
-      context.exitCode = ERRORS.TURN_INTERRUPTED.exitCode;
-      await terminal.stderr.write(`Stopped. ${calledIn(stopped, context.rkat)}\n`);
+      await sayStopped(context, stopped);
     } finally {
       progress.clear();
     }
   });
+}
+
+/**
+ * Says what a work left that a person stopped.
+ *
+ * @throws SessionError `TURN_INTERRUPTED` where a script reads failures
+ */
+export async function sayStopped(context: CliContext, left: string): Promise<void> {
+  if (context.isScript) {
+    throw new SessionError("TURN_INTERRUPTED", { message: "Stopped.", hint: left });
+  }
+  context.exitCode = ERRORS.TURN_INTERRUPTED.exitCode;
+  await context.terminal.stderr.write(`Stopped. ${calledIn(left, context.rkat)}\n`);
 }
 
 /** A line that is rewritten in place and tells what takes long. Pipes, dumb terminals and quick work get none. */
