@@ -109,6 +109,12 @@ test("`sessions create` creates a session for later turns", async () => {
   ]);
 });
 
+test("`sessions create --source` names a wrong field as JSON has it", async () => {
+  const project = await Project.open({ provider: await providerForTest() });
+  const { code, stderr } = await project.rkat(["sessions", "create", "--source", '{"agent":"x"}']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("source.native_id: is missing")]);
+});
+
 test("`sessions create` creates nothing that could not be used", async () => {
   const provider = await providerForTest();
   const kept = await Project.open({ provider });

@@ -494,3 +494,20 @@ test("where no store is, nothing is said to be sound or written again", async ()
     expect([code, stderr]).toEqual([17, expect.stringContaining("There is no store at ")]);
   }
 });
+
+test("a list that goes on after an entry that is not there is refused, and is neither empty nor the first page", async () => {
+  const project = await Project.open();
+  await project.rkat(["memory", "add", "The port is 4310."]);
+  await project.rkat(["knowledge", "add", "Always use pnpm."]);
+  for (const [kind, after, expected] of [
+    ["memory", "gone", 2],
+    ["knowledge", "gone", 15],
+    ["knowledge", "", 2],
+  ] as const) {
+    const { code, stdout } = await project.rkat([kind, "list", "--after", after, "--json"]);
+    expect([code, stdout]).toEqual([expected, ""]);
+  }
+  const listed = (await project.json(["memory", "list", "--json"])) as { id: string }[];
+  const last = listed.at(-1)?.id ?? "";
+  expect(await project.json(["memory", "list", "--after", last, "--json"])).toEqual([]);
+});

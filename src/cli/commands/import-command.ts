@@ -50,7 +50,7 @@ export function importCommand(program: Command, context: CliContext): void {
   const { terminal } = context;
   const command = program
     .command("import")
-    .argument("[agent-or-path]", `${AGENTS.slice(0, 5).join(", ")} …, or a file or folder`)
+    .argument("[agent-or-path]", `${AGENTS.join(", ")}, or a file or folder`)
     .argument("[path]", "a file or folder of that agent")
     .option("--since <time>", "only sessions in which something was said since then")
     .option("--project <folder>", "only sessions of this project's folder", folderFlag)

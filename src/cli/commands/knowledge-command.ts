@@ -52,7 +52,7 @@ interface ListFlags {
   readonly tag?: string;
   readonly pinned?: true;
   readonly asOf?: string;
-  readonly after?: string;
+  after?: string;
   readonly limit: number;
   readonly json?: true;
 }
@@ -95,6 +95,9 @@ function listCommand(knowledge: Command, context: CliContext): void {
     .option("--json", "for scripts")
     .action((words: string[], { json, scope: _, ...flags }: ListFlags) =>
       readKnowledge(context, list, async (service) => {
+        // After one that is not there, the list would begin again.
+        if (flags.after !== undefined && flags.asOf === undefined)
+          flags.after = (await findEntry(service, flags.after)).id;
         const query = words.length > 0 ? words.join(" ") : undefined;
         const found = await service.listKnowledge({
           ...flags,
@@ -135,6 +138,12 @@ function showCommand(knowledge: Command, context: CliContext): void {
 
 /** @throws SessionError `KNOWLEDGE_NOT_FOUND` when no id matches, `INVALID_PARAMS` when several do. */
 async function findEntry(service: SessionService, name: string): Promise<KnowledgeEntry> {
+  if (name === "") {
+    throw new SessionError("INVALID_PARAMS", {
+      message: "The id of the entry is empty.",
+      hint: "Give its id, or a part of it. `rkat knowledge list` shows them.",
+    });
+  }
   try {
     return await service.readKnowledge({ knowledgeId: name });
   } catch (error) {

@@ -63,6 +63,7 @@ export function listCommand(memory: Command, context: CliContext): void {
     await withFilteredMemory(context, list, flags, async (operations, filters) => {
       const which = given({ after, marked, id: id && [...id] });
       const entries = await operations.listMemory({ limit, ...filters, ...which });
+      if (entries.length === 0 && filters.asOf === undefined) await requireEntry(operations, after);
       if (json) return await printJson(stdout, memoryJson(entries));
       if (entries.length === 0) return await stderr.write("No matching entries.\n");
       await printPlaces(stdout, renderMemoryEntries(entries, styleFor(stdout, env)));
@@ -71,6 +72,15 @@ export function listCommand(memory: Command, context: CliContext): void {
         await stderr.write(`For more: --after ${shellWord(last.id)}\n`);
       }
     });
+  });
+}
+
+/** After an entry that is not there, such as one that was forgotten between two pages, nothing comes: that is no end of a list. */
+async function requireEntry(operations: OpenMemory, id: string | undefined): Promise<void> {
+  if (id === undefined || (await operations.listMemory({ id: [id], limit: 1 })).length > 0) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `Memory has no entry with the id "${id}".`,
+    hint: "`rkat memory list` shows the ids.",
   });
 }
 

@@ -12,7 +12,7 @@ import {
   sessionCreated,
 } from "../../../core/operations/sessions.ts";
 import { messagesAppended } from "../../../core/operations/turns.ts";
-import { fromWire, toWire } from "../../../core/wire.ts";
+import { errorToWire, fromWire, toWire } from "../../../core/wire.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural } from "../../render/amounts.ts";
 import { readJsonLines } from "../../terminal/input-file.ts";
@@ -111,7 +111,12 @@ function createCommand(sessions: Command, context: CliContext): void {
         flags.messages === undefined ? undefined : await readMessages(flags.messages, context);
       const opened = await openProjectService(workspace, "create");
       await useOpened(opened, async (service) => {
-        const created = await service.createSession({ ...session, ...given({ messages, source }) });
+        const created = await service
+          .createSession({ ...session, ...given({ messages, source }) })
+          .catch((error: unknown) => {
+            // Who wrote --source gave the names that JSON has.
+            throw SessionError.is(error) ? errorToWire(createSession, error) : error;
+          });
         if (flags.json) await printJson(terminal.stdout, toWire(sessionCreated, created));
         else await terminal.stdout.write(`${created.sessionId}\n`);
       });
