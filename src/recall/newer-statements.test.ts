@@ -128,6 +128,18 @@ test.each([
   ],
   ["The release is on June 5.", "The release slipped to June 19.", "June 5", "June 19"],
   ["The request limit is 100 a minute.", "The request limit is 250 a minute.", "100", "250"],
+  ["The budget allows 900 euros.", "The budget allows 1200 euros.", "900 euros", "1200 euros"],
+  ["Staging uses port 4310.", "Staging uses port 4455.", "4310", "4455"],
+  ["We have a 900 euro budget.", "We have a 1200 euro budget.", "900 euro", "1200 euro"],
+  ["4310 is the staging port.", "4455 is the staging port.", "4310", "4455"],
+  [
+    "db1.example.com is the host.",
+    "db2.example.com is the host.",
+    "db1.example.com",
+    "db2.example.com",
+  ],
+  ["My number is 88.", "My number is 90.", "88", "90"],
+  ["We keep 30 backups.", "We keep 60 backups now.", "30 backups", "60 backups"],
   // A day of each week.
   ["The choir meets on Tuesdays.", "The choir meets on Thursdays now.", "Tuesdays", "Thursdays"],
   [
@@ -234,6 +246,22 @@ test.each([
   ["Ida's lesson is on Monday at three.", "Ben's lesson is on Tuesday at six now."],
   ["I got a dog and her name is Coco.", "Her name is Shadow now."],
   ["New York has 8 million people.", "New Delhi has 33 million people."],
+  // The value says which one of several.
+  ["Project Falcon missed the deadline.", "Project Heron missed the deadline."],
+  ["Apartment A12 belongs to the owner.", "Apartment A14 belongs to the owner."],
+  ["The server db-1 has the default port.", "The server db-2 has the default port."],
+  ["We gave Anna the address.", "We gave Ben the address."],
+  ["src/a.ts reads the port.", "src/b.ts reads the port."],
+  ["On Monday I asked for the address.", "On Tuesday I asked for the address."],
+  ["Invoice A17 is above the limit.", "Invoice A18 is above the limit."],
+  ["Parcel number 3 went to Leipzig.", "Parcel number 4 went to Leipzig."],
+  ["Ticket number 17 blocks the release.", "Ticket number 18 blocks the release."],
+  ["Was paid: invoice number 17.", "Was paid: invoice number 18."],
+  ["Test case 3 fails on the port check.", "Test case 4 fails on the port check."],
+  ["Sensor 3 sends the limit warning.", "Sensor 4 sends the limit warning."],
+  ["Apartment 12 belongs to the owner Ben.", "Apartment 14 belongs to the owner Ben."],
+  ["The bus 12 leaves for the port.", "The bus 14 leaves for the port."],
+  ["Kapitel 3 behandelt das Budget.", "Kapitel 4 behandelt das Budget."],
 ])("%s | %s", (older, newer) => {
   const found = hits([1, older], [2, newer]);
   expect(newestFirst(found)).toBe(found);

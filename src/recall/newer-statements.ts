@@ -43,7 +43,8 @@ const READ_MAX = 40;
  *     what     the words of one are those of the other, but for two at the most
  *     value    each has one of the same kind (a number with its unit, a version, a time, a day, a name), and they differ
  *     grounds  the newer one says that something changed, or names the old value as gone, or a word for something
- *              that has one value stands in both (port, deadline, budget, owner, …)
+ *              that has one value stands in both (port, deadline, budget, owner, …), and not the value before it, which
+ *              says which one of several it is ("ticket number 17 has no owner")
  *
  * With a question, the later answer to it comes first too, where nothing of this is sure. Then neither names the other.
  * A question about a past time gets what held then, and what was said after the end of that time comes later.
@@ -198,7 +199,7 @@ function changeBetween(newer: Statement, older: Statement): Change | undefined {
     const isOne = shared.some(hasOneValue);
     const isChange = namesOld
       ? shared.length > 0 || (value.kind === "name" && newer.saysChange)
-      : isSame && (newer.saysChange || isOne);
+      : isSame && (newer.saysChange || (isOne && !value.isWhich));
     if (isChange) return { before: before.text, now: value.text };
   }
   return undefined;

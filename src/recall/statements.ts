@@ -17,6 +17,8 @@ export interface Value {
   readonly text: string;
   /** It is said not to hold: "not X", "instead of X", "from X to Y". */
   readonly isGone: boolean;
+  /** It says which one of several: "Ticket number 17 blocks the release.", "The parcel for Ana has no address." */
+  readonly isWhich?: boolean;
 }
 
 /**
@@ -166,7 +168,8 @@ function statementOf(sentence: string): Statement | undefined {
     const found =
       valueAt(tokens, at, hasNames) ?? (at === 0 && isRole ? nameAt(tokens) : undefined);
     if (found) {
-      const value = { ...found.value, isGone };
+      const isWhich = !(at === 0 && isRole) && isWhichAt(tokens, at, found.last);
+      const value = { ...found.value, isGone, isWhich };
       if (!isSince || !isOfTime(value)) values.push(value);
       isSince = false;
       if (isInPast(tokens, found.last)) past.add(value);
@@ -179,6 +182,23 @@ function statementOf(sentence: string): Statement | undefined {
   if (values.length === 0) return undefined;
   return { words, values: saysChange ? withPastOnes(values, past) : values, saysChange };
 }
+
+/**
+ * Whether the value from `at` to `last` says which one of several a sentence is about: no word for something that has one value
+ * stands before it. In "the limit allows 100", "a 100 euro limit" and "100 is the limit" it is the value of that.
+ */
+function isWhichAt(tokens: readonly string[], at: number, last: number): boolean {
+  const words = tokens.map((token) => token.toLowerCase());
+  const before = words.slice(0, at);
+  const isCounted = before.length > 1 && NUMBER.has(before.at(-1) ?? "");
+  if (before.slice(0, isCounted ? -1 : at).some((word) => hasOneValue(stem(word)))) return false;
+  const [next = "", unit] = [words[last + 1], last > at];
+  return !(IS.has(next) && before.every(isEmptyWord)) && !(unit && hasOneValue(stem(next)));
+}
+
+/** In "ticket number 17" it belongs to the ticket. */
+const NUMBER = wordSet("number nummer");
+const IS = wordSet("is are ist sind est sont es son è sono é são är er jest это");
 
 /** Whether what stands behind a word is gone: not in "from now on", and not in "findet montags statt". */
 function isGoneBefore(tokens: readonly string[], at: number): boolean {
