@@ -151,6 +151,16 @@ test("of a file that is named, and in which nothing was said, the report says so
   expect((await importTranscripts({ stores, path: folder })).skipped).toEqual([]);
 });
 
+test("of such a file that was written lately, the report says that more may come, also the second time", async () => {
+  const started = "# aider chat started at 2026-10-01 09:12:33\n\n> Aider v0.80.0  \n\n";
+  const path = write(".aider.chat.history.md", started);
+  expect(await importTranscripts({ stores, path })).toMatchObject({ stillWritten: [path] });
+  expect(await importTranscripts({ stores, path })).toMatchObject({ stillWritten: [path] });
+  utimesSync(path, 1_770_000_000, 1_770_000_000);
+  const { skipped } = await importTranscripts({ stores, path });
+  expect(skipped).toEqual([{ file: path, reason: "nothing that was said is in it" }]);
+});
+
 test("importing twice adds nothing, even when the file has been touched", async () => {
   const path = write(`${ID}.jsonl`, talk());
   await run();

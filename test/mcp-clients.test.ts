@@ -242,6 +242,8 @@ test("sessions are resources: a list, a transcript and its JSON", async () => {
   const { contents } = await client.readResource({ uri: `rkat://sessions/${session_id}` });
   expect(contents.map(({ mimeType }) => mimeType)).toEqual(["text/markdown", "application/json"]);
   const [markdown, json] = contents.map((content) => ("text" in content ? content.text : ""));
+  expect(markdown).toMatch(/^# Session .*\n\nTurns: 1\. Compactions: 0\. Model: /);
+  expect(resources[1]?.description).toMatch(/^Turns: 1\. Model: /);
   expect(markdown).toMatch(/## User, turn 0\n\nWhich port\?/);
   expect(markdown).toMatch(/## Assistant, turn 0\n\nThe port is 7443\./);
   expect(JSON.parse(json ?? "")).toMatchObject({ session_id, turns: 1 });

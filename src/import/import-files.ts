@@ -305,8 +305,10 @@ class ImportWork {
     tally.sessions += sessions;
     // Many files of a folder are chats that were opened and left.
     const isNamed = this.#options.path !== undefined && this.#files === 1 && this.#isWhole;
-    if (isNamed && messages === 0 && tally.isEmpty && !isYoung(file))
-      tally.skip(file.path, undefined, "nothing that was said is in it");
+    const hasNothing = isNamed && messages === 0 && tally.isEmpty;
+    const isBegun = hasNothing && isYoung(file);
+    if (isBegun) tally.isStillWritten(file.path);
+    else if (hasNothing) tally.skip(file.path, undefined, "nothing that was said is in it");
     if (file.hasShrunk()) {
       tally.skip(file.path, undefined, "it became shorter while it was read");
     } else if (isComplete && (this.#isWhole || isHalf(next)) && !this.#trial) {
@@ -317,7 +319,7 @@ class ImportWork {
       };
       this.#group.saveFile(file.path, {
         agent: format.agent,
-        stamp: next?.again || !this.#isWhole ? "" : file.stamp,
+        stamp: next?.again || isBegun || !this.#isWhole ? "" : file.stamp,
         sessions,
         messages,
         ...(nextTime ? { readOn: nextTime } : {}),
