@@ -468,3 +468,42 @@ test("a search in one session gives its entries the matches that they have among
   const same = all.filter(({ slot }) => own.some((found) => found.slot === slot));
   expect(own.map(withoutScore)).toEqual(same.map(withoutScore));
 });
+
+test("what is no result takes no place from one that is, however few are asked for", () => {
+  const said = [
+    ...Array.from({ length: 40 }, (_, at) => ({ content: `The reason for price ${at} is work.` })),
+    ...Array.from({ length: 100 }, (_, at) => ({ content: `Walk ${at} is along shore${at}.` })),
+    { content: "Some fish live long. Zebrafish are kept in tanks.", role: "assistant" },
+  ];
+  const index = inMemoryIndex(
+    said.map((rest, turn) =>
+      indexedEntry({ id: `${turn}`, sessionId: `${turn % 5}`, turn, kind: "message", ...rest }),
+    ),
+  );
+  for (const text of ["zebrafish price reason", "the price of work and walks", "why zebrafish"]) {
+    const all = findEntries(index, { texts: [text], limit: 1000 });
+    expect(all.length, text).toBeGreaterThan(0);
+    for (const limit of [1, 2, 3, 7, 10, 30]) {
+      const found = findEntries(index, { texts: [text], limit });
+      expect(found, `${text} ${limit}`).toEqual(all.slice(0, limit));
+    }
+  }
+});
+
+test("of a time that is asked for, what has the words comes first, however few are asked for", () => {
+  const said = [
+    ...Array.from({ length: 12 }, (_, at) => ["2026-05-04", `On Friday I painted wall ${at}.`]),
+    ...Array.from({ length: 12 }, (_, at) => ["2026-05-08", `The train was late again ${at}.`]),
+    ["2026-05-08", "It is Friday, so there was fish at the canteen, as on each other one."],
+  ] as const;
+  const index = inMemoryIndex(
+    said.map(([time, content], turn) =>
+      indexedEntry({ id: `${turn}`, sessionId: "s", turn, kind: "message", time, content }),
+    ),
+  );
+  const asked = { texts: ["what did I say on Friday"], at: "2026-05-09T10:00:00Z" };
+  const all = findEntries(index, { ...asked, limit: 100 });
+  for (const limit of [1, 2, 5, 13, 20]) {
+    expect(findEntries(index, { ...asked, limit }), `${limit}`).toEqual(all.slice(0, limit));
+  }
+});

@@ -113,7 +113,10 @@ export function bestOf(
   return [...best.values()].sort(inOrder).slice(0, limit);
 }
 
-type QuestionOptions = Omit<EntryQuery, "texts">;
+type QuestionOptions = Omit<EntryQuery, "texts"> & {
+  /** Only entries of these times are results. */
+  readonly spans?: readonly Span[];
+};
 
 /** The results of one question, the best first, and what their scores depend on. */
 export interface Answers {
@@ -141,21 +144,31 @@ function findWith(
 ): Answers {
   const question = readQuestion(text, query.at);
   const withWords = entriesWithWords(arrays, index, question, query, weights);
-  const { listsTime } = question;
+  const { listsTime, spans } = question;
   if (listsTime === undefined && !mayMeanTime(question, query)) return withWords;
   const ofTime = entriesOfTime(index, question, query, weights);
-  const isOfTime = new Set(ofTime.map(({ slot }) => slot));
+  if (listsTime === "last" || ofTime.length === 0) {
+    return { ...withWords, found: inOrderOfMatch([...withWords.found, ...ofTime]) };
+  }
+  // Entries of other times may be all of the best ones.
+  const ofBoth = scratchOf(index).lend(index.lastSession + 1, blockOf(index.slots) + 1, (others) =>
+    entriesWithWords(others, index, question, { ...query, spans }, weights),
+  );
   if (listsTime === undefined) {
-    if (withWords.found.some(({ slot }) => isOfTime.has(slot))) return withWords;
+    if (ofBoth.found.length > 0) return withWords;
     const guessed = ofTime.map((entry) => ({ ...entry, match: GUESSED_MATCH }));
     return { ...withWords, found: inOrderOfMatch([...withWords.found, ...guessed]) };
   }
-  const comesLast = (slot: number) =>
-    listsTime !== "last" && ofTime.length > 0 && !isOfTime.has(slot);
-  const said = withWords.found.map((entry) =>
-    comesLast(entry.slot) ? { ...entry, match: Math.min(entry.match, AFTER_LISTED) } : entry,
-  );
-  return { ...withWords, found: inOrderOfMatch([...said, ...ofTime]) };
+  const { time } = index.details(0, index.slots);
+  const after = withWords.found
+    .filter(({ slot }) => placeIn(spans, time[slot] as number) < 0)
+    .map((entry) => ({ ...entry, match: Math.min(entry.match, AFTER_LISTED) }));
+  return { ...withWords, found: inOrderOfMatch([...ofBoth.found, ...after, ...ofTime]) };
+}
+
+/** Which of some spans has a time first, or -1. */
+function placeIn(spans: readonly Span[], at: number): number {
+  return spans.findIndex(({ from, to }) => from <= at && at < to);
 }
 
 /**
@@ -191,15 +204,13 @@ function entriesWithWords(
   options: QuestionOptions,
   weights: RankingWeights,
 ): Answers {
-  // The lead of the best one needs the next one.
-  const query = { ...options, limit: Math.max(2, options.limit) };
+  const query = { ...options, limit: Math.max(LEADERS, options.limit) };
   const within = blocksOfSession(index, query);
   const evidence = questionEvidence(index, question, weights, arrays, { ...query, within });
   const bounds = new QuestionBounds(index, question, evidence, weights, arrays);
   const likelihood = likelihoodOf(index, question, weights);
   const own = new OwnWords(index, evidence.words);
   const confidence = confidenceOf(evidence);
-  const search = { index, bounds, evidence, likelihood, own, query, weights };
   const usualFloor = floorOf(index);
   const asked = {
     words: question.words.length,
@@ -211,25 +222,35 @@ function entriesWithWords(
   const { bestMatch: bar = 0 } = query;
   const bestMatch = bar <= BOUNDED_MATCH_MAX ? bar : 0;
   const needed = relevanceOf(bestMatch, question) / confidence - ROUNDING;
-  const answers = bestAnswers(search, within, complete < needed ? needed : 0);
-  if (!answers) return { found: [], asked };
-  const best = [...withComplete(answers, search, within, complete)];
   const floor = query.minMatch ?? usualFloor;
   const rareShare = question.isEnglish ? RARE_SHARE.english : RARE_SHARE.other;
-  const hasRareWords = (entry: number) =>
-    query.minMatch === undefined && own.rareShare(entry) >= rareShare;
   const lacksName = question.isEnglish && question.time === undefined && own.lacksName;
   const commonMatch = evidence.namesSpeaker ? COMMON_MATCH.ofSpeaker : COMMON_MATCH.other;
+  const isResult = (entry: number, value: number) => {
+    const match = matchOf(value * confidence, question);
+    if (match === 0) return false;
+    if (query.minMatch !== undefined) return match >= floor;
+    if (match < NAME_MATCH && lacksName) return false;
+    if (match < commonMatch && own.hasOnlyCommon(entry)) return false;
+    return match >= floor || own.rareShare(entry) >= rareShare;
+  };
+  const rare = query.minMatch === undefined && !lacksName ? own.rareEntries() : [];
+  const least = floor > 0 ? relevanceOf(Math.min(1, floor), question) / confidence - ROUNDING : 0;
+  const search = {
+    ...{ index, bounds, evidence, likelihood, own, query, weights },
+    ...{ isResult, least, rareBlocks: blocksOfEntries(index, rare) },
+  };
+  const answers = bestAnswers(search, within, complete < needed ? needed : 0);
+  if (!answers) return { found: [], asked };
+  const [first, results] = withComplete(answers, search, within, complete);
+  const leaders = new Set([...first].map(({ entry }) => entry));
+  const best = [...first, ...[...results].filter(({ entry }) => !leaders.has(entry))];
   const matches = best.map(({ value }) => matchOf(value * confidence, question));
   const scores = scoresOf(matches, asked);
   const found = best.flatMap(({ entry: first, slot, value }, at): FoundEntry[] => {
     const relevance = value * confidence;
     const [match = 0, score = 0] = [matches[at], scores[at]];
-    if (match === 0 || (match < floor && !hasRareWords(first))) return [];
-    if (query.minMatch === undefined) {
-      if (match < NAME_MATCH && lacksName) return [];
-      if (match < commonMatch && own.hasOnlyCommon(first)) return [];
-    }
+    if (!isResult(first, value)) return [];
     const explanation = query.explain
       ? { explanation: explainScore(index, evidence, likelihood, { slot, relevance }, weights) }
       : {};
@@ -237,6 +258,9 @@ function entriesWithWords(
   });
   return { found, asked };
 }
+
+/** The lead of the best one is measured with these, whether they are results or not. */
+const LEADERS = 2;
 
 /** An entry is a result from here on where no entry has a name of the question. */
 const NAME_MATCH = 0.4;
@@ -284,7 +308,7 @@ function entriesOfTime(
   for (let slot = 0; slot < index.slots; slot += 1) {
     if (session[slot] === 0 || entry[slot] !== slot) continue;
     const at = time[slot] as number;
-    const place = question.spans.findIndex(({ from, to }) => from <= at && at < to);
+    const place = placeIn(question.spans, at);
     const span = question.spans[place];
     if (!span || !wanted(slot)) continue;
     best.offer(
@@ -315,15 +339,26 @@ interface Search {
   readonly own: OwnWords;
   readonly query: QuestionOptions;
   readonly weights: RankingWeights;
+  /** Whether an entry with this value is a result. */
+  isResult(entry: number, value: number): boolean;
+  /** Entries with a lower value are results only for their rare words, which are in `rareBlocks`. */
+  readonly least: number;
+  readonly rareBlocks: ReadonlySet<number>;
 }
+
+/** The best of all entries, `LEADERS` of them, and the best of those that are results. */
+type BestAnswers = readonly [leaders: BestEntries, results: BestEntries];
 
 /** The best answers; `undefined` as soon as it is sure that the best one has less than `needed`. */
 function bestAnswers(
-  { index, bounds, evidence, likelihood, own, query, weights }: Search,
+  search: Search,
   within: Uint32Array | undefined,
   needed: number,
-): BestEntries | undefined {
+): BestAnswers | undefined {
+  const { index, bounds, evidence, likelihood, own, query, weights } = search;
   const { entry, session, flags } = index.columns;
+  const leaders = new BestEntries(index, LEADERS);
+  // One that is no result must not take the place of one that is.
   const best = new BestEntries(index, query.limit);
   const wanted = slotFilter(index, query);
   const blockShares = new BlockShares(index, evidence.words, weights);
@@ -331,11 +366,10 @@ function bestAnswers(
     const before = session[slot - 1] ? slot - 1 : (entry[slot - 1] as number);
     return ((flags[before] as number) & PASSAGE_ASKS) !== 0;
   };
-  for (const block of bounds.order) {
-    if (!bounds.anyCanReach(block, best.least)) break;
-    if (best.most < needed && !bounds.anyCanReach(block, needed)) return undefined;
-    if (within && placeOf(within, block) < 0) continue;
-    if (!bounds.canReach(block, best.least)) continue;
+  /** The lowest value that changes any of them. */
+  let needs = 0;
+  const look = (block: number) => {
+    if (within && placeOf(within, block) < 0) return;
     const shares = blockShares.read(block);
     const likely = bounds.likelihood(block);
     for (let at = 0; at < BLOCK; at += 1) {
@@ -344,34 +378,64 @@ function bestAnswers(
       const number = session[slot];
       if (share === 0 || !number) continue;
       const relevance = share + weights.session * (evidence.sessionShares[number] as number);
-      if (relevance * likely < best.least || !wanted(slot)) continue;
+      if (relevance * likely < needs || !wanted(slot)) continue;
       const value = relevance * likelihood(slot);
-      if (value < best.least || !(own.hasAny(entry[slot] as number) || answers(slot))) continue;
-      best.offer(entry[slot] as number, slot, value);
+      const first = entry[slot] as number;
+      if (value < needs || !(own.hasAny(first) || answers(slot))) continue;
+      leaders.offer(first, slot, value);
+      if (value >= best.least && search.isResult(first, value)) best.offer(first, slot, value);
+      needs = Math.min(leaders.least, best.least);
     }
+  };
+  const rareBlocks = new Set(search.rareBlocks);
+  for (const block of bounds.order) {
+    const least = Math.min(leaders.least, Math.max(best.least, search.least));
+    if (!bounds.anyCanReach(block, least)) break;
+    if (leaders.most < needed && !bounds.anyCanReach(block, needed)) return undefined;
+    if (!bounds.canReach(block, least)) continue;
+    look(block);
+    rareBlocks.delete(block);
   }
-  return best.most < needed ? undefined : best;
+  if (leaders.most < needed) return undefined;
+  for (const block of rareBlocks) look(block);
+  return [leaders, best];
+}
+
+/** The blocks with slots of these entries. */
+function blocksOfEntries({ columns }: PassageIndex, entries: Iterable<number>): Set<number> {
+  const blocks = new Set<number>();
+  for (const first of entries) {
+    for (let slot = first; columns.entry[slot] === first; slot += 1) blocks.add(blockOf(slot));
+  }
+  return blocks;
 }
 
 /** The best, when entries that have all words of the question have this value at least. */
 function withComplete(
-  best: BestEntries,
+  answers: BestAnswers,
   { index, own, query }: Pick<Search, "index" | "own" | "query">,
   within: Uint32Array | undefined,
   value: number,
-): BestEntries {
-  if (best.least >= value) return best;
+): BestAnswers {
+  const [leaders, results] = answers;
+  if (leaders.least >= value && results.least >= value) return answers;
   const complete = own.complete(within);
-  if (complete.size === 0) return best;
+  if (complete.size === 0) return answers;
   const wanted = slotFilter(index, query);
-  const all = new BestEntries(index, query.limit);
-  for (const found of best) {
-    const isRaised = found.value < value && complete.has(found.entry);
-    all.offer(found.entry, found.slot, isRaised ? value : found.value);
-    complete.delete(found.entry);
-  }
-  for (const entry of complete) if (wanted(entry)) all.offer(entry, entry, value);
-  return all;
+  const raised = (best: BestEntries, limit: number) => {
+    const all = new BestEntries(index, limit);
+    const kept = new Set<number>();
+    for (const found of best) {
+      const isRaised = found.value < value && complete.has(found.entry);
+      all.offer(found.entry, found.slot, isRaised ? value : found.value);
+      kept.add(found.entry);
+    }
+    for (const entry of complete) {
+      if (!kept.has(entry) && wanted(entry)) all.offer(entry, entry, value);
+    }
+    return all;
+  };
+  return [raised(leaders, LEADERS), raised(results, query.limit)];
 }
 
 /**
@@ -388,8 +452,12 @@ function blocksOfSession(
 }
 
 /** Tells whether the entry of a slot passes a filter. */
-export function slotFilter(index: PassageIndex, filter: MemoryFilter): (slot: number) => boolean {
+export function slotFilter(
+  index: PassageIndex,
+  { spans, ...filter }: MemoryFilter & Pick<QuestionOptions, "spans">,
+): (slot: number) => boolean {
   const tests = slotTests(index, filter, (slot) => index.details(slot));
+  if (spans) tests.push((slot) => placeIn(spans, index.details(slot).time[slot] as number) >= 0);
   if (tests.length === 0) return () => true;
   return (slot) => tests.every((test) => test(slot));
 }
@@ -424,7 +492,7 @@ function slotTests(
   index: PassageIndex,
   filter: MemoryFilter,
   details: (slot: number) => DetailColumns,
-): readonly ((slot: number) => boolean)[] {
+): ((slot: number) => boolean)[] {
   const { columns } = index;
   const { sessionId, sessions, role, kind } = filter;
   const tests: ((slot: number) => boolean)[] = [];

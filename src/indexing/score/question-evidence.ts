@@ -329,6 +329,7 @@ export class OwnWords {
   /** The rarest first. */
   readonly #words: readonly AskedWord[];
   #commonWords: ReadonlySet<AskedWord> | undefined;
+  #rareWords: readonly AskedWord[] | undefined;
 
   constructor(index: PassageIndex, words: readonly AskedWord[]) {
     this.#index = index;
@@ -364,15 +365,30 @@ export class OwnWords {
 
   /** How much of the question its words are that only a few passages of the store have. */
   rareShare(entry: number): number {
-    const most = rareMax(this.#index.passages);
-    let rare = 0;
-    for (const word of this.#words) {
-      if (word.postings.slots.length > most) break;
-      const isGuess = word.standIn?.isNear && !word.standIn.isSure;
-      if (isGuess || this.#common.has(word) || !this.#has(entry, word)) continue;
-      rare += word.share * (word.isName ? NAME_COUNTS : 1);
-    }
+    const rare = this.#rare.reduce(
+      (sum, word) =>
+        this.#has(entry, word) ? sum + word.share * (word.isName ? NAME_COUNTS : 1) : sum,
+      0,
+    );
     return rare / this.#asked;
+  }
+
+  /** The entries that have such a word. */
+  rareEntries(): Set<number> {
+    const { entry } = this.#index.columns;
+    const slots = this.#rare.flatMap(({ postings }) => [...postings.slots]);
+    return new Set(slots.map((slot) => entry[slot] as number));
+  }
+
+  get #rare(): readonly AskedWord[] {
+    const most = rareMax(this.#index.passages);
+    this.#rareWords ??= this.#words.filter(
+      (word) =>
+        word.postings.slots.length <= most &&
+        !(word.standIn?.isNear && !word.standIn.isSure) &&
+        !this.#common.has(word),
+    );
+    return this.#rareWords;
   }
 
   /** Those that any text may have. Only entries with a low score need them. */
