@@ -329,6 +329,8 @@ test("a time in words counts from when and where it is asked", async () => {
   const told = ["the launch", "--since", "last Friday", "--until", "yesterday"];
   expect(await project.json([...search, ...told])).toEqual(launch);
   expect(await project.json([...search, "the launch", "--since", "yesterday"])).toEqual([]);
+  const noDay = await project.rkat([...search, "the launch", "--since", "31 february"]);
+  expect(noDay).toMatchObject({ code: 2, stderr: expect.stringContaining("is no time") });
   project.write("asked.jsonl", lines({ id: 1, text: "yesterday", at: "2026-01-03T12:00:00Z" }));
   const { stdout } = await project.rkat(["memory", "search", "--queries", "asked.jsonl"]);
   expect(JSON.parse(stdout)).toEqual({ id: 1, results: launch });

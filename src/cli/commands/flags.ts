@@ -142,7 +142,10 @@ export function timeOf(
   const text = flags[name];
   if (text === undefined || /^\d{4}-\d\d-\d\d/.test(text)) return text;
   const clock = readClock(flags.at ?? nowHere());
-  const [span] = (clock && timeInWords(text, clock)?.spans) ?? [];
+  const said = clock && timeInWords(text, clock);
+  // A number beside the time is a part of it that is not known, as in "31 february".
+  const isWhole = said && !/\d/.test(text.slice(0, said.start) + text.slice(said.end));
+  const [span] = isWhole ? said.spans : [];
   const ms = name === "since" ? span?.from : span && span.to - 1;
   if (ms !== undefined && Number.isFinite(ms)) return new Date(ms).toISOString();
   throw new SessionError("INVALID_PARAMS", {

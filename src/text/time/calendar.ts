@@ -166,11 +166,12 @@ export class Calendar {
     return this.between(first, { ...this.today, day: day + 1 });
   }
 
-  /** The same time of the same day, a year before. */
-  yearBefore(ms: number): number {
+  /** The same time of the day that is so much before. */
+  before(ms: number, { year = 0, month = 0, day = 0 }: Partial<Day>): number {
     const { zone } = this.#clock;
-    const day = dayOf({ ms, zone });
-    return startOfDay({ ...day, year: day.year - 1 }, zone) + ms - startOfDay(day, zone);
+    const own = dayOf({ ms, zone });
+    const first = { year: own.year - year, month: own.month - month, day: own.day - day };
+    return startOfDay(first, zone) + ms - startOfDay(own, zone);
   }
 
   /** From the beginning of one day up to that of another. */

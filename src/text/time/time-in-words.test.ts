@@ -125,6 +125,14 @@ test.each([
   ["until yesterday", ["… 26-11-25"]],
   ["between May and July", ["26-05-01 26-07-31"]],
   ["between November and February", ["25-11-01 26-02-28"]],
+  ["between November and February 2023", ["22-11-01 23-02-28"]],
+  ["between May and July 2023", ["23-05-01 23-07-31"]],
+  ["between 2026-05-08 and 2026-05-01", ["26-05-01 26-05-08"]],
+  ["between Monday and Friday", ["26-11-16 26-11-20"]],
+  ["between last Monday and last Friday", ["26-11-16 26-11-20"]],
+  ["between the 20th and the 10th", ["26-10-20 26-11-10"]],
+  ["between yesterday and last week", ["26-11-16 26-11-25"]],
+  ["between today and two days ago", ["26-11-24 26-11-26"]],
 ])("in English: %s", (text, expected) => {
   expect(days(text)).toEqual(expected);
 });

@@ -1,4 +1,4 @@
-import { Calendar, type Clock, daysIn, HOUR, type Span, weekdayOf } from "./calendar.ts";
+import { Calendar, type Clock, type Day, daysIn, HOUR, type Span, weekdayOf } from "./calendar.ts";
 import { isoOf, type Token, tokensOf } from "./time-tokens.ts";
 import {
   DAY_WORDS,
@@ -66,7 +66,10 @@ class TimeReader {
       const isAnd = first && WORDS.and.has(this.#word(first.next));
       const last = isAnd ? this.#point(first.next + 1, true) : undefined;
       const [one, other] = [first?.spans[0], last?.spans[0]];
-      if (one && other && last) return { ...last, spans: [this.#spanBetween(one, other)] };
+      if (first && one && other && last) {
+        const step = this.#stepBack(at + 1, first);
+        return { ...last, spans: [this.#spanBetween(one, other, step)] };
+      }
     }
     const [isSince, isAfter] = [WORDS.since.has(word), WORDS.after.has(word)];
     const [isUntil, isBefore] = [WORDS.until.has(word), WORDS.before.has(word)];
@@ -384,10 +387,20 @@ class TimeReader {
     return { number: 2, next: at + (this.#word(at + 2) === "of" ? 3 : 2) };
   }
 
-  /** From one time to another. Where the first one is the later, it was meant a year before. */
-  #spanBetween(one: Span, other: Span): Span {
-    const from = one.from >= other.to ? this.#calendar.yearBefore(one.from) : one.from;
+  /** From one time to another. Where the first one is the later, an earlier one of the same name is meant: May of the year before. */
+  #spanBetween(one: Span, other: Span, step: Partial<Day> | undefined): Span {
+    if (!step) return { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to) };
+    let { from } = one;
+    while (from >= other.to) from = this.#calendar.before(from, step);
     return { from, to: other.to };
+  }
+
+  /** How long before a time the one is that has the same name. `undefined` where no other has it. */
+  #stepBack(start: number, { next, isRelative }: Found): Partial<Day> | undefined {
+    const words = this.#tokens.slice(start, next).map(({ word }) => word);
+    if (words.some((word) => WEEKDAYS.has(word))) return { day: 7 };
+    if (!isRelative) return words.some((word) => HAS_YEAR.test(word)) ? undefined : { year: 1 };
+    return this.#dayNumber(next - 1, false) === undefined ? undefined : { month: 1 };
   }
 
   #relative(span: Span, next: number): Found {
@@ -395,6 +408,7 @@ class TimeReader {
   }
 }
 
+const HAS_YEAR = /(?:19|20)\d\d/;
 /** "A few days ago" is any of the six before today. */
 const FEW = 6;
 const NO_NUMBER = { number: 0, next: 0 };
