@@ -151,3 +151,8 @@ test("a question says something, or nothing, whenever it is asked", () => {
 test("the sign of a long vowel is no word", () => {
   expect(readQuestion("ペルーの首都").words).not.toContain("ー");
 });
+
+test("the sign that makes a picture of a character is no word of a question", () => {
+  expect(readQuestion("❤️ pasta ☕️").words).toEqual(["❤", "pasta", "☕"]);
+  expect(readQuestion("❤️").words).toEqual(["❤"]);
+});
