@@ -20,6 +20,13 @@ test("records make a request longer by at most two thirds of what is free before
   expect(recallRoom({ threshold: 2_000, expected: 2_100, recalled: 0 }).beside).toBeLessThan(1);
 });
 
+test("records of all prompts together take what those of one may: a quarter of the threshold", () => {
+  const asked = { threshold: 6_400, expected: 3_000 };
+  expect(recallRoom({ ...asked, recalled: 0 }).beside).toBe(1_600);
+  expect(recallRoom({ ...asked, recalled: 1_000 })).toEqual({ beside: 600, instead: 1_600 });
+  expect(recallRoom({ ...asked, recalled: 2_000 }).beside).toBeLessThan(1);
+});
+
 test("a summary of people's words leaves records their room, up to four fifths of the threshold", () => {
   const asked = { threshold: 6_400, recallTokens: 1_500 };
   expect(reservedForRecords({ ...asked, summaryTokens: 1_000 })).toBe(1_500);

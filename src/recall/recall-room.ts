@@ -3,9 +3,11 @@ import type { MemoryRecalled } from "../core/event.ts";
 /** Tokens that recalled records take before a prompt when nothing else is said. Measured with `npm run bench -- coherence`. */
 export const RECALL_TOKENS_DEFAULT = 1_500;
 
-/** Recalled records of one prompt, and of all prompts since the last compaction, take at most these parts of the threshold. */
+/**
+ * Recalled records take at most this part of the threshold, those of all prompts since the last compaction together. With a third
+ * for all of them, requests in which those of two prompts stood were longer, and had no more of the answers.
+ */
 const RECALLED_PART = 1 / 4;
-const ALL_RECALLED_PART = 1 / 3;
 
 /** Records make a request longer by at most this part of what is free. The rest is for the answer and the next prompts. */
 const FREE_PART = 2 / 3;
@@ -51,11 +53,11 @@ export function recallRoom({
 }): RecallRoom {
   const free = threshold - expected;
   const isOver = recalled > 0 && free < 0;
-  const least = (...limits: readonly number[]) =>
-    Math.floor(Math.min(RECALLED_PART * threshold, freed / 2, ...limits));
+  const most = RECALLED_PART * threshold;
+  const least = (...limits: readonly number[]) => Math.floor(Math.min(freed / 2, ...limits));
   return {
-    beside: least(ALL_RECALLED_PART * threshold - recalled, FREE_PART * free),
-    instead: least(isOver ? FREE_PART * (free + recalled) : FREE_PART * free + recalled),
+    beside: least(most - recalled, FREE_PART * free),
+    instead: least(most, isOver ? FREE_PART * (free + recalled) : FREE_PART * free + recalled),
     ...(isOver ? { isOver } : {}),
   };
 }
