@@ -86,7 +86,7 @@ function* search(
     const alike = marks.map((mark) => slotsWith(mark, index.postings(mark.word)));
     const isWanted = slotFilter(index, query);
     const marked = texts.map((text, at): MarkedText => {
-      return { key: textKey(text), slots: (alike[at] ?? []).filter(isWanted) };
+      return { text, slots: (alike[at] ?? []).filter(isWanted) };
     });
     // The same text is sure enough, and may be among these. Likeness can raise what the words find.
     const canEndEarly = !isHybrid(embedded) && marked.every(({ slots }) => slots.length === 0);
@@ -186,7 +186,7 @@ const SAME_TEXT = { explanation: { parts: [{ name: "same text", adds: 1 }] } };
 
 /** A text of the query, and the slots of entries that may have it and pass the query's filter. */
 interface MarkedText {
-  readonly key: string;
+  readonly text: string;
   readonly slots: readonly number[];
 }
 
@@ -241,7 +241,10 @@ function* sameTexts(
 ): Asking<readonly EntryRow[]> {
   const isWanted = memoryFilter(query);
   const found = new Map<number, EntryRow>();
-  for (const { key, slots } of marked) {
+  for (const { text, slots } of marked) {
+    // Most questions are the text of no entry.
+    if (slots.length === 0) continue;
+    const key = textKey(text);
     for (let at = 0; at < slots.length && found.size < query.limit; at += PAGE) {
       const page = slots.slice(at, at + PAGE);
       const rows = at === 0 ? first : bySlot(yield* ask("entries", { slots: page }));

@@ -42,14 +42,25 @@ export function quotedPassage(text: string, words: ReadonlySet<string>): string 
 export function shownBy(
   messages: readonly Message[],
 ): (entry: Pick<MemoryEntry, "content">) => boolean {
-  const texts = new Set(messages.map(indexableText).map(oneLine));
-  const summaries = messages.flatMap((message) =>
-    message.role === "user" && isSummary(message) ? [oneLine(contentText(message.content))] : [],
-  );
+  const texts = new Set(messages.filter((message) => !isSummary(message)).map(lineOf));
+  const summaries = messages.filter(isSummary).map(lineOf);
   return ({ content }) => {
     const text = oneLine(content);
     return texts.has(text) || summaries.some((summary) => hasAll(summary, text));
   };
+}
+
+/** Messages stay the same objects from one prompt to the next, and a summary is long. */
+const LINES = new WeakMap<Message, string>();
+
+/** What a message shows of memory, as one line. */
+function lineOf(message: Message): string {
+  const known = LINES.get(message);
+  if (known !== undefined) return known;
+  const isQuoting = message.role === "user" && isSummary(message);
+  const line = oneLine(isQuoting ? contentText(message.content) : indexableText(message));
+  LINES.set(message, line);
+  return line;
 }
 
 /** Whether a summary has a text, or all of its sentences but the shortest ("Hi!"). */

@@ -454,6 +454,8 @@ export function isChangeWord(word: string): boolean {
 
 /** Whether a text may say that something changed, by a quick look. */
 export function mayReplace(text: string): boolean {
+  // A longer text has no statements, and looking for one reads all of it.
+  if (text.length > TEXT_MAX) return false;
   const lower = text.toLowerCase();
   return KEY.test(text) || hasReplacingWord(lower) || NEW.test(lower) || saysSince(lower);
 }
