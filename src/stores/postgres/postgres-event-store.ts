@@ -354,13 +354,16 @@ const TURNS_AT = `
   where log = (select key from rkat.log where namespace = $1 and session_id = $2)
     and seq = $3::bigint`;
 
+/** Each log is looked up by itself. A join of all would read and sort the rest of the events for each page. */
+const WITH_LOG = `rkat.event as event cross join lateral (
+    select session_id from rkat.log where key = event.log and namespace = $1 offset 0) as log`;
+
 const READ_ALL = `
   select position, session_id, seq, turns, event_id, timestamp_ms, event
   from (
     select *, sum(length(event)) over (order by position) - length(event) as before from (
-      select position, session_id, seq, event.turns, event_id, timestamp_ms, event
-      from rkat.event as event join rkat.log on key = log
-      where event.namespace = $1 and log.namespace = $1 and position > $2 and position < ${HORIZON}
+      select position, session_id, seq, turns, event_id, timestamp_ms, event from ${WITH_LOG}
+      where event.namespace = $1 and position > $2 and position < ${HORIZON}
       order by position limit $3
     ) as page
   ) as sized
@@ -368,8 +371,8 @@ const READ_ALL = `
 
 const BACKLOG = `
   select count(*) as events, min(timestamp_ms) as oldest from (
-    select timestamp_ms from rkat.event as event join rkat.log on key = log
-    where event.namespace = $1 and log.namespace = $1 and position > $2 order by position limit $3
+    select timestamp_ms from ${WITH_LOG}
+    where event.namespace = $1 and position > $2 order by position limit $3
   ) as behind`;
 
 const REPAIR = `
