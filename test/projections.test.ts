@@ -606,6 +606,24 @@ test("a process that loses the lease in a long run leaves the rest to the one th
   }
 });
 
+test("projections at different positions come together, and read the log once from there", async () => {
+  const events = await someLog();
+  const all = await events.readAll(0, 1e6);
+  const noted = ["one", "two", "three"].map((name) => new Noted(name));
+  for (const [at, one] of noted.entries()) one.at = all[2 * at]?.position ?? 0;
+  let read = 0;
+  const counting = {
+    async readAll(after: number, limit: number) {
+      const found = await events.readAll(after, limit);
+      read += found.length;
+      return found;
+    },
+  };
+  await new ProjectionRunner(counting, noted, new Outages(() => {}), { batch: 5 }).flush();
+  expect(noted.map(({ at }) => at)).toEqual(noted.map(() => all.at(-1)?.position));
+  expect(read).toBe(all.length - 1);
+});
+
 test("the process that has the lease goes on while others append", async () => {
   vi.useFakeTimers();
   try {

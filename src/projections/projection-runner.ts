@@ -266,27 +266,45 @@ export class ProjectionRunner {
     for (const failure of failed) throw failure;
   }
 
-  /** Projects one more batch. Projections at the same position share the read events. */
+  /**
+   * Projects one more batch. Projections at the same position share the read events, and one that is further on takes the rest
+   * of a page, so that it shares the next one.
+   */
   async #round(projections: readonly Projection[]) {
-    const reads = new Map<number, Promise<readonly PositionedEvent[]>>();
-    const next = async (projection: Projection) => {
-      const position = await projection.position();
-      const read = reads.get(position) ?? this.#events.readAll(position, this.#batch);
-      reads.set(position, read);
-      const events = await read;
-      if (events.length > 0) await projection.apply(events);
-      return events.length;
-    };
     const sizes = new Map<Projection, number>();
     const failures: unknown[] = [];
-    const work = projections.map(async (projection) => {
+    const noted = async <Result>(work: () => Promise<Result>): Promise<Result | undefined> => {
       try {
-        sizes.set(projection, await next(projection));
+        return await work();
       } catch (error) {
         failures.push(error);
+        return undefined;
       }
-    });
+    };
+    const asked = projections.map((projection) =>
+      noted(async () => ({ projection, position: await projection.position() })),
+    );
+    const all = (await Promise.all(asked))
+      .filter((one) => one !== undefined)
+      .sort((one, other) => one.position - other.position);
+    let page: { readonly from: number; readonly events: readonly PositionedEvent[] } | undefined;
+    const work: Promise<void>[] = [];
+    for (const { projection, position } of all) {
+      const isNext = page?.from === position || (page?.events.at(-1)?.position ?? 0) > position;
+      page = isNext ? page : await noted(() => this.#page(position));
+      if (!page) continue;
+      const events = page.events.filter((event) => event.position > position);
+      const apply = async () => {
+        if (events.length > 0) await projection.apply(events);
+        sizes.set(projection, events.length);
+      };
+      work.push(noted(apply).then(() => {}));
+    }
     await Promise.all(work);
     return { sizes, failures };
+  }
+
+  async #page(from: number) {
+    return { from, events: await this.#events.readAll(from, this.#batch) };
   }
 }
