@@ -2,10 +2,13 @@ import { describe, expect, test } from "vitest";
 import { newId } from "../src/core/ids.ts";
 import type { NewKnowledge } from "../src/core/knowledge.ts";
 import { SessionState } from "../src/core/session-state.ts";
+import { createSessionService } from "../src/index.ts";
+import { postgresStores } from "../src/postgres.ts";
 import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import type { PostgresPool } from "../src/stores/postgres/postgres-pool.ts";
 import { tasksOf } from "../src/stores/postgres/postgres-tables.ts";
 import { sqlStores } from "../src/stores/sql/sql-stores.ts";
+import { scriptedModel } from "../src/testing.ts";
 import { hasPostgres, NEEDS_POSTGRES, postgresPlace, postgresPool } from "./support/postgres.ts";
 
 const LIMITS = {
@@ -44,6 +47,30 @@ describe.skipIf(!hasPostgres)("the plain tables on PostgreSQL", NEEDS_POSTGRES, 
     expect(await trips(() => approvals.answer("a1", "s", { decision: "allow" }))).toBe(1);
     expect(await trips(() => forgotten.has("s", ["a text"]))).toBe(1);
     expect(await trips(() => imports.known(["one", "two"]))).toBe(1);
+  });
+
+  test("a turn sends nothing that the server plans again", async () => {
+    const pool = await postgresPool();
+    const planned: string[] = [];
+    const noting: PostgresPool = {
+      query(statement) {
+        if (statement.name === undefined) planned.push(statement.text);
+        return pool.query(statement as never);
+      },
+      connect: () => pool.connect(),
+      end: () => pool.end(),
+    };
+    const { schema } = await postgresPlace();
+    const stores = postgresStores({ pool: noting, schema, namespace: newId() });
+    const model = scriptedModel(() => "An answer.");
+    const service = createSessionService({ model, stores, memory: false, knowledge: false });
+    const { sessionId } = await service.createSession({});
+    planned.length = 0;
+    for (const prompt of ["One.", "Two."]) await service.startTurn({ sessionId, prompt });
+    // Four times a second, for all turns, this process asks whether it is to stop one.
+    expect(planned.filter((text) => !text.includes("stop = true"))).toEqual([]);
+    await service.close();
+    await stores.close();
   });
 
   test("a change of knowledge reads what it may need, and saves it, in a few round trips", async () => {

@@ -109,7 +109,7 @@ export async function appendEvents(
 
 /** @throws SessionError `SESSION_CONFLICT`, as an append is refused */
 export async function refuseAppend(
-  statements: Pick<Statements, "row">,
+  statements: Pick<Statements, "prepared">,
   append: Pick<Append, "namespace" | "sessionId" | "lastSeq">,
 ): Promise<never> {
   const last = await lastSeqOf(statements, append);
@@ -123,10 +123,10 @@ export async function refuseAppend(
 
 /** 0 when there is no log. */
 export async function lastSeqOf(
-  statements: Pick<Statements, "row">,
+  statements: Pick<Statements, "prepared">,
   { namespace, sessionId }: Pick<Append, "namespace" | "sessionId">,
 ): Promise<number> {
-  const row = await statements.row<{ last_seq: number }>(
+  const [row] = await statements.prepared<{ last_seq: number }>(
     "select last_seq from rkat.log where namespace = $1 and session_id = $2",
     namespace,
     sessionId,

@@ -32,7 +32,7 @@ const READ = `
   from unnest($1::text[], $2::text[]) with ordinality as asked (namespace, projection, at) order by at`;
 
 async function send(statements: Statements, asked: readonly Asked[]): Promise<readonly number[]> {
-  const rows = await statements.rows<{ position: number | null }>(
+  const rows = await statements.prepared<{ position: number | null }>(
     READ,
     asked.map(({ namespace }) => namespace),
     asked.map(({ projection }) => projection),

@@ -206,6 +206,11 @@ export class PostgresDatabase {
     return await this.repeat((statements) => statements.prepared<Row>(sql, ...values));
   }
 
+  /** Like `change`, for such statements. */
+  async changePrepared(sql: string, ...values: readonly unknown[]): Promise<number> {
+    return await this.repeat((statements) => statements.changePrepared(sql, ...values));
+  }
+
   /** Does all of `work` or nothing, exactly once. It may be started again, so it has no other effects. */
   async write<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result> {
     await this.#requireReady();

@@ -114,7 +114,7 @@ export class PostgresEventStore implements EventStore {
   ): AsyncIterable<StoredEvent> {
     const read = await this.#inPartition(READ);
     for (let after = afterSeq; ; ) {
-      const rows = await this.#database.rows<EventRow & { more: boolean }>(
+      const rows = await this.#database.prepared<EventRow & { more: boolean }>(
         read,
         this.#namespace,
         sessionId,
@@ -158,7 +158,7 @@ export class PostgresEventStore implements EventStore {
   async readAll(afterPosition: number, limit: number): Promise<readonly PositionedEvent[]> {
     const readAll = await this.#inPartition(READ_ALL);
     for (let last = afterPosition; ; ) {
-      const rows = await this.#database.rows<PositionedEventRow>(
+      const rows = await this.#database.prepared<PositionedEventRow>(
         readAll,
         this.#namespace,
         last,
@@ -191,7 +191,7 @@ export class PostgresEventStore implements EventStore {
   }
 
   async saveCheckpoint(projection: string, position: number): Promise<void> {
-    await this.#database.change(
+    await this.#database.changePrepared(
       `insert into rkat.projection_checkpoint as saved values ($1, $2, $3)
        on conflict (namespace, projection) do update set position = excluded.position
        where excluded.position > saved.position or excluded.position = 0`,

@@ -20,7 +20,11 @@ import type { Statements } from "./statements.ts";
 export function postgresTables(database: PostgresDatabase): AsyncTables {
   return {
     rows: (statement) => database.repeat((statements) => rows(statements, statement)),
-    change: (all) => database.repeat((statements, isAgain) => changed(statements, all, isAgain)),
+    // Each turn sends what need not be synced: leases and snapshots.
+    change: (all, mode) =>
+      database.repeat((statements, isAgain) =>
+        changed(statements, all, { isAgain, isPrepared: mode === "write unsynced" }),
+      ),
     append: (namespace, appends) =>
       database.write((statements) => appended(statements, namespace, appends)),
     clean: (table) => database.vacuum(table),
@@ -47,7 +51,7 @@ export function tasksOf(database: PostgresDatabase): TaskRunner {
 function within(statements: Statements): AsyncTables {
   const tables: AsyncTables = {
     rows: (statement) => rows(statements, statement),
-    change: (all) => changed(statements, all, false),
+    change: (all) => changed(statements, all, { isAgain: false, isPrepared: false }),
     append: (namespace, appends) => appended(statements, namespace, appends),
     // No transaction can.
     clean: async () => {},
@@ -65,13 +69,15 @@ function rows(statements: Statements, statement: Statement): Promise<readonly un
 async function changed(
   statements: Statements,
   all: readonly Statement[],
-  isAgain: boolean,
+  { isAgain, isPrepared }: { readonly isAgain: boolean; readonly isPrepared: boolean },
 ): Promise<Changed> {
   const others = all.slice(0, -1).map((one, at) => sql`${words(`step_${at}`)} as (${one})`);
   const steps = others.length > 0 ? sql`with ${joined(others, ", ")} ` : sql``;
   const { text, values } = written(sql`${steps}${all.at(-1) as Statement}`, POSTGRES);
-  if (!isReturning(text))
-    return { count: await statements.change(text, ...values), rows: [], isAgain };
+  if (!isReturning(text)) {
+    const count = await statements[isPrepared ? "changePrepared" : "change"](text, ...values);
+    return { count, rows: [], isAgain };
+  }
   const rows = await statements.rows(text, ...values);
   return { count: rows.length, rows, isAgain };
 }

@@ -11,6 +11,8 @@ export interface Statements {
   change(sql: string, ...values: readonly unknown[]): Promise<number>;
   /** Like `rows`, for statements that take longer to plan than to run: each connection plans them once. */
   prepared<Row>(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]>;
+  /** Like `change`, for such statements. */
+  changePrepared(sql: string, ...values: readonly unknown[]): Promise<number>;
 }
 
 /** Whom statements are sent to: a connection, or a pool. */
@@ -51,9 +53,16 @@ export class StatementsOf implements Statements {
   }
 
   async prepared<Row>(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
-    if (!this.#server.prepares) return this.rows<Row>(sql, ...values);
+    return (await this.#prepared(sql, values)).rows as Row[];
+  }
+
+  async changePrepared(sql: string, ...values: readonly unknown[]): Promise<number> {
+    return (await this.#prepared(sql, values)).rowCount ?? 0;
+  }
+
+  async #prepared(sql: string, values: readonly unknown[]): Promise<PostgresResult> {
     try {
-      return (await this.#query(sql, values, true)).rows as Row[];
+      return await this.#query(sql, values, this.#server.prepares);
     } catch (error) {
       if (isNotPrepared(error)) this.#server.prepares = false;
       throw error;
