@@ -649,6 +649,34 @@ test("the process that has the lease goes on while others append", async () => {
   }
 });
 
+test("while others append all the time, their events come in a batch for each rest", async () => {
+  vi.useFakeTimers();
+  try {
+    const events = await someLog();
+    const shared = new Noted("shared");
+    shared.at = (await events.readAll(0, 1000)).at(-5)?.position ?? 0;
+    let appended = 0;
+    const growing = {
+      async readAll(after: number, limit: number) {
+        const found = await events.readAll(after, limit);
+        const event = { type: "text_complete", content: "By another process." } as const;
+        const added = { event_id: `${appended}`, timestamp_ms: 0, event };
+        if (appended < 100) await events.append("another", appended++, [added]);
+        return found;
+      },
+    };
+    const lease = new GivenLease();
+    const runner = new ProjectionRunner(growing, [shared], new Outages(() => {}), { lease });
+    runner.wake();
+    await vi.advanceTimersByTimeAsync(1900);
+    expect(shared.batches).toBe(4);
+    await runner.close();
+    expect(await events.readAll(shared.at, 1)).toEqual([]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("what others append after this process saw no work is theirs", async () => {
   vi.useFakeTimers();
   try {

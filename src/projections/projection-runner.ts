@@ -246,7 +246,7 @@ export class ProjectionRunner {
     });
   }
 
-  /** Moves projections on to the end of the log, or until another process has the lease. */
+  /** Moves projections on to the end of the log. With `until`, to about there, or until another process has the lease. */
   async #run(projections: readonly Projection[], until?: "while held"): Promise<void> {
     const failed: unknown[] = [];
     let yieldedAt = performance.now();
@@ -259,9 +259,12 @@ export class ProjectionRunner {
       }
       // A long run renews the lease.
       const isLost = this.#lease?.isHeld && !(await this.#lease.take()) && until !== undefined;
-      behind = behind.filter(
-        (projection) => (sizes.get(projection) ?? 0) > 0 && (!isLost || projection.isLocal),
-      );
+      // Behind a short page is what was appended meanwhile. Who keeps the lease looks again after a rest, and reads it in one batch.
+      const least = until && this.#lease?.isHeld ? this.#batch / 2 : 1;
+      behind = behind.filter((projection) => {
+        const size = sizes.get(projection) ?? 0;
+        return projection.isLocal ? size > 0 : size >= least && !isLost;
+      });
     }
     for (const failure of failed) throw failure;
   }
@@ -293,10 +296,11 @@ export class ProjectionRunner {
       const isNext = page?.from === position || (page?.events.at(-1)?.position ?? 0) > position;
       page = isNext ? page : await noted(() => this.#page(position));
       if (!page) continue;
+      const size = page.events.length;
       const events = page.events.filter((event) => event.position > position);
       const apply = async () => {
         if (events.length > 0) await projection.apply(events);
-        sizes.set(projection, events.length);
+        sizes.set(projection, size);
       };
       work.push(noted(apply).then(() => {}));
     }
