@@ -390,8 +390,17 @@ class TimeReader {
   /** From one time to another. Where the first one is the later, an earlier one of the same name is meant: May of the year before. */
   #spanBetween(one: Span, other: Span, step: Partial<Day> | undefined): Span {
     if (!step) return { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to) };
+    const { year = 0, month = 0, day = 0 } = step;
     let { from } = one;
-    while (from >= other.to) from = this.#calendar.before(from, step);
+    // At least so many: the other time may lie thousands of years before.
+    let steps = Math.max(
+      0,
+      Math.floor((from - other.to) / ((year * 366 + month * 31 + day) * 24 * HOUR)),
+    );
+    for (; from >= other.to; steps += 1) {
+      const back = { year: year * steps, month: month * steps, day: day * steps };
+      from = this.#calendar.before(one.from, back);
+    }
     return { from, to: other.to };
   }
 
