@@ -458,6 +458,24 @@ test("a session is forgotten at once; the results of a query only when they are 
   expect((await project.rkat(["memory", "forget", "x", "--session=y"])).code).toBe(2);
 });
 
+test("flags that only a query heeds are refused without one, and nothing is forgotten", async () => {
+  const project = await projectWithMemory();
+  const named = [["redb"], ["--session=monday"]];
+  for (const [at, flag] of ["--min-score=0.9", "--limit=1"].entries()) {
+    const refused = await project.rkat(["memory", "forget", ...(named[at] ?? []), flag]);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain(`${flag.split("=")[0]} is for a query.`);
+  }
+  expect(await project.json(["memory", "stats", "--json"])).toMatchObject({ entries: 3 });
+});
+
+test.for(["verify", "reindex"])("`memory %s` without a store says so", async (name) => {
+  const project = await Project.open();
+  const { code, stdout, stderr } = await project.rkat(["memory", name]);
+  expect({ code, stdout }).toEqual({ code: 17, stdout: "" });
+  expect(stderr).toMatch(/There is no store at .*rkat\.db.*hint: .*--dir/s);
+});
+
 test.skipIf(!hasScript)(
   "nobody picks from results that are not shown, also with --json",
   async () => {

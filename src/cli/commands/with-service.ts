@@ -133,10 +133,15 @@ export async function withMemory(
   context: CliContext,
   command: Command,
   work: (memory: OpenMemory) => Promise<void>,
-  { access = "existing", scope }: Pick<ServiceAccess, "access"> & { scope?: SearchScope } = {},
+  {
+    access = "existing",
+    scope,
+    needsStore = false,
+  }: Pick<ServiceAccess, "access"> & { scope?: SearchScope; needsStore?: boolean } = {},
 ): Promise<void> {
   const workspace = await workspaceOf(context, command);
   requireFolder(workspace, access);
+  if (needsStore) requireStore(workspace);
   const opened = scope ? openMemoryOf(scope, workspace) : openMemory(workspace, access);
   await useOpened(await opened, work);
 }

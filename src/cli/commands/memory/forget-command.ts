@@ -56,6 +56,7 @@ export function forgetCommand(memory: Command, context: CliContext): void {
     .addHelpText("after", WHAT_GOES)
     .action(async (ids: string[], flags: ForgetFlags) => {
       requireOneWay(ids, flags);
+      if (flags.query === undefined) refuseQueryFlags(forget);
       const again = `${context.rkat} memory forget${flags.scope === "all" ? "" : ` --scope ${flags.scope}`}`;
       const work = async (service: SessionService) => {
         const named = flags.query === undefined ? ids : await found(context, service, flags);
@@ -203,5 +204,16 @@ function requireOneWay(ids: readonly string[], { session, query }: ForgetFlags):
         ? "Nothing to forget is named."
         : "Ids, --session and --query exclude each other.",
     hint: "Give ids of entries, a session with --session, or a query with --query.",
+  });
+}
+
+/** Whoever gives a limit expects that no more than it goes. */
+function refuseQueryFlags(forget: Command): void {
+  const named = ["limit", "minScore"].find((name) => forget.getOptionValueSource(name) === "cli");
+  const flag = forget.options.find((option) => option.attributeName() === named)?.long;
+  if (flag === undefined) return;
+  throw new SessionError("INVALID_PARAMS", {
+    message: `${flag} is for a query.`,
+    hint: "Give the query with --query, or leave the flag out.",
   });
 }

@@ -61,16 +61,20 @@ function watched(
   doing: string,
   work: (memory: OpenMemory, watch: Watch) => Promise<() => Promise<void>>,
 ): Promise<void> {
-  return withMemory(context, command, (memory) =>
-    longWork(context, "The index has not changed.", async (progress, signal) => {
-      progress.show(doing);
-      const report = await work(memory, {
-        signal,
-        onProgress: ({ done, total }) =>
-          progress.show(`${doing}: ${thousands(done)} of ${thousands(total)}`),
-      });
-      progress.clear();
-      await report();
-    }),
+  return withMemory(
+    context,
+    command,
+    (memory) =>
+      longWork(context, "The index has not changed.", async (progress, signal) => {
+        progress.show(doing);
+        const report = await work(memory, {
+          signal,
+          onProgress: ({ done, total }) =>
+            progress.show(`${doing}: ${thousands(done)} of ${thousands(total)}`),
+        });
+        progress.clear();
+        await report();
+      }),
+    { needsStore: true },
   );
 }
