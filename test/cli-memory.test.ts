@@ -469,13 +469,6 @@ test("flags that only a query heeds are refused without one, and nothing is forg
   expect(await project.json(["memory", "stats", "--json"])).toMatchObject({ entries: 3 });
 });
 
-test.for(["verify", "reindex"])("`memory %s` without a store says so", async (name) => {
-  const project = await Project.open();
-  const { code, stdout, stderr } = await project.rkat(["memory", name]);
-  expect({ code, stdout }).toEqual({ code: 17, stdout: "" });
-  expect(stderr).toMatch(/There is no store at .*rkat\.db.*hint: .*--dir/s);
-});
-
 test.skipIf(!hasScript)(
   "nobody picks from results that are not shown, also with --json",
   async () => {

@@ -487,9 +487,29 @@ test.each([
   expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
 });
 
+test.each([
+  [["restore", "gone"], "gone cannot be read: no such file."],
+  [["restore", "file/gone"], "file/gone cannot be read: a part of its path is not a folder."],
+  [["serve", "--user-tokens", "gone"], "cannot be read from gone: no such file."],
+  [["serve", "--user-tokens", "."], "cannot be read from .: it is a folder."],
+  [["replay", "gone"], "Cannot read gone: no such file."],
+])("a file that cannot be read is told in words, with the way out: %j", async (command, said) => {
+  const project = await Project.open();
+  project.write("file", "");
+  const { stderr } = await project.rkat(command);
+  expect(stderr).toContain(said);
+  expect(stderr).toMatch(/\nhint: (Name|Write) a /);
+  expect(stderr).not.toMatch(/ENO|EIS/);
+});
+
 test("where no store is, nothing is said to be sound or written again", async () => {
   const project = await Project.open();
-  for (const command of [["repair"], ["sessions", "project"]]) {
+  for (const command of [
+    ["repair"],
+    ["sessions", "project"],
+    ["memory", "verify"],
+    ["memory", "reindex"],
+  ]) {
     const { code, stderr } = await project.rkat(command);
     expect([code, stderr]).toEqual([17, expect.stringContaining("There is no store at ")]);
   }

@@ -1,7 +1,7 @@
 import { createHash, createHmac, type Hash, timingSafeEqual } from "node:crypto";
 import { createReadStream, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { errorText, SessionError } from "../core/errors.ts";
+import { fileProblem, SessionError } from "../core/errors.ts";
 
 /**
  * A backup is one file: a line of JSON, the manifest, and then the stores that it names, byte for byte.
@@ -175,7 +175,7 @@ async function opened(path: string): Promise<FileHandle> {
   } catch (cause) {
     if (SessionError.is(cause)) throw cause;
     throw new SessionError("INVALID_PARAMS", {
-      message: `${path} cannot be read: ${errorText(cause)}`,
+      message: `${path} cannot be read: ${fileProblem(cause)}.`,
       hint: "Name a backup that `rkat backup` wrote.",
       cause,
     });

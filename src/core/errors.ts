@@ -334,6 +334,19 @@ const SYSTEM_FAILURES: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "its path is too long",
 };
 
+/** Their other meanings where a file is read. */
+const READ_FAILURES: Readonly<Record<string, string>> = {
+  ...SYSTEM_FAILURES,
+  ENOENT: "no such file",
+  EISDIR: "it is a folder",
+};
+
+/** Why a file that someone named cannot be read. */
+export function fileProblem(error: unknown): string {
+  const { code } = Object(error ?? "");
+  return READ_FAILURES[String(code)] ?? errorText(error);
+}
+
 /** Their other meanings where a folder is made. */
 const MKDIR_FAILURES: Readonly<Record<string, string>> = {
   ENOENT: "the system makes no folder there",

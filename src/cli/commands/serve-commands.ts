@@ -3,7 +3,7 @@ import { windowTokens } from "../../coding-agents/window-record.ts";
 import type { Environment } from "../../config/config-source.ts";
 import { duration, formatDuration, textList, wholeNumber } from "../../config/setting-kind.ts";
 import type { SearchScope } from "../../config/settings.ts";
-import { errorText, SessionError } from "../../core/errors.ts";
+import { fileProblem, SessionError } from "../../core/errors.ts";
 import { given, isObject } from "../../core/fields.ts";
 import { warn } from "../../core/warn.ts";
 import type { UserTokens } from "../../surfaces/http/acting-service.ts";
@@ -277,8 +277,8 @@ async function userTokensIn(
   const hint = 'Write a JSON object with a token for each user: {"ada": "9f2c…"}.';
   const unreadable = (error: unknown) => {
     // The parser's message may quote a token.
-    const problem = error instanceof SyntaxError ? "It is not JSON." : errorText(error);
-    const detail = `The tokens of users cannot be read from ${file}. ${problem}`;
+    const problem = error instanceof SyntaxError ? ". It is not JSON" : `: ${fileProblem(error)}`;
+    const detail = `The tokens of users cannot be read from ${file}${problem}.`;
     return new SessionError("INVALID_CONFIG", { detail, hint });
   };
   const read = (): UserTokens => {

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { open, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { errorText, SessionError } from "../../core/errors.ts";
+import { fileProblem, SessionError } from "../../core/errors.ts";
 import type { Origin } from "../../core/event.ts";
 import type { StartTurn } from "../../core/operations/turns.ts";
 import { temporaryFolder } from "../../files/make-folders.ts";
@@ -25,23 +25,12 @@ export async function* inputChunks(
     yield* createReadStream(resolve(cwd, file));
   } catch (error) {
     throw new SessionError("INVALID_PARAMS", {
-      message: `Cannot read ${file}: ${reason(error)}.`,
+      message: `Cannot read ${file}: ${fileProblem(error)}.`,
       hint: "Name a file, or - for standard input.",
       cause: error,
     });
   }
 }
-
-function reason(error: unknown): string {
-  const { code = "" } = error as NodeJS.ErrnoException;
-  return REASONS[code] ?? errorText(error);
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: "no such file",
-  EISDIR: "it is a folder",
-  EACCES: "permission denied",
-};
 
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 
