@@ -502,6 +502,13 @@ test.each([
   expect(stderr).not.toMatch(/ENO|EIS/);
 });
 
+test("a hint says what the message does not, or is left out", async () => {
+  const project = await Project.open();
+  await project.rkat(["sessions", "create", "--model", "ollama/none"]);
+  const { code, stderr } = await project.rkat(["sessions", "task", "last", "--done", "7"]);
+  expect([code, stderr]).toEqual([17, "error: The task has no sub-task 7; it has none.\n"]);
+});
+
 test("where no store is, nothing is said to be sound or written again", async () => {
   const project = await Project.open();
   for (const command of [

@@ -17,7 +17,7 @@ export const ERRORS = {
   },
   NOT_POSSIBLE: {
     message: "The request is valid, but it is not possible now.",
-    hint: "The message says why.",
+    hint: "",
     httpStatus: 422,
     jsonRpcCode: -32040,
     exitCode: 17,
@@ -220,7 +220,7 @@ export const ERRORS = {
   },
   SERVICE_UNAVAILABLE: {
     message: "The service is not available now.",
-    hint: "Try again later. The message says why.",
+    hint: "Try again later.",
     httpStatus: 503,
     jsonRpcCode: -32023,
     exitCode: 52,
@@ -250,7 +250,7 @@ const BRAND = Symbol.for("rkat.SessionError");
 export class SessionError extends Error {
   override readonly name = "SessionError";
   readonly code: ErrorCode;
-  /** The way out: the row's hint, or a more exact one. */
+  /** The way out: the row's hint, or a more exact one. Empty where the message has it. */
   readonly hint: string;
   /** Set when the same request may succeed later. `afterMs` is set when the other side said when. */
   readonly retry: { readonly afterMs?: number } | undefined;

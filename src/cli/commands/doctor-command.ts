@@ -271,7 +271,11 @@ async function repaired(
   } catch (error) {
     if (kept === undefined || signal.aborted) throw error;
     const { code, message, hint } = SessionError.from(error);
-    throw new SessionError(code, { message, hint: `${hint} ${keptAs(kept)}`, cause: error });
+    throw new SessionError(code, {
+      message,
+      hint: `${hint} ${keptAs(kept)}`.trimStart(),
+      cause: error,
+    });
   }
 }
 

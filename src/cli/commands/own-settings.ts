@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { withContent, withoutContent } from "../../coding-agents/change-text.ts";
-import { userConfigFile } from "../../config/config-places.ts";
+import { SET_HOME, userConfigFile } from "../../config/config-places.ts";
 import { parseToml, type TomlTable } from "../../config/read-config-file.ts";
 import { errorText, SessionError } from "../../core/errors.ts";
 import { isObject } from "../../core/fields.ts";
@@ -14,6 +14,7 @@ export function ownSettingsFile({ env }: Terminal): string {
   if (file !== undefined) return file;
   throw new SessionError("NOT_POSSIBLE", {
     message: "There is no home folder for your config.toml.",
+    hint: SET_HOME,
   });
 }
 
