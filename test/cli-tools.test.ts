@@ -177,3 +177,22 @@ test("the names that are known are those of the tools that a run gives its model
   const body = provider.requests[0]?.body as { tools?: { name: string }[] } | undefined;
   expect(body?.tools?.map(({ name }) => name).sort()).toEqual(TOOL_NAMES);
 });
+
+test("`mcp add`, `allow` and `remove` tell a script in JSON what they did", async () => {
+  const project = await Project.open();
+  const settings = expect.stringMatching(/config\.toml$/);
+  const add = ["mcp", "add", "docs", "--json", "--", "npx", "docs-server", "--json"];
+  expect(await project.json(add)).toEqual({ name: "docs", settings });
+  project.write(".mcp.json", JSON.stringify({ mcpServers: { theirs: { command: "theirs" } } }));
+  expect(await project.json(["mcp", "allow", "theirs", "--json"])).toEqual({
+    name: "theirs",
+    starts: "theirs",
+  });
+  expect(await project.json(["mcp", "remove", "docs", "--json"])).toEqual({
+    removed: true,
+    settings,
+  });
+  const again = await project.rkat(["mcp", "remove", "docs", "--json"]);
+  expect([again.code, again.stdout]).toEqual([2, ""]);
+  expect(JSON.parse(again.stderr)).toMatchObject({ code: "INVALID_PARAMS" });
+});

@@ -42,13 +42,15 @@ export function embeddingsCommand(program: Command, context: CliContext): void {
   embeddings
     .command("remove <name>")
     .description("delete an installed model, and take it out of your settings")
-    .action(async (name: string) => {
+    .option("--json", "for scripts")
+    .action(async (name: string, { json }: { json?: true }) => {
       const file = ownSettingsFile(terminal);
       const models = modelsFolder(terminal.env);
       requireName(name, models);
       const folder = join(models, name);
       await changeOwnSettings(file, (text) => withoutModel(text ?? "", folder));
       rmSync(folder, { recursive: true });
+      if (json) return await printJson(terminal.stdout, { removed: true });
       await terminal.stdout.write(`${name} is deleted.\n`);
     });
 }

@@ -26,6 +26,7 @@ interface AddFlags {
   readonly url?: string;
   readonly apiKeyEnv?: string;
   readonly env?: readonly string[];
+  readonly json?: true;
 }
 
 /** `rkat mcp add`, `list`, `remove` and `allow`: the MCP servers whose tools rkat's own agent gets. */
@@ -47,6 +48,7 @@ export function serverCommands(mcp: Command, context: CliContext): void {
       "an environment variable that the server sees (repeatable)",
       listFlag,
     )
+    .option("--json", "for scripts")
     .action(async (name: string, command: readonly string[], flags: AddFlags) => {
       const values = valuesOf(name, command, flags);
       const file = ownSettingsFile(terminal);
@@ -55,6 +57,7 @@ export function serverCommands(mcp: Command, context: CliContext): void {
         return (await withContent(text, content)).text;
       };
       await changeOwnSettings(file, change, `\`rkat mcp remove ${name}\` removes one.`);
+      if (flags.json) return await printJson(terminal.stdout, { name, settings: file });
       await terminal.stdout.write(`${name} is in ${file}.\n`);
       await terminal.stderr.write(
         "Each call of its tools needs your approval. `rkat chat` shows them.\n",
@@ -63,7 +66,8 @@ export function serverCommands(mcp: Command, context: CliContext): void {
   mcp
     .command("remove <name>")
     .description("remove an MCP server from your settings")
-    .action(async (name: string) => {
+    .option("--json", "for scripts")
+    .action(async (name: string, { json }: { json?: true }) => {
       const file = ownSettingsFile(terminal);
       await changeOwnSettings(file, async (text) => {
         const { url } = (await tableIn(text ?? "", tableOf(name))) ?? {};
@@ -71,6 +75,7 @@ export function serverCommands(mcp: Command, context: CliContext): void {
         if (typeof url === "string") mcpSignIn(url, terminal.env).remove();
         return without;
       });
+      if (json) return await printJson(terminal.stdout, { removed: true, settings: file });
       await terminal.stdout.write(`${name} is no longer in ${file}.\n`);
     });
   const list = mcp
@@ -101,12 +106,14 @@ export function serverCommands(mcp: Command, context: CliContext): void {
   const allow = mcp
     .command("allow <name>")
     .description("allow a server that the project's .mcp.json describes, as it is described now")
-    .action(async (name: string) => {
+    .option("--json", "for scripts")
+    .action(async (name: string, { json }: { json?: true }) => {
       const { shown } = allowMcpServer(
         name,
         await existingWorkspaceOf(context, allow),
         terminal.env,
       );
+      if (json) return await printJson(terminal.stdout, { name, starts: shown });
       await terminal.stdout.write(`${oneLine(name, 40)} may be started: ${printable(shown)}\n`);
       const note =
         "If .mcp.json changes it, you are asked again. `rkat trust --revoke` takes this back.\n";
