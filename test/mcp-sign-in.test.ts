@@ -266,7 +266,7 @@ test("`rkat mcp login` prints where to sign in, `list` shows it, and `logout` an
   };
   expect(await login(wiki.signInAt)).toMatchObject({
     code: 0,
-    stdout: "Signed in to wiki: 1 tools.\n",
+    stdout: "Signed in to wiki: 1 tool.\n",
   });
   const state = async () => {
     const { servers } = (await project.json(["mcp", "list", "--json"])) as { servers: object[] };

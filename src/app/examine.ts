@@ -6,7 +6,7 @@ import { untrustedNote } from "../config/load-config.ts";
 import { lookAtStore, requireTrustedStore } from "../config/store-file.ts";
 import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
 import type { Embedder } from "../core/embedder.ts";
-import { errorText, SessionError, shownAddress } from "../core/errors.ts";
+import { errorText, messageAndHint, SessionError, shownAddress } from "../core/errors.ts";
 import { MEMORY_STORES } from "./memory-stores.ts";
 import { openEmbedderOf, openStores } from "./open-stores.ts";
 import { actingFor } from "./opened.ts";
@@ -49,8 +49,7 @@ export async function examineServer(
     const projection = MEMORY_INDEX[config.get("memory.index")];
     return await examinePostgres(postgresAddress(address), projection);
   } catch (error) {
-    const { message, hint } = SessionError.from(error);
-    return [{ name: "store", state: "wrong", detail: `${message} ${hint}` }];
+    return [{ name: "store", state: "wrong", detail: messageAndHint(SessionError.from(error)) }];
   }
 }
 
@@ -122,11 +121,10 @@ export async function examineModel({ config }: Workspace, { online }: Online): P
     const said = await contact.ask(AbortSignal.timeout(CONTACT_TIMEOUT_MS));
     return { name: "model", state: "good", detail: `${model} at ${address}: ${said}` };
   } catch (error) {
-    const { code, message, hint } = SessionError.from(error);
+    const failure = SessionError.from(error);
     // A line of its own tells what the provider lacks.
-    if (code === "MODEL_UNAVAILABLE")
-      return { name: "model", state: "wrong", detail: `${model}: ${message}` };
-    return { name: "model", state: "wrong", detail: `${model}: ${message} ${hint}` };
+    const said = failure.code === "MODEL_UNAVAILABLE" ? failure.message : messageAndHint(failure);
+    return { name: "model", state: "wrong", detail: `${model}: ${said}` };
   }
 }
 
@@ -151,8 +149,7 @@ export async function examineMemory({
     const place = storeAddress === undefined ? "in the store's file" : "in PostgreSQL";
     return { index: store === "hnsw" ? 'store = "hnsw"' : `words, ${place}` };
   } catch (error) {
-    const { message, hint } = SessionError.from(error);
-    return { problem: `${message} ${hint}` };
+    return { problem: messageAndHint(SessionError.from(error)) };
   }
 }
 
@@ -173,8 +170,7 @@ export async function examineEmbedder(
     if (embedder === undefined) return undefined;
     return { id: `${embedder.id}. ${await meaningOf(embedder, workspace)}`, asked: true };
   } catch (error) {
-    const { message, hint } = SessionError.from(error);
-    return { problem: `${message} ${hint}` };
+    return { problem: messageAndHint(SessionError.from(error)) };
   }
 }
 

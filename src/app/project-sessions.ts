@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { makeDataFolder } from "../config/store-file.ts";
-import { hasCapability, hasStore, type Workspace } from "../config/workspace.ts";
+import { hasCapability, requireStore, type Workspace } from "../config/workspace.ts";
 import { SessionError } from "../core/errors.ts";
 import type { RepairedEvent } from "../core/event-store.ts";
 import type { ReadLog } from "../core/session-state.ts";
@@ -11,7 +11,7 @@ import { openStores } from "./open-stores.ts";
 /**
  * Writes the files of all sessions again from their logs. Returns the folder and the number of sessions.
  *
- * @throws SessionError `SESSION_PERSISTENCE_DISABLED`
+ * @throws SessionError `SESSION_PERSISTENCE_DISABLED`, `NOT_POSSIBLE` when there is no store
  */
 export async function projectSessions(
   workspace: Workspace,
@@ -25,6 +25,7 @@ export async function projectSessions(
   if (!hasCapability(workspace.config, "session-store")) {
     throw new SessionError("SESSION_PERSISTENCE_DISABLED");
   }
+  requireStore(workspace);
   const [{ SessionFiles }, { ProjectionRunner }, { newOwner, withFilesLease }] = await Promise.all([
     import("../projections/session-files.ts"),
     import("../projections/projection-runner.ts"),
@@ -33,7 +34,6 @@ export async function projectSessions(
   const stores = await openStores(workspace, "existing");
   try {
     const folder = join(workspace.storePlace.dataFolder, "sessions");
-    if (!hasStore(workspace)) return { folder, sessions: 0 };
     // A store on a server needs no folder.
     makeDataFolder(workspace.storePlace, process.env);
     const owner = newOwner();
@@ -59,7 +59,7 @@ export interface RepairedSessions {
  * Makes events of the log readable that are not, and damaged snapshots again. What was left out of memory because of
  * the events is added.
  *
- * @throws SessionError `SESSION_PERSISTENCE_DISABLED`
+ * @throws SessionError `SESSION_PERSISTENCE_DISABLED`, `NOT_POSSIBLE` when there is no store
  */
 export async function repairSessions(workspace: Workspace): Promise<RepairedSessions> {
   if (!hasCapability(workspace.config, "session-store")) {

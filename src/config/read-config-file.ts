@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { errorText, SessionError } from "../core/errors.ts";
+import { errorText, messageAndHint, SessionError } from "../core/errors.ts";
 import { readSmallFile } from "../files/plain-files.ts";
 import {
   badValue,
@@ -30,8 +30,8 @@ export async function readConfigFile(file: string, owner: ConfigOwner): Promise<
     text =
       owner === "user" ? readOwn(file) : readSmallFile(dirname(dirname(file)), file, BYTES_MAX);
   } catch (error) {
-    const wayOut = SessionError.is(error) ? ` ${error.hint}` : "";
-    const problems = [`${file} cannot be read: ${errorText(error)}${wayOut}`];
+    const why = SessionError.is(error) ? messageAndHint(error) : errorText(error);
+    const problems = [`${file} cannot be read: ${why}`];
     return { owner, name: file, settings: [], problems };
   }
   if (text === undefined) return { owner, name: file, settings: [], problems: [] };

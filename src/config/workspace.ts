@@ -223,6 +223,19 @@ export function hasStore({
   return storeAddress !== undefined || existsSync(storeFile);
 }
 
+/**
+ * For a command that has nothing to do without a store, and whose answer would say that all is well.
+ *
+ * @throws SessionError `NOT_POSSIBLE`
+ */
+export function requireStore(workspace: Workspace): void {
+  if (hasStore(workspace)) return;
+  throw new SessionError("NOT_POSSIBLE", {
+    message: `There is no store at ${workspace.storePlace.storeFile}.`,
+    hint: "Name the project's folder with --dir.",
+  });
+}
+
 const SETTING_OF = {
   "session-store": "capabilities.session_store",
   "memory-store": "capabilities.memory_store",

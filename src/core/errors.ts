@@ -363,6 +363,11 @@ function systemFailure(error: unknown): string | undefined {
   return reason && `${file} could not be used: ${reason}.`;
 }
 
+/** What happened and the way out, as one text. */
+export function messageAndHint({ message, hint }: Pick<SessionError, "message" | "hint">): string {
+  return `${message} ${hint}`.trimEnd();
+}
+
 /** A thrown value's message, on one line. */
 export function errorText(error: unknown): string {
   let text: string;

@@ -17,8 +17,8 @@ import { projectSessions, repairSessions } from "../../app/project-sessions.ts";
 import { failedFile } from "../../coding-agents/hook-input.ts";
 import { keepingProblem, namedBy, ownFolder, SET_HOME } from "../../config/config-places.ts";
 import { storeNotTrusted } from "../../config/store-file.ts";
-import { hasCapability, type Workspace } from "../../config/workspace.ts";
-import { SessionError } from "../../core/errors.ts";
+import { hasCapability, requireStore, type Workspace } from "../../config/workspace.ts";
+import { messageAndHint, SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import { writingProblem } from "../../files/make-folders.ts";
 import { lookAt, lookAtFile } from "../../files/plain-files.ts";
@@ -32,7 +32,7 @@ import { printJson, printText } from "../terminal/print.ts";
 import { longWork, ProgressLine } from "../terminal/progress-line.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { roomProblem } from "./disk-room.ts";
-import { existingWorkspaceOf, requireStore, withMemory } from "./with-service.ts";
+import { existingWorkspaceOf, withMemory } from "./with-service.ts";
 
 /** `rkat doctor`: checks that rkat has everything that it needs. */
 export function doctorCommand(program: Command, context: CliContext): void {
@@ -154,10 +154,9 @@ async function storeFindings(workspace: Workspace, env: Terminal["env"]): Promis
     problems.length === 0
       ? { name: "store", state: "good", detail: storeFile }
       : { name: "store", state: "wrong", detail: `${storeFile}: ${problems.join("; ")}` };
-  const { message, hint } = storeNotTrusted(storePlace, env);
   const trust: Finding[] = workspace.trust.store
     ? []
-    : [{ name: "trust", state: "wrong", detail: `${message} ${hint}` }];
+    : [{ name: "trust", state: "wrong", detail: messageAndHint(storeNotTrusted(storePlace, env)) }];
   if (process.platform === "win32") return [store, ...trust];
   const open = [dataFolder, storeFile].filter((path) => (statSync(path).mode & 0o077) !== 0);
   const permissions: Finding =

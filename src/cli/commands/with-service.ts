@@ -9,6 +9,7 @@ import {
   hasStore,
   openUserWorkspace,
   openWorkspace,
+  requireStore,
   type Workspace,
 } from "../../config/workspace.ts";
 import { SessionError } from "../../core/errors.ts";
@@ -64,19 +65,6 @@ function requireFolder({ folder }: Workspace, access: StoreAccess): void {
   if (!onlyReads(access) || existsSync(folder)) return;
   throw new SessionError("INVALID_PARAMS", {
     message: `There is no folder ${folder}.`,
-    hint: "Name the project's folder with --dir.",
-  });
-}
-
-/**
- * For a command that has nothing to do without a store, and whose answer would say that all is well.
- *
- * @throws SessionError `NOT_POSSIBLE`
- */
-export function requireStore(workspace: Workspace): void {
-  if (hasStore(workspace)) return;
-  throw new SessionError("NOT_POSSIBLE", {
-    message: `There is no store at ${workspace.storePlace.storeFile}.`,
     hint: "Name the project's folder with --dir.",
   });
 }

@@ -1,4 +1,4 @@
-import { SessionError } from "../../core/errors.ts";
+import { messageAndHint, SessionError } from "../../core/errors.ts";
 import {
   type CheckedEventRow,
   eventProblem,
@@ -79,8 +79,8 @@ export async function examinePostgres(
       ...(await eventFindings(database, namespace)),
     ];
   } catch (error) {
-    const { message, hint } = SessionError.from(error, "SESSION_STORE_ERROR");
-    return [{ name: "store", state: "wrong", detail: `${message} ${hint}` }];
+    const detail = messageAndHint(SessionError.from(error, "SESSION_STORE_ERROR"));
+    return [{ name: "store", state: "wrong", detail }];
   } finally {
     await database?.close();
   }

@@ -25,7 +25,7 @@ import {
 } from "../find-session.ts";
 import { SESSION_ARGUMENT, storeFlag } from "../flags.ts";
 import { type OutputForm, outputOption } from "../run-flags.ts";
-import { existingWorkspaceOf, requireStore, withService } from "../with-service.ts";
+import { existingWorkspaceOf, withService } from "../with-service.ts";
 
 /** `rkat sessions archive`. */
 export function archiveCommand(sessions: Command, context: CliContext): void {
@@ -217,7 +217,6 @@ export function projectCommand(sessions: Command, context: CliContext): void {
     .option("--json", "for scripts")
     .action(async ({ json }: { json?: true }) => {
       const workspace = await existingWorkspaceOf(context, project);
-      requireStore(workspace);
       const written = await projectSessions(workspace);
       if (json) return await printJson(terminal.stdout, written);
       const { folder, sessions: count } = written;
