@@ -59,9 +59,9 @@ test("`sessions list` shows a table, or JSON", async () => {
   `);
   const { stdout } = await project.rkat(["sessions", "list"]);
   const [head, row] = stdout.split("\n");
-  expect(head).toMatch(/^SESSION\s+LAST USED\s+TURNS\s+TOKENS\s+MODEL\s+LABELS$/);
+  expect(head).toMatch(/^SESSION\s+LAST USED\s+TURNS\s+TOKENS\s+TITLE\s+LABELS$/);
   expect(row).toMatch(
-    new RegExp(`^${id.slice(0, 13)} .* 1 {2,}221 {2}openai/gpt-test {2}team=core$`),
+    new RegExp(`^${id.slice(0, 13)} .* 1 {2,}221 {2}what time is it\\? {2}team=core$`),
   );
 });
 

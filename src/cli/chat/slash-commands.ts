@@ -5,6 +5,7 @@ import { indexableText, toolResults, toolUses } from "../../core/message.ts";
 import type { HistoryMessage } from "../../core/operations/sessions.ts";
 import { nearestName } from "../../text/nearest-name.ts";
 import { findSession } from "../commands/find-session.ts";
+import { withTitles } from "../commands/session-titles.ts";
 import { namedMessage } from "../commands/sessions/working-memory-commands.ts";
 import { plural } from "../render/amounts.ts";
 import { oneLine } from "../render/printable.ts";
@@ -26,8 +27,9 @@ const sessionCommands: readonly SlashCommand[] = [
     async run(chat) {
       const found = await chat.service.list({ limit: SESSIONS_SHOWN });
       if (found.length === 0) return await chat.screen.note("There are no sessions yet.");
+      const titled = await withTitles(chat.service, found);
       await chat.screen.say(
-        renderSessionList(found, Date.now(), chat.style, chat.terminal.stdout.columns, {
+        renderSessionList(titled, Date.now(), chat.style, chat.terminal.stdout.columns, {
           wraps: true,
         }),
       );

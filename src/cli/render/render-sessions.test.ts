@@ -38,6 +38,18 @@ test("a table that a terminal would wrap leaves out the model, and then the toke
   expect(heads(40)).toMatch(/^SESSION +LAST USED +TURNS +LABELS$/);
 });
 
+test("a title takes the columns that are left on a terminal, and none where nobody could read it", () => {
+  const titled = { ...SESSION, source: { ...SESSION.source, title: "Why did build 1042 fail?" } };
+  const lines = (columns: number) =>
+    renderSessionList([titled], NOW, PLAIN, columns, { wraps: true }).split("\n");
+  expect(lines(60)[1]).toMatch(/ 12 {2}Why did build 1042…$/);
+  expect(lines(52)[1]).toMatch(/ 12 {2}Why did bu…$/);
+  expect(lines(50)[1]).toMatch(/ 12$/);
+  for (const columns of [40, 45, 50, 60, 80, 120]) {
+    expect(Math.max(...lines(columns).map((line) => line.length))).toBeLessThanOrEqual(columns);
+  }
+});
+
 test("sessions are listed in a table", () => {
   const other = {
     ...SESSION,

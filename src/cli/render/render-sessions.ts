@@ -14,8 +14,8 @@ import { renderFacts, renderTable, type Style } from "./style.ts";
 const RESULT_LINES_MAX = 20;
 
 /**
- * A table of sessions, newest first, in lines of `columns`. Where they are too short for the titles of other agents'
- * sessions, or for the table on a terminal that `wraps`, the columns that matter less go first.
+ * A table of sessions, newest first, in lines of `columns`. Where they are too short for titles, or for the table on a
+ * terminal that `wraps`, the columns that matter less go first.
  */
 export function renderSessionList(
   sessions: readonly SessionSummary[],
@@ -67,7 +67,8 @@ export function renderSessionList(
       : "",
   );
   for (const [index, row] of cells.entries()) if (above[index]) row.SESSION = "";
-  const room = Math.max(TITLE_COLUMNS.least, roomForTitle());
+  const room = Math.max(wraps ? 0 : TITLE_COLUMNS.least, roomForTitle());
+  if (isMixed && room < TITLE_COLUMNS.readable) names.splice(names.indexOf("TITLE"), 1);
   const rows = cells.map((row) =>
     names.map((name) => (name === "TITLE" ? oneLine(row.TITLE, room) : row[name])),
   );
@@ -106,7 +107,7 @@ const LESS_IMPORTANT = ["MODEL", "TOKENS"] as const satisfies readonly ColumnNam
 
 const ID_COLUMNS_MAX = 32;
 
-const TITLE_COLUMNS = { least: 24, most: 80 } as const;
+const TITLE_COLUMNS = { readable: 10, least: 24, most: 80 } as const;
 
 /** The agent that a session came from, and the command that opens it there. Nothing for a session of rkat itself. */
 function sourceFacts({ agent, project, branch, title, parent, open }: SourceView) {

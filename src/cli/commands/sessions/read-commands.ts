@@ -19,6 +19,7 @@ import { jsonText, printJson, printText, roomIn } from "../../terminal/print.ts"
 import { changingCommand, findSession, readingCommand, withSession } from "../find-session.ts";
 import { addSourceFlags, countFlag, labelFlag, scopeFlag, sourceOf } from "../flags.ts";
 import { toolsOf } from "../run-flags.ts";
+import { withTitles } from "../session-titles.ts";
 import { existingWorkspaceOf, withService } from "../with-service.ts";
 
 const LIMIT_DEFAULT = 20;
@@ -63,7 +64,8 @@ export function listCommand(sessions: Command, context: CliContext): void {
         if (found.length === 0) return await terminal.stderr.write("No matching sessions.\n");
         const style = styleFor(terminal.stdout, terminal.env);
         const { columns, isTerminal: wraps } = terminal.stdout;
-        const table = renderSessionList(found, Date.now(), style, columns, { wraps });
+        const titled = await withTitles(service, found);
+        const table = renderSessionList(titled, Date.now(), style, columns, { wraps });
         await terminal.stdout.write(table);
         if (found.length === limit) {
           await terminal.stderr.write(`For older ones: --offset ${offset + limit}\n`);

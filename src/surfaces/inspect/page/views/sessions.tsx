@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { HistoryHit } from "../../../../core/event-store.ts";
-import { contentText } from "../../../../core/message.ts";
+import { FIRST_EVENTS, firstPromptOf } from "../../../../core/first-prompt.ts";
 import type { SessionCost } from "../../../../core/operations/cost.ts";
 import type { SessionSummary } from "../../../../core/operations/sessions.ts";
 import type { ContextView } from "../../../../core/operations/working-memory.ts";
@@ -262,17 +262,8 @@ function useOnce<Value>(key: string, load: () => Promise<Value>): Value | undefi
   return known.get(key) as Value | undefined;
 }
 
-/** Events at the start of a session, of which one has its first prompt. */
-const START = 20;
-
 async function firstPrompt(source: Source, id: string): Promise<string | undefined> {
-  const { events } = await source.log(id, 0, START);
-  for (const { payload } of events) {
-    if (payload.type === "run_started") return payload.prompt;
-    if (payload.type === "message_added" && payload.message.role === "user")
-      return contentText(payload.message.content);
-  }
-  return undefined;
+  return firstPromptOf((await source.log(id, 0, FIRST_EVENTS)).events);
 }
 
 function Hits({ hits }: { readonly hits: readonly Wire<HistoryHit>[] }) {
