@@ -50,6 +50,12 @@ test("a title takes the columns that are left on a terminal, and none where nobo
   }
 });
 
+test("labels stay where a column that would go first is not there", () => {
+  const source = { agent: "codex", nativeId: "a", title: "The port of the staging server" };
+  const imported = { ...SESSION, model: "", totalTokens: 0, source, store: "user" as const };
+  expect(renderSessionList([imported], NOW, PLAIN, 60)).toContain("(user)");
+});
+
 test("sessions are listed in a table", () => {
   const other = {
     ...SESSION,

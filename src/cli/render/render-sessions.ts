@@ -51,14 +51,17 @@ export function renderSessionList(
   });
   const isMixed = cells.some(({ TITLE }) => TITLE !== "");
   const isEmpty = (name: ColumnName) => cells.every((row) => row[name] === "");
-  const names = COLUMNS.filter((name) => name === "LABELS" || !isEmpty(name));
+  let names = COLUMNS.filter((name) => name === "LABELS" || !isEmpty(name));
+  const leaveOut = (left: ColumnName) => {
+    names = names.filter((name) => name !== left);
+  };
   const widthOf = (name: ColumnName) =>
     Math.max(...[name, ...cells.map((row) => row[name])].map(textWidth));
   const roomForTitle = () =>
     names.reduce((room, name) => room - (name === "TITLE" ? 0 : widthOf(name)) - 2, columns + 2);
   const least = isMixed ? TITLE_COLUMNS.least : wraps ? 0 : Number.NEGATIVE_INFINITY;
   for (const name of LESS_IMPORTANT) {
-    if (roomForTitle() < least) names.splice(names.indexOf(name), 1);
+    if (roomForTitle() < least) leaveOut(name);
   }
   // Ids of subagents begin with the whole id of their session. They get a line of their own.
   const above = cells.map(({ SESSION }) =>
@@ -68,7 +71,7 @@ export function renderSessionList(
   );
   for (const [index, row] of cells.entries()) if (above[index]) row.SESSION = "";
   const room = Math.max(wraps ? 0 : TITLE_COLUMNS.least, roomForTitle());
-  if (isMixed && room < TITLE_COLUMNS.readable) names.splice(names.indexOf("TITLE"), 1);
+  if (room < TITLE_COLUMNS.readable) leaveOut("TITLE");
   const rows = cells.map((row) =>
     names.map((name) => (name === "TITLE" ? oneLine(row.TITLE, room) : row[name])),
   );
