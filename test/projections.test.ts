@@ -33,6 +33,20 @@ import { trials } from "./support/trials.ts";
 
 const LONG = "some words to fill a small window with, over and over again. ".repeat(12);
 
+/** The log of `events`, to which another process appends an event with each page that is read of it, `most` in all. */
+function growingLog(events: EphemeralEventStore, most: number) {
+  let appended = 0;
+  return {
+    async readAll(after: number, limit: number) {
+      const found = await events.readAll(after, limit);
+      const event = { type: "text_complete", content: "By another process." } as const;
+      const added = { event_id: `${appended}`, timestamp_ms: 0, event };
+      if (appended < most) await events.append("another", appended++, [added]);
+      return found;
+    },
+  };
+}
+
 /** A log with two sessions in it, one of them compacted. */
 async function someLog(): Promise<EphemeralEventStore> {
   const events = new EphemeralEventStore();
@@ -655,16 +669,7 @@ test("while others append all the time, their events come in a batch for each re
     const events = await someLog();
     const shared = new Noted("shared");
     shared.at = (await events.readAll(0, 1000)).at(-5)?.position ?? 0;
-    let appended = 0;
-    const growing = {
-      async readAll(after: number, limit: number) {
-        const found = await events.readAll(after, limit);
-        const event = { type: "text_complete", content: "By another process." } as const;
-        const added = { event_id: `${appended}`, timestamp_ms: 0, event };
-        if (appended < 100) await events.append("another", appended++, [added]);
-        return found;
-      },
-    };
+    const growing = growingLog(events, 100);
     const lease = new GivenLease();
     const runner = new ProjectionRunner(growing, [shared], new Outages(() => {}), { lease });
     runner.wake();
@@ -684,16 +689,7 @@ test("what others append after this process saw no work is theirs", async () => 
     const [shared, local] = [new Noted("shared"), new Noted("local", true)];
     shared.at = (await events.readAll(0, 1000)).at(-1)?.position ?? 0;
     const lease = new GivenLease();
-    let appended = 0;
-    const growing = {
-      async readAll(after: number, limit: number) {
-        const found = await events.readAll(after, limit);
-        const event = { type: "text_complete", content: "By another process." } as const;
-        const added = { event_id: `${appended}`, timestamp_ms: 0, event };
-        if (appended < 20) await events.append("another", appended++, [added]);
-        return found;
-      },
-    };
+    const growing = growingLog(events, 20);
     const runner = new ProjectionRunner(growing, [shared, local], new Outages(() => {}), { lease });
     runner.wake();
     await vi.advanceTimersByTimeAsync(5000);
