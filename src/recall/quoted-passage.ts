@@ -53,7 +53,7 @@ export function shownBy(
 /** Messages stay the same objects from one prompt to the next, and a summary is long. */
 const LINES = new WeakMap<Message, string>();
 
-/** What a message shows of memory, as one line. */
+/** The text of a message as one line: all of a summary, and of others what memory has of them. */
 function lineOf(message: Message): string {
   const known = LINES.get(message);
   if (known !== undefined) return known;

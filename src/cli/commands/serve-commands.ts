@@ -197,7 +197,7 @@ export function mcpCommand(program: Command, context: CliContext): void {
   );
 }
 
-/** Whoever names a port or tokens expects a server there, and not one on standard input that heeds none of it. */
+/** Refuses a port, tokens and the like without --http: a server on standard input would ignore them. */
 function refuseHttpFlags(mcp: Command): void {
   const named = ["port", "host", "userTokens", "allowHost"].find(
     (name) => mcp.getOptionValueSource(name) === "cli",

@@ -38,7 +38,7 @@ test("a table that a terminal would wrap leaves out the model, and then the toke
   expect(heads(40)).toMatch(/^SESSION +LAST USED +TURNS +LABELS$/);
 });
 
-test("a title takes the columns that are left on a terminal, and none where nobody could read it", () => {
+test("a title takes the columns that are left on a terminal, and is left out below ten of them", () => {
   const titled = { ...SESSION, source: { ...SESSION.source, title: "Why did build 1042 fail?" } };
   const lines = (columns: number) =>
     renderSessionList([titled], NOW, PLAIN, columns, { wraps: true }).split("\n");

@@ -207,7 +207,7 @@ function requireOneWay(ids: readonly string[], { session, query }: ForgetFlags):
   });
 }
 
-/** Whoever gives a limit expects that no more than it goes. */
+/** Refuses flags of a query where there is none: a limit that is ignored would forget more than you asked for. */
 function refuseQueryFlags(forget: Command): void {
   const named = ["limit", "minScore"].find((name) => forget.getOptionValueSource(name) === "cli");
   const flag = forget.options.find((option) => option.attributeName() === named)?.long;

@@ -114,7 +114,7 @@ function createCommand(sessions: Command, context: CliContext): void {
         const created = await service
           .createSession({ ...session, ...given({ messages, source }) })
           .catch((error: unknown) => {
-            // Who wrote --source gave the names that JSON has.
+            // --source is JSON, so an error names its fields as JSON has them.
             throw SessionError.is(error) ? errorToWire(createSession, error) : error;
           });
         if (flags.json) await printJson(terminal.stdout, toWire(sessionCreated, created));
