@@ -39,9 +39,10 @@ export interface FindingSet {
  * The first set is the one that searches were tuned on. The second was written, and measured once, by someone who had
  * seen neither its rules nor the first set's questions. In the third, most questions without an answer ask for another thing
  * about what a note is about: the hardest ones. The fourth was written, and measured once, as the second was. Its questions
- * without an answer are about other subjects, near ones, and other things about what a note is about.
+ * without an answer are about other subjects, near ones, and other things about what a note is about. The fifth was written
+ * and measured once in the same way. Each of its questions without an answer shares the subject of the note above it.
  */
-export const SETS = ["first", "second", "third", "fourth"] as const;
+export const SETS = ["first", "second", "third", "fourth", "fifth"] as const;
 
 export type SetName = (typeof SETS)[number];
 
@@ -53,6 +54,7 @@ const FOLDERS: Readonly<Record<SetName, URL>> = {
   second: new URL("./second/", import.meta.url),
   third: new URL("./third/", import.meta.url),
   fourth: new URL("./fourth/", import.meta.url),
+  fifth: new URL("./fifth/", import.meta.url),
 };
 const SESSION_NOTES = 10;
 

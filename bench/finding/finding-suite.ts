@@ -9,6 +9,8 @@ const ABOUT: Readonly<Record<SetName, string>> = {
   second: "Written without knowing the rules; some were added after it was measured.",
   third: "Questions without an answer ask for another thing about what a note is about.",
   fourth: "Written without knowing the rules; some of them were mended after it was measured.",
+  fifth:
+    "Most questions without an answer are one word away from a note: another thing, another person, a plan.",
 };
 
 /** Finding: whether a natural question finds the note that answers it, by what makes it hard. */
