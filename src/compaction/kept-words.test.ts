@@ -372,6 +372,60 @@ describe("what became of a request is told, also where the answer stays", () => 
     ]);
   });
 
+  test("a file that no call could change is not changed, and a patch names its files", async () => {
+    const patch = "*** Begin Patch\n*** Update File: docs/gate.md\n@@\n-a\n+b\n*** End Patch";
+    const messages = [
+      user("Paint the crane."),
+      call("c1", "edit_file", { path: "docs/crane.md" }),
+      result("c1", true),
+      answer("I did not find the crane."),
+      user("Paint the gate."),
+      call("c2", "apply_patch", { input: patch }),
+      result("c2"),
+      answer(`Painted. ${long}`),
+      user("Go on."),
+    ];
+    expect(await outcomes(messages)).toEqual([
+      ["Paint the crane.", "answered; 1 call failed"],
+      ["Paint the gate.", "answered; changed docs/gate.md"],
+    ]);
+  });
+
+  test("what the person took back or replaced does not look open, nor as it was asked for", async () => {
+    const messages = [
+      user("Delete the ship's log."),
+      user("Wait, forget that."),
+      answer("I left it."),
+      user("Paint the crane red."),
+      call("c1", "edit_file", { path: "docs/crane.md" }),
+      result("c1"),
+      answer("It is red."),
+      user("Paint it blue instead."),
+      call("c2", "list_colours", {}),
+      result("c2"),
+      user("Never mind, keep the old colour."),
+      answer(`It has its old colour. ${long}`),
+      user("Go on."),
+    ];
+    const back = "taken back by what was said next";
+    expect(await outcomes(messages)).toEqual([
+      ["Delete the ship's lo", `answered; ${back}`],
+      ["Wait, forget that.", "answered"],
+      ["Paint the crane red.", `answered; changed docs/crane.md; ${back}`],
+      ["Paint it blue instea", back],
+      ["Never mind, keep the", "answered"],
+    ]);
+    const { words } = wordsIn(
+      messages,
+      new Set(),
+      new Map([
+        [messages[0] as Message, "Ana"],
+        [messages[1] as Message, "Ben"],
+      ]),
+    );
+    expect(words[0]?.outcome).toBe("answered");
+  });
+
   test("a pinned answer", async () => {
     const messages = [
       user("Load the ship."),

@@ -103,7 +103,7 @@ export function wordsIn(
   const before = messages
     .filter((message, at) => isSummary(message) && leaves(at))
     .map((message) => splitWords(summaryText(message)));
-  const words = requestsIn(messages, injected)
+  const words = requestsIn(messages, injected, speakers)
     .filter(({ at }) => leaves(at))
     .map(({ text, outcome, message }): Word => {
       const by = speakerName(speakers.get(message));

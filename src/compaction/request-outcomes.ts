@@ -3,13 +3,17 @@ import {
   isForgotten,
   isSummary,
   type Message,
+  type ToolUse,
   toolResults,
   toolUses,
 } from "../core/message.ts";
 import { looksRecalled } from "../core/recalled.ts";
 import { refusalIn } from "../core/refusal.ts";
+import { areApart } from "../core/speaker-name.ts";
+import { failedIds, filesIn } from "./changed-files.ts";
 import { cutMiddle } from "./cut-text.ts";
 import { summaryText, userText } from "./render-transcript.ts";
+import { takesBack } from "./takes-back.ts";
 
 /** A message of a person that left the history, as the summary carries it on. */
 export interface Word {
@@ -29,10 +33,11 @@ interface Request extends Word {
   readonly at: number;
 }
 
-/** The words that people typed in messages, each with its outcome, oldest first. */
+/** The words that people typed in messages, each with its outcome, oldest first. Nobody takes back what another one asked for. */
 export function requestsIn(
   messages: readonly Message[],
   injected: ReadonlySet<Message> = new Set(),
+  speakers: ReadonlyMap<Message, string> = new Map(),
 ): readonly Request[] {
   const hasAnswers = messages.some(isAnswer);
   const words: Request[] = [];
@@ -56,11 +61,21 @@ export function requestsIn(
     if (text !== "" && !isForgotten(text)) asked.push({ text, message, at });
   }
   close();
-  return words;
+  return words.map((word, index) => {
+    const next = words[index + 1];
+    const isSame = next && !areApart(speakers.get(next.message), speakers.get(word.message));
+    return isSame && takesBack(next.text, word.text) ? { ...word, outcome: withdrawn(word) } : word;
+  });
 }
 
-/** A tool whose name says that it changes a file. */
-const CHANGES = /(?:write|edit|patch|create|delete|remove|move|rename|replace|insert)/i;
+/** What was done before a request was taken back is told, and not that it is open. */
+function withdrawn({ outcome }: Word): string {
+  const [first = "", ...done] = outcome.split("; ");
+  return [...(first === ANSWERED ? [first] : []), ...done, TAKEN_BACK].join("; ");
+}
+
+/** The outcome of a request that the words after it took back, or replaced. */
+const TAKEN_BACK = "taken back by what was said next";
 
 /** Files that an outcome names. */
 const FILES_MAX = 3;
@@ -68,7 +83,9 @@ const FILES_MAX = 3;
 /** The outcome of a request, from the messages that answered it. */
 function outcomeOf(work: readonly Message[], hasAnswers: boolean): string {
   if (!work.some(isAnswer)) return hasAnswers ? "not answered" : "said";
-  const files = new Set(work.flatMap(toolUses).flatMap(changedFile));
+  const withoutEffect = failedIds(work);
+  const done = work.flatMap(toolUses).filter(({ id }) => !withoutEffect.has(id));
+  const files = new Set(done.flatMap(changedFiles));
   const errors = work.flatMap(toolResults).filter((result) => result.is_error);
   const refused = errors.filter(({ content }) => refusalIn(content)).length;
   const failed = errors.length - refused;
@@ -92,13 +109,10 @@ function isAnswer({ role }: Message): boolean {
   return role === "assistant" || role === "block_assistant";
 }
 
-function changedFile({ name, args }: ReturnType<typeof toolUses>[number]): readonly string[] {
-  if (!CHANGES.test(name) || typeof args !== "object" || args === null) return [];
-  const { path, file_path, filePath } = args as Readonly<Record<string, unknown>>;
-  const file = [path, file_path, filePath].find((value) => typeof value === "string");
-  if (typeof file !== "string" || file === "") return [];
+function changedFiles(use: ToolUse): readonly string[] {
+  const { files, isChange } = filesIn(use);
   // A bracket would end the outcome.
-  return [cutMiddle(file.replace(/[\][\s]+/g, " "), 80, "…")];
+  return isChange ? files.map((file) => cutMiddle(file.replace(/[\][\s]+/g, " "), 80, "…")) : [];
 }
 
 /**

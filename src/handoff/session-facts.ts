@@ -1,10 +1,10 @@
+import { failedIds, filesIn } from "../compaction/changed-files.ts";
 import { contentWords } from "../compaction/content-words.ts";
 import { LASTING_CUES, lastingCues } from "../compaction/lasting-cues.ts";
 import { requestsIn } from "../compaction/request-outcomes.ts";
 import { given, isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import { indexableText, toolResults, toolUses } from "../core/message.ts";
-import { filesOfCall } from "../core/working-memory.ts";
 import { heldAfter } from "../knowledge/lasting-wishes.ts";
 import {
   type HandoffMessage,
@@ -60,7 +60,10 @@ export function decisions(messages: readonly HandoffMessage[]): readonly Quote[]
       ? [before.quote, { ...mark, text: said }]
       : stated;
   });
-  return newestOfEach(found);
+  // A proposal may be a part of what states it.
+  const isPart = ({ at, text }: Quote) =>
+    found.some((whole) => whole.at === at && whole.text !== text && whole.text.includes(text));
+  return newestOfEach(found.filter((quote) => !isPart(quote)));
 }
 
 /** An answer that is a question, or begins with one. */
@@ -116,9 +119,14 @@ export function requestsOf(messages: readonly HandoffMessage[], last: number): r
   const places = new Map(messages.map((each) => [each.message, each]));
   const other = messages.filter((each) => each.message.role === "user" && !isTyped(each));
   const injected = new Set(other.map(({ message }) => message));
+  const names = messages.flatMap((each) => {
+    const { speaker } = userMark(each);
+    return speaker === undefined ? [] : [[each.message, speaker] as const];
+  });
   const asked = requestsIn(
     messages.map(({ message }) => message),
     injected,
+    new Map(names),
   ).flatMap(({ message, outcome }): readonly Quote[] => {
     const place = places.get(message);
     const text = indexableText(message).trim();
@@ -197,23 +205,15 @@ function foundNothing(call: string, output: string): boolean {
   return SEARCHES.test(call) && SAYS_NOTHING.test(output.trim());
 }
 
-const CHANGES = /write|edit|patch|replace|create|insert|delete|move|rename/i;
-
 /** The files that tools changed, and those that they only read. The newest of each comes first. */
 export function filesOf(messages: readonly HandoffMessage[]) {
-  const failed = new Set(
-    messages
-      .flatMap(({ message }) => toolResults(message))
-      .flatMap(({ tool_use_id, is_error }) => (is_error ? [tool_use_id] : [])),
-  );
+  const failed = failedIds(messages.map(({ message }) => message));
   const used = messages.flatMap(({ at, message }) =>
     toolUses(message)
       .filter(({ id }) => !failed.has(id))
-      .flatMap(({ name, args }) =>
-        [...filesOfCall({ args }), ...patchedFiles(args)].map((text) => ({
-          quote: { at, by: "assistant" as const, text },
-          isChange: CHANGES.test(name) || patchedFiles(args).length > 0,
-        })),
+      .map(filesIn)
+      .flatMap(({ files, isChange }) =>
+        files.map((text) => ({ quote: { at, by: "assistant" as const, text }, isChange })),
       ),
   );
   const quotes = (wanted: boolean) =>
@@ -221,14 +221,6 @@ export function filesOf(messages: readonly HandoffMessage[]) {
   const changed = newestOfEach(quotes(true));
   const names = new Set(changed.map(({ text }) => text));
   return { changed, read: newestOfEach(quotes(false)).filter(({ text }) => !names.has(text)) };
-}
-
-/** The files of a patch as Codex writes it: `*** Update File: src/server.ts`. */
-function patchedFiles(args: unknown): readonly string[] {
-  const text = typeof args === "string" ? args : jsonText(args ?? "");
-  if (!text.includes("*** ")) return [];
-  const found = text.matchAll(/\*\*\* (?:Update|Add|Delete) File: ([^"\\\n]{1,300})/g);
-  return Array.from(found, ([, path = ""]) => path.trim());
 }
 
 /** Each text once, where it was said last. */
