@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { brief, linesFile, readImport } from "../../test/support/read-import.ts";
+import { headOf } from "./file-head.ts";
+import { IMPORT_FORMATS } from "./import-formats.ts";
 import { piFormat } from "./pi-format.ts";
 
 const head = (id: string, more: object = {}) => ({
@@ -143,4 +145,17 @@ test("unknown records are counted by name", async () => {
     message("c", "b", answer([{ type: "hologram" }])),
   ]);
   expect(unknown).toEqual(["telepathy", "message.ghost", "content.hologram"]);
+});
+
+test("a session whose head was cut off is pi's, and named after its first entry", async () => {
+  const file = linesFile("/home/ada/session.jsonl", [
+    message("7b3ea88f", "70816928", { role: "user", content: "Hi" }),
+    entry("1a056841", "7b3ea88f", "custom", { customType: "note" }),
+    message("694abb3e", "1a056841", answer([{ type: "text", text: "Hello" }])),
+  ]);
+  const head = await headOf(file);
+  expect(IMPORT_FORMATS.find((format) => format.recognises(head))).toBe(piFormat);
+  const { sessions } = await readImport(piFormat, file);
+  expect(sessions.map(({ id, title }) => [id, title])).toEqual([["pi:7b3ea88f", "Hi"]]);
+  expect(sessions[0]?.messages.map(brief)).toEqual(["user: Hi", "text: Hello"]);
 });

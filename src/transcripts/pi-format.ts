@@ -50,6 +50,7 @@ export const piFormat: ImportFormat = {
     first !== undefined &&
     ((idInName(path) !== undefined && "parentId" in first && typeof first.id === "string") ||
       (first.type === "session" && typeof first.id === "string" && "cwd" in first) ||
+      (first.type === "message" && "parentId" in first && "role" in objectOf(first.message)) ||
       (first.type === "title" && !("message" in first))),
   async *read(file, notes, from) {
     const outline = (from && (await outlineOf(file, from))) ?? (await outlineOf(file));
@@ -124,8 +125,9 @@ async function outlineOf(file: FoundFile, from?: ReadOn): Promise<Outline | unde
   }
   // The first line may be lost.
   if (nameOf(about.head.id) === undefined) {
-    const id = entries.length > 0 ? idInName(file.path) : undefined;
-    if (id === undefined) return undefined;
+    const [first] = entries;
+    if (!first) return undefined;
+    const id = idInName(file.path) ?? first.id;
     about.head = { id };
   }
   const leaf = entries.at(-1)?.id;

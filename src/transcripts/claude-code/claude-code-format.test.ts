@@ -549,3 +549,16 @@ test("what a subagent did between the lines of its session is a session of its o
   ]);
   expect(otherBranch).toBe(0);
 });
+
+test("lines of which none names its parent are one conversation", async () => {
+  const line = (uuid: string, type: string, content: string) =>
+    JSON.stringify({ type, uuid, message: { role: type, content } });
+  const lines = [
+    line("a", "user", "Hi"),
+    line("b", "assistant", "Hello"),
+    line("c", "assistant", "Hm"),
+  ];
+  const { messages, told } = await read(lines.join("\n"));
+  expect(messages.map(shown)).toEqual(["user: Hi", "text Hello", "text Hm"]);
+  expect(told).toEqual([]);
+});

@@ -308,6 +308,7 @@ export class LineGraph {
       if (parent >= 0) this.#mark(this.#replacements.get(parent) ?? parent, HAS_CHILD);
       const root = this.#is(row, PROMPT) && this.#is(row, USER) ? this.#rootOf(row) : undefined;
       if (root !== undefined) roots.add(root);
+      else if (parent === NOWHERE && this.#is(row, ASSISTANT)) roots.add(row);
     }
     // The end of a file hangs below the root that the file has.
     if (roots.size > (this.#isRest ? 0 : 1)) return false;
