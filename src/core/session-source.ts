@@ -1,4 +1,5 @@
 import { shellWord } from "../text/quoting.ts";
+import { urlPart } from "../text/url-part.ts";
 import { given } from "./fields.ts";
 
 export const PARENT_RELATIONS = ["fork", "subagent", "continuation"] as const;
@@ -104,7 +105,7 @@ export function openCommand({
   project,
   parent,
 }: SessionSource): string | undefined {
-  if (Object.hasOwn(ADDRESSES, agent)) return `${ADDRESSES[agent]}${encodeURIComponent(nativeId)}`;
+  if (Object.hasOwn(ADDRESSES, agent)) return `${ADDRESSES[agent]}${urlPart(nativeId)}`;
   if (agent === "claude-code" && parent?.relation === "subagent") return undefined;
   const opening = Object.hasOwn(OPENINGS, agent) ? OPENINGS[agent] : undefined;
   if (nativeId.startsWith("-") || /\p{Cc}/u.test(`${nativeId}${project}`)) return undefined;

@@ -501,7 +501,7 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     const { page: other } = await open(writing.link);
     await show(other, "Knowledge");
     await other.getByLabel("Kind").selectOption("preference");
-    await other.locator(".badge.rule").first().waitFor({ state: "detached" });
+    await other.locator(".badge[data-tone=rule]").first().waitFor({ state: "detached" });
     const before = other
       .getByRole("article")
       .filter({ has: other.locator(".words", { hasText: "Always use npm." }) });

@@ -52,7 +52,7 @@ export async function exportPage(
       }),
     },
   };
-  const path = `sessions/${encodeURIComponent(sessionId)}`;
+  const path = `sessions/${encodeURIComponent(sessionId.toWellFormed())}`;
   const said = wordsById(events);
   const context = await service.context({ sessionId });
   const recalled = redactJson(context.recalled);

@@ -19,6 +19,7 @@ import {
 import type { SessionService } from "../../core/session-service.ts";
 import { headWithin } from "../../core/tokens.ts";
 import { fromWire } from "../../core/wire.ts";
+import { urlPart } from "../../text/url-part.ts";
 import { callOperation, wireError } from "../call-operation.ts";
 import type { Caller } from "../http/acting-service.ts";
 import { FairShare, type Holder } from "../http/fair-share.ts";
@@ -230,7 +231,7 @@ async function listSessionResources(acting: () => SessionService): Promise<ListR
   try {
     const sessions = await acting().list({ limit: SESSIONS_MAX });
     const resources = sessions.map(({ sessionId, turns, model, updatedAt }) => ({
-      uri: `${LIST}/${encodeURIComponent(sessionId.toWellFormed())}`,
+      uri: `${LIST}/${urlPart(sessionId)}`,
       name: sessionId,
       description: `Turns: ${turns}. Model: ${model}. Last used: ${updatedAt}.`,
       mimeType: "text/markdown",

@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { keepFocus } from "./kept-focus.ts";
 import { Failure, headOf, plain, useLoaded } from "./parts.tsx";
 import { hrefOf, type Route, routeOf } from "./route.ts";
 import {
@@ -233,4 +234,7 @@ function View({ route, onUser, ...props }: ViewProps & ShowsUsers & { readonly r
 }
 
 const place = document.getElementById("app");
-if (place) render(<Start />, place);
+if (place) {
+  keepFocus(place);
+  render(<Start />, place);
+}

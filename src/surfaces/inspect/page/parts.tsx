@@ -1,6 +1,6 @@
 import type { ComponentChildren, InputHTMLAttributes } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { visibleText } from "../../../text/visible-text.ts";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { visibleCode, visibleText } from "../../../text/visible-text.ts";
 import { Refusal } from "./source.ts";
 
 /** Characters of a text that are shown at first, and how many each click adds. */
@@ -81,21 +81,31 @@ export function LinkedWords({
 
 /** A text in which control characters and hidden ones can be seen. */
 export function plain(text: string): string {
-  return visibleText(text).replaceAll(CONTROL, (sign) =>
-    sign === "\x7f" ? "\u2421" : String.fromCharCode(0x2400 + sign.charCodeAt(0)),
-  );
+  return visibleText(text).replaceAll(CONTROL, (sign) => {
+    const code = sign.charCodeAt(0);
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : visibleCode(sign);
+  });
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is shown by their pictures
-const CONTROL = /[\x00-\x08\x0b-\x1f\x7f]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is shown by their pictures and their numbers
+const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 
 /** The first line of a text, for one row. */
 export function headOf(text: string, most = 200): string {
+  const begin = text.search(/\S/);
   const line = text
-    .slice(0, most * 2)
+    .slice(Math.max(0, begin), begin + most * 2)
     .trim()
     .replaceAll(/\s+/g, " ");
   return plain(line.length > most ? `${line.slice(0, most)}…` : line);
+}
+
+/** The heading of a view, which is the title of the page too: of its tab, in the browser's history, for a screen reader. */
+export function Title({ children: text }: { readonly children: string }) {
+  useEffect(() => {
+    document.title = `${text} · rkat`;
+  }, [text]);
+  return <h1 dir="auto">{text}</h1>;
 }
 
 const NUMBERS = new Intl.NumberFormat("en");
@@ -104,9 +114,9 @@ export function amount(count: number): string {
   return NUMBERS.format(count);
 }
 
-/** `1 message`, `1,234 messages`. */
+/** `1 message`, `1,234 messages`, `2 entries`. */
 export function many(count: number, what: string): string {
-  return `${amount(count)} ${what}${count === 1 ? "" : "s"}`;
+  return `${amount(count)} ${count === 1 ? what : `${what}s`.replace(/([^aeiou])ys$/, "$1ies")}`;
 }
 
 /** The author of a text, in the word that the whole page has for it. */
@@ -129,7 +139,8 @@ export function dollars(count: number): string {
 }
 
 export function bytes(count: number): string {
-  return count < 1024 ? `${count} bytes` : `${short(count)}B`;
+  const [, number = "", unit = ""] = /^([\d.]+)(.*)$/.exec(short(count)) ?? [];
+  return count < 1000 ? many(count, "byte") : `${number} ${unit.toUpperCase()}B`;
 }
 
 const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
@@ -221,7 +232,12 @@ export function Badge({
   readonly tone?: string;
   readonly children: ComponentChildren;
 }) {
-  return <span class={`badge ${tone ?? ""}`}>{children}</span>;
+  // The name of a speaker may be a tone. It is no class: `unseen` would hide it.
+  return (
+    <span class="badge" data-tone={tone}>
+      {children}
+    </span>
+  );
 }
 
 /** How much of something is used. */
@@ -245,6 +261,9 @@ export function Meter({
   );
 }
 
+/** What the keyboard was in before a dialog. */
+let opener: Element | null = null;
+
 /** A question before something that cannot be taken back. */
 export function Dialog({
   title,
@@ -257,8 +276,12 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
+    // A dialog in the place of another goes back to where that one came from.
+    if (document.activeElement !== document.body) opener = document.activeElement;
     dialog.current?.showModal();
+    // Before it has left, all else is out of reach.
+    return () => queueMicrotask(() => opener instanceof HTMLElement && opener.focus());
   }, []);
   return (
     <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
@@ -370,7 +393,7 @@ export function Choice({
       <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
         {options.map(([option, text]) => (
           <option key={option} value={option}>
-            {text}
+            {plain(text)}
           </option>
         ))}
       </select>

@@ -1,3 +1,4 @@
+import { urlPart } from "../../../text/url-part.ts";
 /** The places of the page. They are in the fragment, so that Back and links work, and the server sees none of them. */
 export type Route =
   | { readonly view: (typeof VIEWS)[number]; readonly asked: URLSearchParams }
@@ -23,7 +24,7 @@ export function routeOf(hash: string): Route {
 
 export function hrefOf(session: string, part: SessionPart = "transcript", seq?: number): string {
   const place = seq === undefined ? "" : `?seq=${seq}`;
-  return `#/session/${encodeURIComponent(session)}/${part}${place}`;
+  return `#/session/${urlPart(session)}/${part}${place}`;
 }
 
 /** A view that begins with a question. */

@@ -2,6 +2,7 @@ import { createParser } from "eventsource-parser";
 import type { EventEnvelope } from "../../../core/event.ts";
 import type { LogPage } from "../../../core/operations/history.ts";
 import type { SourcesView } from "../../../core/operations/sources.ts";
+import { urlPart } from "../../../text/url-part.ts";
 import type { Wire } from "./wire.ts";
 
 /** The rights of the page, and where it is from. */
@@ -114,7 +115,7 @@ export class ServerSource implements Source {
   }
 
   log(session: string, afterSeq: number, limit: number): Promise<EventPage> {
-    const path = `sessions/${encodeURIComponent(session)}/log`;
+    const path = `sessions/${urlPart(session)}/log`;
     return this.get(path, { after_seq: afterSeq, limit });
   }
 
@@ -124,7 +125,7 @@ export class ServerSource implements Source {
     onEvents: (events: readonly EventEnvelope[]) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const path = `sessions/${encodeURIComponent(session)}/events${queryText({ after_seq: afterSeq })}`;
+    const path = `sessions/${urlPart(session)}/events${queryText({ after_seq: afterSeq })}`;
     const response = await this.#fetch(path, { signal, headers: { accept: "text/event-stream" } });
     let batch: EventEnvelope[] = [];
     const parser = createParser({
@@ -149,7 +150,7 @@ export class ServerSource implements Source {
       headers: {
         ...headers,
         authorization: `Bearer ${this.#token}`,
-        ...(this.user === undefined ? {} : { "x-rkat-user": encodeURIComponent(this.user) }),
+        ...(this.user === undefined ? {} : { "x-rkat-user": urlPart(this.user) }),
       },
       credentials: "omit",
       redirect: "error",

@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
 import type { PendingApproval } from "../../../../core/approval.ts";
+import { urlPart } from "../../../../text/url-part.ts";
 import { changeIn } from "../file-change.ts";
-import { amount, Badge, Failure, Field, plain, Time, useLoaded, Words } from "../parts.tsx";
+import { amount, Badge, Failure, Field, plain, Time, Title, useLoaded, Words } from "../parts.tsx";
 import { hrefOf } from "../route.ts";
 import type { ViewProps } from "../source.ts";
 import type { Wire } from "../wire.ts";
@@ -21,7 +22,7 @@ export function ApprovalsView({ source, about }: ViewProps) {
     decision: "allow" | "deny",
     reason: string,
   ) => {
-    const path = `sessions/${encodeURIComponent(session_id)}/approvals/${encodeURIComponent(approval_id)}`;
+    const path = `sessions/${urlPart(session_id)}/approvals/${urlPart(approval_id)}`;
     try {
       await source.send("POST", path, { decision, ...(reason ? { reason } : {}) });
       setFailed(undefined);
@@ -32,7 +33,7 @@ export function ApprovalsView({ source, about }: ViewProps) {
   };
   return (
     <div class="view">
-      <h1>Approvals</h1>
+      <Title>Approvals</Title>
       <div class="bar">
         <button type="button" onClick={reload}>
           Look again

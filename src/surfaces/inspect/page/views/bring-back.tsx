@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { BroughtBackOutcome } from "../../../../core/operations/bring-back.ts";
+import { urlPart } from "../../../../text/url-part.ts";
 import { amount, Failure, plain, useWork } from "../parts.tsx";
 import type { Source } from "../source.ts";
 import type { Wire } from "../wire.ts";
@@ -21,7 +22,7 @@ export function BringBack({
   const [outcome, setOutcome] = useState<Outcome>();
   const { failed, work } = useWork(onDone);
   const bring = (pin: boolean) => {
-    const path = `sessions/${encodeURIComponent(session)}/bring-back`;
+    const path = `sessions/${urlPart(session)}/bring-back`;
     work(source.send<Outcome>("POST", path, { message, pin }).then(setOutcome));
   };
   return (
@@ -73,7 +74,7 @@ export function NotThis({
         "refuse",
         "It never comes back by itself in this session again. Searches still find it",
       ] as const);
-  const path = `sessions/${encodeURIComponent(session)}/${what}-recall`;
+  const path = `sessions/${urlPart(session)}/${what}-recall`;
   return (
     <>
       {isRefused && <span>never comes back by itself here again</span>}

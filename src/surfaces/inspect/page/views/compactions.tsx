@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { CompactionView, UndoOutcome } from "../../../../core/operations/history.ts";
+import { urlPart } from "../../../../text/url-part.ts";
 import { amount, Badge, clock, Failure, many, plain, short, useLoaded } from "../parts.tsx";
 import { hrefOf } from "../route.ts";
 import type { SessionLog, WindowChange } from "../session-log.ts";
@@ -118,7 +119,7 @@ const PAGE = 1000;
 
 /** A compaction, with all messages before it. */
 async function read(source: Source, session: string, event: number): Promise<View> {
-  const path = `sessions/${encodeURIComponent(session)}/compaction`;
+  const path = `sessions/${urlPart(session)}/compaction`;
   const view = await source.get<View>(path, { event, limit: PAGE });
   const messages = [...view.messages];
   while (messages.length < view.message_count) {
@@ -249,9 +250,7 @@ function UndoBar({
   const [error, setError] = useState<unknown>();
   const undo = async (request: object) => {
     try {
-      setOutcome(
-        await source.send("POST", `sessions/${encodeURIComponent(session)}/undo`, request),
-      );
+      setOutcome(await source.send("POST", `sessions/${urlPart(session)}/undo`, request));
       setError(undefined);
       onChanged();
     } catch (failure) {

@@ -1,6 +1,7 @@
 import type { SessionCost } from "../../../../core/operations/cost.ts";
 import type { ContextView } from "../../../../core/operations/working-memory.ts";
-import { amount, dollars, Failure, headOf, useLoaded } from "../parts.tsx";
+import { urlPart } from "../../../../text/url-part.ts";
+import { amount, dollars, Failure, headOf, many, useLoaded } from "../parts.tsx";
 import { Plot } from "../plot.tsx";
 import { hrefOf } from "../route.ts";
 import type { SessionLog, WindowPoint } from "../session-log.ts";
@@ -30,7 +31,7 @@ export function ContextOverTime({
   readonly session: string;
 }) {
   const { value, error } = useLoaded(
-    () => source.get<Wire<ContextView>>(`sessions/${encodeURIComponent(session)}/context`),
+    () => source.get<Wire<ContextView>>(`sessions/${urlPart(session)}/context`),
     [source, session, log.seq],
   );
   return (
@@ -57,7 +58,7 @@ function CostOf({
   readonly calls: number;
 }) {
   const { value, error } = useLoaded(
-    () => source.get<Wire<SessionCost>>(`sessions/${encodeURIComponent(session)}/cost`),
+    () => source.get<Wire<SessionCost>>(`sessions/${urlPart(session)}/cost`),
     [source, session, calls],
   );
   if (!value) return <Failure error={error} />;
@@ -69,7 +70,7 @@ function CostOf({
       <dl class="facts-list">
         <dt>In all</dt>
         <dd>
-          {amount(value.calls)} model calls:{" "}
+          {many(value.calls, "model call")}:{" "}
           {usage.input_tokens === 0 ? (
             "the provider counted no tokens"
           ) : (

@@ -9,8 +9,10 @@ import {
   Failure,
   Field,
   Meter,
+  many,
   plain,
   short,
+  Title,
   useLoaded,
 } from "../parts.tsx";
 import { Plot } from "../plot.tsx";
@@ -29,7 +31,7 @@ export function HealthView({ source, about, onUser }: ViewProps & ShowsUsers) {
   const now = samples.at(-1)?.stats;
   return (
     <div class="view">
-      <h1>Health</h1>
+      <Title>Health</Title>
       <Failure error={error ?? capabilities.error} />
       <div class="scroll">
         <dl class="facts-list">
@@ -55,10 +57,7 @@ function Sizes({ stats }: { readonly stats: Stats | undefined }) {
   return (
     <>
       <dt>Entries of memory</dt>
-      <dd>
-        {stats &&
-          `${amount(stats.entries)}, of ${amount(stats.sessions)} ${stats.sessions === 1 ? "session" : "sessions"}`}
-      </dd>
+      <dd>{stats && `${amount(stats.entries)}, of ${many(stats.sessions, "session")}`}</dd>
       <dt>Their text</dt>
       <dd>{stats && bytes(stats.text_bytes)}</dd>
       <dt>Index</dt>
@@ -134,7 +133,11 @@ function Check({ source }: { readonly source: Source }) {
           {isRunning
             ? "It reads the store, and compares memory with the log…"
             : value &&
-              (wrong === 0 ? "Everything is sound." : `${amount(wrong)} things are wrong.`)}
+              (wrong === 0
+                ? "Everything is sound."
+                : wrong === 1
+                  ? "One thing is wrong."
+                  : `${amount(wrong)} things are wrong.`)}
         </span>
       </div>
       <Failure error={error} />
@@ -179,7 +182,7 @@ function Use({ source }: { readonly source: Source }) {
     <section aria-labelledby="use">
       <h2 id="use">The last {DAYS} days</h2>
       <Plot
-        label={`${amount(sessions)} sessions were used in ${DAYS} days, on ${last.length} of them.`}
+        label={`${sessions === 1 ? "1 session was" : `${amount(sessions)} sessions were`} used in ${DAYS} days, on ${last.length} of them.`}
         points={value.map((day) => ({ value: day.sessions }))}
         caption="Sessions by the day on which they were used last."
       >

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { KnowledgeEntry } from "../../../../core/knowledge.ts";
+import { urlPart } from "../../../../text/url-part.ts";
 import {
   amount,
   Badge,
@@ -9,9 +10,11 @@ import {
   Failure,
   headOf,
   KINDS,
+  many,
   plain,
   SearchField,
   Time,
+  Title,
   useLoaded,
   useWork,
   Words,
@@ -53,7 +56,7 @@ export function KnowledgeView({
   const entries = value?.entries ?? [];
   return (
     <div class="view">
-      <h1>Knowledge</h1>
+      <Title>Knowledge</Title>
       <form class="bar" onSubmit={(event) => event.preventDefault()}>
         <SearchField
           label="Search"
@@ -68,7 +71,7 @@ export function KnowledgeView({
           options={KINDS.filter(([name]) => name !== "message")}
         />
         <span class="status" role="status">
-          {value ? `${amount(entries.length)} entries, newest first` : ""}
+          {value ? `${many(entries.length, "entry")}, newest first` : ""}
         </span>
       </form>
       <Failure error={error ?? failed} />
@@ -277,5 +280,5 @@ function ForgetDialog({
 }
 
 function pathOf({ id }: Pick<Entry, "id">): string {
-  return `knowledge/${encodeURIComponent(id)}`;
+  return `knowledge/${urlPart(id)}`;
 }

@@ -10,6 +10,7 @@ import {
   KINDS,
   many,
   plain,
+  Title,
   useLoaded,
   useWork,
 } from "../parts.tsx";
@@ -60,7 +61,7 @@ export function MemoryView({
   };
   return (
     <div class="view">
-      <h1>Memory</h1>
+      <Title>Memory</Title>
       <form class="bar" onSubmit={(event) => event.preventDefault()}>
         <Choice
           label="Kind"
@@ -167,7 +168,7 @@ export function MemoryView({
 
 /** Which entries a page shows. A full one says that it may not be all. */
 function shownText(before: number, count: number): string {
-  if (before + count < PAGE) return `${amount(count)} ${count === 1 ? "entry" : "entries"}`;
+  if (before + count < PAGE) return many(count, "entry");
   return `entries ${amount(before + 1)} to ${amount(before + count)}`;
 }
 

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { ForkedSession } from "../../../../core/operations/forks.ts";
 import type { Fate, MessageTrace } from "../../../../core/operations/history.ts";
 import type { Pins } from "../../../../core/operations/working-memory.ts";
+import { urlPart } from "../../../../text/url-part.ts";
 import { amount, Badge, Failure, headOf, plain, useLoaded, useWork } from "../parts.tsx";
 import { askingFor, hrefOf } from "../route.ts";
 import type { ViewProps } from "../source.ts";
@@ -29,7 +30,7 @@ export function MessageTraceView({
   /** The last event that is known: with more of them it may be somewhere else. */
   readonly since: number;
 }) {
-  const path = `sessions/${encodeURIComponent(session)}`;
+  const path = `sessions/${urlPart(session)}`;
   const { value, error, reload } = useLoaded(
     () => source.get<Trace>(`${path}/message`, { message }),
     [source, session, message, since],

@@ -9,9 +9,11 @@ import {
   Field,
   headOf,
   KINDS,
+  many,
   plain,
   SearchField,
   Time,
+  Title,
   useLoaded,
   Words,
   whoSaid,
@@ -49,7 +51,7 @@ export function RecallView({ source, asked }: ViewProps & { readonly asked: URLS
   );
   return (
     <div class="view">
-      <h1>Recall</h1>
+      <Title>Recall</Title>
       <form
         class="bar"
         onSubmit={(event) => {
@@ -66,7 +68,7 @@ export function RecallView({ source, asked }: ViewProps & { readonly asked: URLS
         <Choice label="Kind" value={kind} onChange={(of) => ask(text.trim(), of)} options={KINDS} />
         <button type="submit">Ask</button>
         <span class="status" role="status">
-          {value ? `${amount(value.results.length)} results` : ""}
+          {value ? many(value.results.length, "result") : ""}
         </span>
       </form>
       <Failure error={error} />

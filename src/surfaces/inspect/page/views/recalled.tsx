@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parsedJson } from "../../../../core/json-values.ts";
 import { estimateTokens } from "../../../../core/tokens.ts";
-import { amount, Badge, clock, Failure, headOf, plain, Words } from "../parts.tsx";
+import { amount, Badge, clock, Failure, headOf, many, plain, Words } from "../parts.tsx";
 import { askingFor, hrefOf } from "../route.ts";
 import { askedTurns, type SessionLog, type ToolRow } from "../session-log.ts";
 import type { Source, ViewProps } from "../source.ts";
@@ -90,7 +90,7 @@ function Search({ source, about, row }: ViewProps & { readonly row: ToolRow }) {
         <span class="quiet">
           {row.result === undefined
             ? "has no answer yet"
-            : `${found ? `${amount(found.length)} results, ` : ""}${amount(tokensOf(row.result))} tokens`}
+            : `${found ? `${many(found.length, "result")}, ` : ""}${amount(tokensOf(row.result))} tokens`}
         </span>{" "}
         {!about.exported && queries.length > 0 && (
           <a href={askingFor("recall", { q: queries.join(" | ") })}>Ask it again</a>

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { RecalledRecord } from "../../../../core/event.ts";
 import { type MemoryHit, matchOfHit, type ScorePart } from "../../../../core/memory-store.ts";
-import { amount, Badge, Failure, Meter, plain, Time, useLoaded, Words } from "../parts.tsx";
+import { Badge, Failure, Meter, many, plain, Time, useLoaded, Words } from "../parts.tsx";
 import { askingFor, hrefOf } from "../route.ts";
 import type { RecalledRow, SessionLog } from "../session-log.ts";
 import type { Source, ViewProps } from "../source.ts";
@@ -27,7 +27,7 @@ export function Recalled({
   return (
     <>
       <p class="quiet">
-        {amount(records.length)} records, {amount(tokens)} tokens
+        {many(records.length, "record")}, {many(tokens, "token")}
         {replaces ? ", in the place of earlier ones" : ""}.
         {bar === undefined ? "" : ` The best of them had to score ${bar.toFixed(2)}.`}
       </p>

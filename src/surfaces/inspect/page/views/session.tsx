@@ -1,7 +1,8 @@
 import { useEffect, useReducer, useState } from "preact/hooks";
 import type { EventEnvelope } from "../../../../core/event.ts";
 import type { SessionView as Session } from "../../../../core/operations/sessions.ts";
-import { amount, Badge, Failure, headOf, plain, Time, useLoaded } from "../parts.tsx";
+import { urlPart } from "../../../../text/url-part.ts";
+import { amount, Badge, Failure, headOf, many, plain, Time, Title, useLoaded } from "../parts.tsx";
 import { hrefOf, type Route, SESSION_PARTS, type SessionPart } from "../route.ts";
 import { type LiveLog, type LiveState, SessionLog } from "../session-log.ts";
 import type { ViewProps } from "../source.ts";
@@ -28,7 +29,7 @@ export function SessionView({
   route,
 }: ViewProps & { readonly route: Extract<Route, { session: string }> }) {
   const { session: id, view } = route;
-  const path = `sessions/${encodeURIComponent(id)}`;
+  const path = `sessions/${urlPart(id)}`;
   const live = useLog(source, id);
   // The history comes with it: the first page of the log is shown before.
   const hasBegun = live.log.seq > 0;
@@ -46,7 +47,7 @@ export function SessionView({
   const compactions = live.log.changes.length + live.log.recorded.all.length;
   return (
     <div class="view">
-      <h1 dir="auto">{headOf(typeof shown === "string" ? shown : id, 110)}</h1>
+      <Title>{headOf(typeof shown === "string" ? shown : id, 110) || plain(id)}</Title>
       <p class="facts">{session.value && <Facts session={session.value} live={live.state} />}</p>
       <Failure error={session.error ?? live.error} />
       <nav class="tabs" aria-label="Parts of the session">
@@ -93,7 +94,7 @@ function Facts({ session, live }: { readonly session: SessionState; readonly liv
       {live !== "read" && <Badge tone={live === "live" ? "live" : ""}>{STATES[live]}</Badge>}
       {is_active && <Badge tone="live">a turn runs</Badge>}
       <Time at={updated_at} />
-      <span>{turns === 1 ? "1 turn" : `${amount(turns)} turns`}</span>
+      <span>{many(turns, "turn")}</span>
       {(source.model ?? model) !== "" && <span>{plain(source.model ?? model)}</span>}
       {usage.input_tokens > 0 && (
         <a href={hrefOf(session_id, "context")} title="What it cost, and what compactions saved">

@@ -4,6 +4,7 @@ import { FIRST_EVENTS, firstPromptOf } from "../../../../core/first-prompt.ts";
 import type { SessionCost } from "../../../../core/operations/cost.ts";
 import type { SessionSummary } from "../../../../core/operations/sessions.ts";
 import type { ContextView } from "../../../../core/operations/working-memory.ts";
+import { urlPart } from "../../../../text/url-part.ts";
 import { inFamilies } from "../families.ts";
 import {
   amount,
@@ -14,10 +15,12 @@ import {
   Field,
   headOf,
   Meter,
+  many,
   plain,
   SearchField,
   short,
   Time,
+  Title,
   useLoaded,
 } from "../parts.tsx";
 import { hrefOf } from "../route.ts";
@@ -68,7 +71,7 @@ export function SessionsView({ source }: ViewProps) {
   );
   return (
     <div class="view">
-      <h1>Sessions</h1>
+      <Title>Sessions</Title>
       <form class="bar" onSubmit={(event) => event.preventDefault()}>
         <SearchField
           label="Search sessions"
@@ -199,29 +202,27 @@ function SessionRow({
     forks,
   } = session;
   const context = useOnce(`context ${id} ${updated_at}`, () =>
-    source.get<Wire<ContextView>>(`sessions/${encodeURIComponent(id)}/context`),
+    source.get<Wire<ContextView>>(`sessions/${urlPart(id)}/context`),
   );
   const cost = useOnce(`cost ${id} ${updated_at}`, () =>
-    source.get<Wire<SessionCost>>(`sessions/${encodeURIComponent(id)}/cost`, { limit: 1 }),
+    source.get<Wire<SessionCost>>(`sessions/${urlPart(id)}/cost`, { limit: 1 }),
   );
   const first = useOnce(from.title ? "" : `title ${id}`, () => firstPrompt(source, id));
   const full = context && (context.threshold ?? context.context_window);
   return (
     <a class={`session depth-${Math.min(depth, DEPTH_MAX)}`} href={hrefOf(id)}>
       <span class="title" dir="auto">
-        {headOf(from.title ?? first ?? id, 120)}
+        {headOf(from.title ?? first ?? id, 120) || plain(id)}
       </span>
       <span class="facts">
         <Badge tone="agent">{plain(from.agent)}</Badge>
         {from.parent && <Badge>{from.parent.relation}</Badge>}
         {archived && <Badge>archived</Badge>}
         <Time at={updated_at} />
-        <span>{turns === 1 ? "1 turn" : `${amount(turns)} turns`}</span>
+        <span>{many(turns, "turn")}</span>
         {total_tokens > 0 && <span>{short(total_tokens)} tokens</span>}
         {cost?.cost_usd != null && cost.cost_usd > 0 && <span>{dollars(cost.cost_usd)}</span>}
-        {forks !== undefined && (
-          <span>{forks.length === 1 ? "1 fork" : `${amount(forks.length)} forks`}</span>
-        )}
+        {forks !== undefined && <span>{many(forks.length, "fork")}</span>}
         {Object.entries(session.labels).map(([name, value]) => (
           <span key={name} class="label">
             {headOf(`${name}=${value}`, 40)}

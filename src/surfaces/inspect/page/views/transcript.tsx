@@ -219,7 +219,7 @@ function RowContent({ row, source, about, log, session, open }: Omit<RowProps, "
           id={row.id}
           open={open}
           name="recalled"
-          head={`${row.event.records.length} records of memory, ${amount(row.event.tokens)} tokens`}
+          head={`${many(row.event.records.length, "record")} of memory, ${many(row.event.tokens, "token")}`}
         >
           {() => (
             <Recalled source={source} about={about} session={session} log={log} recall={row} />
