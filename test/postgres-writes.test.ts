@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { madeUpBatches } from "../bench/data/entries.ts";
 import { createSessionService } from "../src/index.ts";
 import { type PostgresStores, postgresStores } from "../src/postgres.ts";
+import { MemoryIndex } from "../src/projections/memory-index.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { freshSchema, hasPostgres, NEEDS_POSTGRES, postgresUrl } from "./support/postgres.ts";
 
@@ -83,6 +84,42 @@ describe.skipIf(!hasPostgres)("what is written on PostgreSQL", NEEDS_POSTGRES, (
       const known = text === json ? undefined : snapshot;
       expect(await stores.sessions.load(sessionId)).toEqual(known);
     }
+  });
+
+  test("a process that fills memory asks as little for many sessions as for few", async () => {
+    const statements: number[] = [];
+    for (const sessions of [2, 8]) {
+      const schema = await freshSchema();
+      const talking = await openStores(schema);
+      const model = scriptedModel(() => "It waits.");
+      const service = createSessionService({ model, stores: talking });
+      for (let session = 0; session < sessions; session += 1) {
+        const { sessionId } = await service.createSession({});
+        await service.startTurn({ sessionId, prompt: `The heron waits at pier ${session}.` });
+      }
+      await service.close();
+      const asked: string[] = [];
+      const pool = new pg.Pool({ connectionString: await postgresUrl() });
+      const counting = {
+        query: (statement: { readonly text: string }) => {
+          asked.push(statement.text);
+          return pool.query(statement);
+        },
+        connect: () => pool.connect(),
+        end: async () => {},
+      };
+      const stores = postgresStores({ pool: counting, schema });
+      await new MemoryIndex(stores.events, stores.memory).apply(
+        await stores.events.readAll(0, 1000),
+      );
+      expect((await stores.memory.stats()).entries).toBe(2 * sessions);
+      const ofTheLog = asked.filter((text) => /\blog\b|\bevent\b/.test(text));
+      statements.push(ofTheLog.length);
+      await stores.close();
+      await pool.end();
+    }
+    expect(statements[1]).toBe(statements[0]);
+    expect(Math.max(...statements)).toBeLessThan(6);
   });
 
   test("a process that closes asks few statements for each of its users", async () => {

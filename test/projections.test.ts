@@ -463,7 +463,7 @@ test("what is forgotten while memory catches up does not come in with a later ba
 function countingReads(events: EphemeralEventStore, tell: () => void): EphemeralEventStore {
   return new Proxy(events, {
     get(target, name) {
-      if (name !== "read") return Reflect.get(target, name).bind(target);
+      if (name !== "read") return Reflect.get(target, name)?.bind(target);
       return async function* (...given: Parameters<typeof target.read>) {
         for await (const event of target.read(...given)) {
           tell();

@@ -38,6 +38,8 @@ const { values } = parseArgs({
     processes: { type: "string", default: "1,2,4,8" },
     /** Seconds in which turns are counted. */
     window: { type: "string", default: "10" },
+    /** Print the statements of a turn by kind, with their calls, rows and times. */
+    statements: { type: "boolean", default: false },
     /** Used by the study itself: this many sessions of a process that it has started. */
     sessions: { type: "string" },
     namespace: { type: "string", default: "" },
@@ -168,10 +170,12 @@ async function measureProcesses(count: number, memory: boolean): Promise<void> {
   const results = children.map((child) => once(child, "message"));
   const ended = children.map((child) => once(child, "exit"));
   for (const child of children) child.send("go");
+  if (values.statements) await admin.query("select pg_stat_statements_reset()");
   const before = { cpuMs: await serverCpuMs(), statements: await statementsSoFar() };
   await sleep(windowMs);
   const serverMs = (await serverCpuMs()) - before.cpuMs;
   const statements = (await statementsSoFar()) - before.statements;
+  const kinds = values.statements ? await statementsByKind() : [];
   const done = (await Promise.all(results)).map(([result]) => result as Conversed);
   await Promise.all(ended);
   const turns = done.reduce((sum, { turns }) => sum + turns, 0);
@@ -180,6 +184,26 @@ async function measureProcesses(count: number, memory: boolean): Promise<void> {
   console.log(
     `  ${count} processes: ${((1000 * turns) / windowMs).toFixed(0)} turns/s   processor time a turn: ${each(cpuMs)} of the processes, ${each(serverMs)} of the server   ${(statements / turns).toFixed(1)} statements`,
   );
+  for (const { query, calls, rows, ms } of kinds) {
+    const each = [calls, rows, ms].map((sum) => (sum / turns).toFixed(3).padStart(8)).join("");
+    console.log(`   ${each}  ${query.replace(/\s+/g, " ").trim().slice(0, 110)}`);
+  }
+}
+
+interface StatementKind {
+  readonly query: string;
+  readonly calls: number;
+  readonly rows: number;
+  readonly ms: number;
+}
+
+/** What ran since the counts were reset, most calls first. */
+async function statementsByKind(): Promise<readonly StatementKind[]> {
+  const { rows } = await admin.query(
+    `select query, sum(calls)::float8 as calls, sum(rows)::float8 as rows, sum(total_exec_time + total_plan_time) as ms
+     from pg_stat_statements group by query order by 2 desc limit 40`,
+  );
+  return rows as StatementKind[];
 }
 
 /** NaN on a server without the extension that counts them. */

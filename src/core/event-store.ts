@@ -20,6 +20,7 @@ import type { HeldLease } from "./session-store.ts";
  * - Events of some kinds are read without those between them, and are the same that a read of all gives.
  * - Turns are counted up to any event.
  * - The events after a position are counted.
+ * - The ends of several logs, and what removes texts behind a place in each, are those that reads of them give.
  * - A search finds text of the whole log, whatever compaction did to the history.
  * - A deleted session leaves nothing to read or find, and its id can be used again.
  * - An event that could not be read back is refused, and nothing of its batch is stored.
@@ -71,6 +72,12 @@ export interface EventStore {
    * store without it is read instead.
    */
   backlog?(afterPosition: number): Promise<Backlog>;
+
+  /**
+   * Where logs end, and which of their events behind a place remove texts, in the order of the places. A store without it
+   * is asked for one log after the other.
+   */
+  endings?(places: readonly LogPlace[]): Promise<readonly Ending[]>;
 
   /** Whether transactions of others that go on keep events from `readAll`, which `backlog` counts. */
   readonly holdsBack?: boolean;
@@ -158,6 +165,48 @@ export async function isDeleted(
     return false;
   }
   return true;
+}
+
+/** A place in the log of a session: the event with this `seq`. */
+export interface LogPlace {
+  readonly sessionId: string;
+  readonly seq: number;
+}
+
+export interface Ending {
+  /** The last sequence number; 0 when there is no log. */
+  readonly last: number;
+  /** The events behind the place that remove texts or the session, oldest first. */
+  readonly removals: readonly Removal[];
+}
+
+export interface Removal extends StoredEvent {
+  readonly event: Extract<DurableEvent, { type: "text_forgotten" | "session_deleted" }>;
+}
+
+export function isRemoval(stored: StoredEvent): stored is Removal {
+  const { type } = stored.event;
+  return type === "text_forgotten" || type === "session_deleted";
+}
+
+/** The ends of logs, from any store. */
+export async function endingsOf(
+  events: EventStore,
+  places: readonly LogPlace[],
+): Promise<readonly Ending[]> {
+  if (events.endings) return await events.endings(places);
+  const all: Ending[] = [];
+  for (const { sessionId, seq } of places) {
+    const last = await events.lastSeq(sessionId);
+    const removals: Removal[] = [];
+    if (last > seq) {
+      for await (const stored of events.read(sessionId, seq, last)) {
+        if (isRemoval(stored)) removals.push(stored);
+      }
+    }
+    all.push({ last, removals });
+  }
+  return all;
 }
 
 /** An event that could not be read, and now can. */

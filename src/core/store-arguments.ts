@@ -72,6 +72,7 @@ const EVENTS: StoreMethods = {
   turnsAt: { sessionId: someText, seq: whole(0) },
   readAll: { afterPosition: whole(0), limit },
   backlog: { afterPosition: whole(0) },
+  endings: { places: listOf(object({ sessionId: someText, seq: whole(0) })) },
   search: {
     query: group(
       {

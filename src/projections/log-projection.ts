@@ -23,6 +23,10 @@ export abstract class LogProjection implements Projection {
   async apply(batch: readonly PositionedEvent[]): Promise<void> {
     const last = batch.at(-1);
     if (!last) return;
+    for (const { sessionId, stored } of batch) {
+      const { event } = stored;
+      if (event.type === "session_created") remember(this.#settings, sessionId, event.settings);
+    }
     try {
       await this.project(batch, last.position);
     } catch (error) {

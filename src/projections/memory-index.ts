@@ -1,11 +1,18 @@
 import {
   type DiscardedSpan,
-  type SessionEvent,
   type StoredEvent,
   speakerOf,
   type TextForgotten,
 } from "../core/event.ts";
-import { type EventStore, isDeleted, type PositionedEvent } from "../core/event-store.ts";
+import {
+  type Ending,
+  type EventStore,
+  endingsOf,
+  isDeleted,
+  type LogPlace,
+  type PositionedEvent,
+  type Removal,
+} from "../core/event-store.ts";
 import type { MemoryEntry, MemoryScope, MemoryStore } from "../core/memory-store.ts";
 import { indexableText, isForgotten } from "../core/message.ts";
 import { type LoggedMessage, MessageAssembler } from "../core/message-assembler.ts";
@@ -68,38 +75,28 @@ export class MemoryIndex extends LogProjection {
       await this.#forget(sessionId, stored.event);
     }
     if (entries.length > 0) await this.#memory.add(entries, this.events);
-    // Removes entries that were forgotten or deleted while they were read.
+    // Removes entries that were forgotten or deleted while they were read. Forgetting appends to the log.
     const lastRead = new Map(events.map(({ sessionId, stored }) => [sessionId, stored]));
-    for (const sessionId of changed) {
-      const read = lastRead.get(sessionId);
-      const last = read?.seq ?? 0;
-      const end = await this.events.lastSeq(sessionId);
-      if (end < last || read?.event.type === "session_deleted") await this.#again(sessionId);
-      // Forgetting appends to the log.
-      if (end === last || end === this.#writtenTo(sessionId, last)) continue;
-      for (const event of await this.#removalsAfter(sessionId, last, end)) {
-        if (event.type === "text_forgotten") await this.#forget(sessionId, event);
+    const read = [...lastRead].filter(([sessionId]) => changed.has(sessionId));
+    const places = read.map(([sessionId, { seq }]) => this.#unseenFrom(sessionId, seq));
+    const endings = await endingsOf(this.events, places);
+    for (const [at, [sessionId, { seq: last, event }]] of read.entries()) {
+      const { last: end, removals } = endings[at] as Ending;
+      const known = this.#removals.get(sessionId)?.found ?? [];
+      const found = [...known, ...removals].filter(({ seq }) => seq > last);
+      remember(this.#removals, sessionId, { to: end, found });
+      if (end < last || event.type === "session_deleted") await this.#again(sessionId);
+      for (const removal of found) {
+        if (removal.event.type === "text_forgotten") await this.#forget(sessionId, removal.event);
         else await this.#again(sessionId);
       }
     }
   }
 
-  /** What removes entries, in a session's log from behind `seq` to its `end`. Each event is read once. */
-  async #removalsAfter(
-    sessionId: string,
-    seq: number,
-    end: number,
-  ): Promise<readonly RemovalEvent[]> {
-    const known = this.#removals.get(sessionId);
-    const from = Math.max(seq, known?.to ?? 0);
-    const found = (known?.found ?? []).filter((removal) => removal.seq > seq);
-    for await (const { seq: at, event } of this.events.read(sessionId, from, end)) {
-      if (event.type === "text_forgotten" || event.type === "session_deleted") {
-        found.push({ seq: at, event });
-      }
-    }
-    remember(this.#removals, sessionId, { to: Math.max(from, end), found });
-    return found.map(({ event }) => event);
+  /** From where on a log may have removals that this process does not know. Each event is looked at once. */
+  #unseenFrom(sessionId: string, seq: number): LogPlace {
+    const known = this.#removals.get(sessionId)?.to ?? 0;
+    return { sessionId, seq: Math.max(seq, known, this.#writtenTo(sessionId, seq) ?? 0) };
   }
 
   /** The entries that these events give, in their order. */
@@ -229,12 +226,10 @@ export class MemoryIndex extends LogProjection {
   }
 }
 
-type RemovalEvent = TextForgotten | Extract<SessionEvent, { type: "session_deleted" }>;
-
 /** The events of a session's log that remove entries, as far as it was looked at. */
 interface Removals {
   readonly to: number;
-  readonly found: readonly { readonly seq: number; readonly event: RemovalEvent }[];
+  readonly found: readonly Removal[];
 }
 
 /** Reads the messages of one session, event by event. */

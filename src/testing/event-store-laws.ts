@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { DurableEvent, NewEvent } from "../core/event.ts";
-import type { EventStore, PositionedEvent } from "../core/event-store.ts";
+import { type EventStore, endingsOf, type PositionedEvent } from "../core/event-store.ts";
 import { newId } from "../core/ids.ts";
 import { FORGOTTEN } from "../core/message.ts";
 import { historySearchLaws } from "./history-search-laws.ts";
@@ -128,6 +128,47 @@ export const eventStoreLaws: readonly Law<EventStore>[] = [
       assert.deepEqual(await behind(first), from(2, second));
       assert.deepEqual(await behind(third), from(0, undefined));
     },
+    "the ends of several logs, and what removes texts behind a place in each, are those that reads of them give":
+      async (store) => {
+        await store.append("s", 0, [turn(0), prompt("one"), forgotten([2]), prompt("two")]);
+        const named = { type: "text_complete", content: '{"type":"text_forgotten"}' } as const;
+        await store.append("s", 4, [added(named), forgotten([4])]);
+        await store.append("gone", 0, [
+          turn(0),
+          added({ type: "session_deleted", session_id: "gone" }),
+        ]);
+        await store.append("other", 0, [prompt("elsewhere")]);
+        const seqs = async (places: readonly (readonly [string, number])[]) =>
+          (
+            await endingsOf(
+              store,
+              places.map(([sessionId, seq]) => ({ sessionId, seq })),
+            )
+          ).map(({ last, removals }) => [last, removals.map(({ seq }) => seq)]);
+        assert.deepEqual(await seqs([]), []);
+        assert.deepEqual(
+          await seqs([
+            ["other", 0],
+            ["s", 0],
+            ["unknown", 0],
+            ["s", 3],
+            ["gone", 1],
+            ["gone", 2],
+            ["s", 9],
+          ]),
+          [
+            [1, []],
+            [6, [3, 6]],
+            [0, []],
+            [6, [6]],
+            [2, [2]],
+            [2, []],
+            [6, []],
+          ],
+        );
+        const [ending] = await endingsOf(store, [{ sessionId: "s", seq: 5 }]);
+        assert.deepEqual(ending?.removals, await Array.fromAsync(store.read("s", 5)));
+      },
     "a log of any length is read whole": async (store) => {
       const large = added({ type: "text_complete", content: "many words ".repeat(30_000) });
       await store.append("s", 0, Array<NewEvent>(12).fill(large));

@@ -1,7 +1,7 @@
 import { SessionError } from "../../core/errors.ts";
 import type { DurableEvent, StoredEvent } from "../../core/event.ts";
 import { isStoredEvent, isUnreadable, unreadableEvent } from "../../core/event-shape.ts";
-import { INDEXED_KINDS, type IndexedKind, type PositionedEvent } from "../../core/event-store.ts";
+import { INDEXED_KINDS, type PositionedEvent } from "../../core/event-store.ts";
 import { WRAPPED_NESTING_MAX, withinNesting } from "../../core/json-values.ts";
 import { isTime } from "../../text/time/calendar.ts";
 
@@ -112,7 +112,7 @@ export function eventAsStored(text: string, seq: number): DurableEvent {
  *     {"type":"compaction_completed", …
  *              └────────┘ twelve characters, which tell all kinds apart
  */
-export function kindMark(kind: IndexedKind): string {
+export function kindMark(kind: DurableEvent["type"]): string {
   return kind.slice(0, MARK_LENGTH);
 }
 

@@ -4,13 +4,17 @@ import { jsonOf, mendedEvent } from "../../core/event-shape.ts";
 import {
   BACKLOG_MAX,
   type Backlog,
+  type Ending,
   type EventStore,
   type HistoryHit,
   type HistoryQuery,
   type IndexedKind,
+  isRemoval,
   type KindsRange,
+  type LogPlace,
   type PositionedEvent,
   type Redaction,
+  type Removal,
   type RepairedEvent,
 } from "../../core/event-store.ts";
 import type { HeldLease } from "../../core/session-store.ts";
@@ -179,6 +183,27 @@ export class PostgresEventStore implements EventStore {
       BACKLOG_MAX,
     );
     return { events: counted?.events ?? 0, oldestMs: counted?.oldest ?? undefined };
+  }
+
+  async endings(places: readonly LogPlace[]): Promise<readonly Ending[]> {
+    const rows = await this.#database.prepared<EndingRow>(
+      await this.#inPartition(ENDINGS),
+      this.#namespace,
+      places.map(({ sessionId }) => sessionId),
+      places.map(({ seq }) => seq),
+    );
+    const all = places.map((): { last: number; removals: Removal[] } => ({
+      last: 0,
+      removals: [],
+    }));
+    for (const { at, last, ...row } of rows) {
+      const ending = all[at - 1];
+      if (!ending) continue;
+      ending.last = last;
+      const stored = row.seq === null ? undefined : ifReadable(() => storedEvent(row));
+      if (stored && isRemoval(stored)) ending.removals.push(stored);
+    }
+    return all;
   }
 
   async search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
@@ -374,6 +399,23 @@ const BACKLOG = `
     select timestamp_ms from ${WITH_LOG}
     where event.namespace = $1 and position > $2 order by position limit $3
   ) as behind`;
+
+type EndingRow = { readonly at: number; readonly last: number } & (
+  | EventRow
+  | { readonly seq: null }
+);
+
+const REMOVALS = (["text_forgotten", "session_deleted"] as const).map(kindMark);
+
+const ENDINGS = `
+  select place.at, log.last_seq as last, removal.seq, event_id, timestamp_ms, event
+  from unnest($2::text[], $3::bigint[]) with ordinality as place (session_id, after, at)
+    join rkat.log as log on log.namespace = $1 and log.session_id = place.session_id
+    left join lateral (
+      select seq, event_id, timestamp_ms, event from rkat.event
+      where log = log.key and seq > place.after and ${KIND_MARK} in ('${REMOVALS.join("', '")}')
+    ) as removal on true
+  order by place.at, removal.seq`;
 
 const REPAIR = `
   update rkat.event as event set event = $5::text, stems = $6::text::tsvector,
