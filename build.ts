@@ -3,7 +3,7 @@ import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, normalize } from "node:path";
 import { type BuildOptions, build } from "rolldown";
 import { minifySync } from "rolldown/utils";
-import config, { OTHERS, pageConfig } from "./rolldown.config.ts";
+import config, { isOthers, pageConfig } from "./rolldown.config.ts";
 import { keepReachableTypes } from "./scripts/reachable-types.ts";
 import { smallerCode } from "./scripts/smaller-code.ts";
 
@@ -24,9 +24,7 @@ keepReachableTypes("dist", doors());
  * Code that takes less room. Other packages' code is minified. Ours keeps its names and its lines, because errors show them.
  */
 function small(name: string, code: string): string {
-  return Object.keys(OTHERS).some((chunk) => name.startsWith(`${chunk}-`))
-    ? minifySync(name, code, { module: true }).code
-    : smallerCode(name, code);
+  return isOthers(name) ? minifySync(name, code, { module: true }).code : smallerCode(name, code);
 }
 
 /** The declarations of what users import. */

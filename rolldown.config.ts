@@ -20,9 +20,25 @@ const FOR_INSTALL = ["jsonc-parser"];
 const FOR_CHAT = ["@earendil-works/pi-tui", "marked", "get-east-asian-width"];
 /** Checks requests and what is stored. */
 const FOR_CHECKS = ["zod"];
-const INSIDE = [...AT_START, ...FOR_CHECKS, ...FOR_INSTALL, ...FOR_CHAT];
+/** Reads what servers send piece by piece. */
+const FOR_STREAMS = ["eventsource-parser"];
+/** Speaks OpenAI's protocol. Only a model or an embedder of such a server loads it. */
+const FOR_SERVERS = [
+  ...["openai-compatible", "provider", "provider-utils"].map((name) => `@ai-sdk/${name}`),
+  "@workflow/serde",
+];
+const INSIDE = [
+  ...AT_START,
+  ...FOR_CHECKS,
+  ...FOR_INSTALL,
+  ...FOR_CHAT,
+  ...FOR_STREAMS,
+  ...FOR_SERVERS,
+];
+/** Parts of packages that the code of those above asks for. */
+const PARTS = ["zod/v4", "zod/v4/core", "zod/v4/locales/en.js", "eventsource-parser/stream"];
 /** What the page of `rkat inspect` is made of. Only a browser loads it. */
-const FOR_PAGE = ["preact", "@tanstack/virtual-core", "eventsource-parser"];
+const FOR_PAGE = ["preact", "@tanstack/virtual-core"];
 
 /** What users import, and the command. */
 const doors = [...Object.values(about.exports), "./dist/cli.js"]
@@ -129,14 +145,17 @@ function loadedWith(file: string, graph: ChunkingContext): ReadonlySet<string> {
 const licences: Plugin = {
   name: "licences",
   generateBundle() {
-    const texts = [...INSIDE, ...FOR_PAGE].map((name) => `${name}\n\n${licenceOf(name).trim()}\n`);
+    const byText = Map.groupBy([...INSIDE, ...FOR_PAGE], (name) => licenceOf(name).trim());
+    const texts = [...byText].map(([text, names]) => `${names.join(", ")}\n\n${text}\n`);
     const source = `Parts of these packages are in the files of this folder.\n\n${texts.join("\n\n")}`;
     this.emitFile({ type: "asset", fileName: "licences.txt", source });
   },
 };
 
 function licenceOf(name: string): string {
-  const [file] = globSync(`node_modules/${name}/{LICENSE,license}*`);
+  // One of the AI SDK's packages lacks the text that the others have.
+  const from = name === "@ai-sdk/provider-utils" ? "@ai-sdk/provider" : name;
+  const [file] = globSync(`node_modules/${from}/{LICENSE,license}*`);
   if (file !== undefined) return readFileSync(file, "utf8");
   const { license, author } = JSON.parse(
     readFileSync(`node_modules/${name}/package.json`, "utf8"),
@@ -194,9 +213,7 @@ function calledLater(from: string, given: string): string {
 const patternsWhenUsed: Plugin = {
   name: "patterns-when-used",
   renderChunk: (code, { fileName }) =>
-    Object.keys(OTHERS).some((name) => fileName.startsWith(`${name}-`))
-      ? undefined
-      : latePatterns(fileName, code),
+    isOthers(fileName) ? undefined : latePatterns(fileName, code),
 };
 
 /**
@@ -243,8 +260,35 @@ const smallPackages: Plugin = {
       : undefined,
 };
 
+/**
+ * Inside of functions our names are short too: 8 % of the packed package. Functions and classes keep theirs, which errors show.
+ * Comments go, so this comes before those that bundlers read.
+ */
+const shortNames: Plugin = {
+  name: "short-names",
+  renderChunk: (code, { fileName }) =>
+    isOthers(fileName)
+      ? undefined
+      : minifySync(fileName, code, {
+          module: true,
+          compress: false,
+          mangle: { toplevel: false, keepNames: true },
+          codegen: { removeWhitespace: false },
+        }).code,
+};
+
 /** The chunks with other packages' code alone. */
-export const OTHERS = { drawing: FOR_CHAT, zod: FOR_CHECKS } as const;
+const OTHERS = {
+  drawing: FOR_CHAT,
+  zod: FOR_CHECKS,
+  streams: FOR_STREAMS,
+  servers: FOR_SERVERS,
+} as const;
+
+/** Whether a built file has other packages' code alone. */
+export function isOthers(fileName: string): boolean {
+  return Object.keys(OTHERS).some((chunk) => fileName.startsWith(`${chunk}-`));
+}
 
 function othersChunkOf(id: string): string | null {
   const isOf = (names: readonly string[]) =>
@@ -262,13 +306,14 @@ export default defineConfig({
   resolve: { mainFields: ["module", "main"] },
   transform: { target: "node22" },
   experimental: { attachDebugInfo: "none" },
-  external: (id) => /^[@a-z]/.test(id) && !INSIDE.includes(id),
+  external: (id) => /^[@a-z]/.test(id) && ![...INSIDE, ...PARTS].includes(id),
   plugins: [
     noSubprograms,
     noFormulas,
     smallPackages,
     builtins,
     patternsWhenUsed,
+    shortNames,
     forBundlers,
     licences,
   ],
@@ -280,7 +325,11 @@ export default defineConfig({
     comments: { jsdoc: false },
     codeSplitting: {
       groups: [
-        { debugName: "others", name: othersChunkOf },
+        // A group takes along what its modules import, if no group before it has that.
+        ...Object.keys(OTHERS).map((chunk) => ({
+          debugName: chunk,
+          name: (id: string) => (othersChunkOf(id) === chunk ? chunk : null),
+        })),
         ...Object.keys(CHUNKS).map((chunk) => ({
           debugName: chunk,
           name: (id: string, graph: ChunkingContext) =>

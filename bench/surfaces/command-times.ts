@@ -5,13 +5,10 @@ import { median } from "../measuring.ts";
 import { RKAT, timeOfNode } from "../programs.ts";
 import { startAnswerServer } from "./answer-server.ts";
 
-const PROVIDER = "@ai-sdk/openai-compatible";
-
 export interface CommandTimes {
   /** `node -e 0`. */
   readonly nodeMs: number;
   readonly times: readonly { readonly name: string; readonly ms: number }[];
-  readonly skipped: readonly string[];
 }
 
 /** Whole commands, from the start of the process to its end, alternating with a Node that does nothing. */
@@ -23,9 +20,7 @@ export async function commandTimes({ folder, signal }: Bench, runs: number): Pro
   const turn = ["-m", "ollama/answers", "--dir", place, "go on"];
   const commands = [
     { name: "rkat --version, whole", args: ["--version"], ms: [] as number[] },
-    ...(isInstalled(PROVIDER)
-      ? [{ name: "a turn, the command, whole", args: turn, ms: [] as number[] }]
-      : []),
+    { name: "a turn, the command, whole", args: turn, ms: [] as number[] },
   ];
   const node: number[] = [];
   try {
@@ -44,15 +39,5 @@ export async function commandTimes({ folder, signal }: Bench, runs: number): Pro
   return {
     nodeMs: median(node),
     times: commands.map(({ name, ms }) => ({ name, ms: median(ms) })),
-    skipped: commands.length > 1 ? [] : [`a turn through the command: it needs ${PROVIDER}`],
   };
-}
-
-function isInstalled(packageName: string): boolean {
-  try {
-    import.meta.resolve(packageName);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -27,7 +27,6 @@ export async function surfacesSuite(bench: Bench): Promise<BenchTable[]> {
           figure(name, "ms", ms, { name: "node -e 0", value: command.nodeMs }),
         ),
       ],
-      ...(command.skipped.length > 0 ? { skipped: command.skipped } : {}),
     },
   ];
 }

@@ -104,6 +104,7 @@ async function load(provider: Provider, settings: ProviderSettings): Promise<AiS
   try {
     return await provider.load(settings);
   } catch (error) {
+    if (provider.package === undefined) throw error;
     throw new SessionError("MODEL_UNAVAILABLE", {
       message: `${settings.name} needs the package ${provider.package}, which cannot be loaded.`,
       hint: `Install it: npm install ${provider.package}`,

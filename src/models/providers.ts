@@ -13,7 +13,8 @@ export type AiSdkProvider = ProviderV4 | ProviderV3;
 
 /** A kind of provider. */
 export interface Provider {
-  readonly package: string;
+  /** Undefined when it comes with rkat. */
+  readonly package?: string;
   /** Environment variables for its key. The first that is set wins. */
   readonly keyVariables: readonly string[];
   /** Servers without a key are common. */
@@ -26,7 +27,7 @@ export interface Provider {
   load(settings: ProviderSettings): Promise<AiSdkProvider>;
 }
 
-/** The packages are optional and loaded lazily, with the first model of the provider. */
+/** The packages are loaded lazily, with the first model of the provider. All but the one for OpenAI's protocol are optional. */
 export const PROVIDERS: Readonly<Record<string, Provider>> = {
   anthropic: {
     package: "@ai-sdk/anthropic",
@@ -73,11 +74,10 @@ function missing(error: unknown): never {
 /** Any server with OpenAI's chat completions API. */
 export function openAiCompatible(keyVariable: string): Provider {
   return {
-    package: "@ai-sdk/openai-compatible",
     keyVariables: [keyVariable],
     keyOptional: true,
     load: async (settings) =>
-      (await import("@ai-sdk/openai-compatible").catch(missing)).createOpenAICompatible({
+      (await import("@ai-sdk/openai-compatible")).createOpenAICompatible({
         ...settings,
         // Without it streams have no token counts, and compaction would have to estimate.
         includeUsage: true,
@@ -88,7 +88,8 @@ export function openAiCompatible(keyVariable: string): Provider {
 /** A provider of models, and the parts that it lacks to be used. */
 export interface ProviderState {
   readonly name: string;
-  readonly package: string;
+  /** Left out where it comes with rkat. */
+  readonly package?: string;
   readonly installed: boolean;
   /** The variable that holds its key. Left out where no key is needed. */
   readonly keyVariable?: string;
@@ -108,11 +109,12 @@ export function providerStates(
     const set = variables.find((variable) => env[variable]?.trim());
     const { baseUrl = settings[name]?.base_url, baseUrlVariable = "" } = provider;
     const lacksAddress = baseUrl === undefined && !env[baseUrlVariable];
+    const { package: packageName } = provider;
     const keyVariable = set ?? (provider.keyOptional ? undefined : variables[0]);
     return {
       name,
-      package: provider.package,
-      installed: isInstalled(provider.package),
+      ...(packageName === undefined ? {} : { package: packageName }),
+      installed: packageName === undefined || isInstalled(packageName),
       hasKey: set !== undefined,
       ...(lacksAddress ? { lacksAddress: baseUrlVariable } : {}),
       ...(keyVariable === undefined ? {} : { keyVariable }),

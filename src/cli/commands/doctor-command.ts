@@ -202,8 +202,9 @@ async function providerFindings(workspace: Workspace): Promise<Finding[]> {
       return { name, state, detail: `to use it: ${lacks.join(", ")}` };
     }
     const key = keyVariable === undefined ? "needs no key" : `${keyVariable} is set`;
+    const parts = packageName === undefined ? [key] : [packageName, key];
     // Nothing was asked of it, so nothing is known of its server.
-    return { name, state: "note", detail: `can be used: ${packageName}, ${key}` };
+    return { name, state: "note", detail: `can be used: ${parts.join(", ")}` };
   });
 }
 
