@@ -65,7 +65,10 @@ describe("who may ask", () => {
       expect(text).not.toContain(TOKEN);
       expect(await (await ask(path, authorized)).text()).toContain("1.2.3");
     }
-    expect(await (await ask("/")).text()).toContain("Authorization: Bearer <token>");
+    const told = await (await ask("/")).text();
+    expect(told).toContain("Authorization: Bearer <token>");
+    // The proxy before it may speak TLS, and a request without a token is refused.
+    expect(told).not.toMatch(/curl|http:/);
     const json = await ask("/", { headers: { accept: "application/json" } });
     expect(await json.json()).toMatchObject({ needs_token: true });
   });
@@ -149,6 +152,18 @@ describe("who may ask", () => {
       expect(await asked(host), host).toBe(403);
     }
   });
+
+  test.each(["https://rkat.example", "rkat.example/", "*.rkat.example", "a b"])(
+    "a host that no request can name, %j, is refused when the server starts",
+    async (host) => {
+      const { service } = await open();
+      await expect(serveRest({ service, port: 0, hosts: [host] })).rejects.toMatchObject({
+        code: "INVALID_CONFIG",
+        message: `${JSON.stringify(host)} is not the name of a host.`,
+        hint: "Write it without a scheme, a path or a star, such as rkat.example.com.",
+      });
+    },
+  );
 
   test("a server on every address answers to any address, but to no name", async () => {
     const { service } = await open();

@@ -77,3 +77,33 @@ test("the specification's names are classes of the services that createSessionSe
   await ephemeral.close();
   await persistent.close();
 });
+
+test("a closed service changes nothing more, says that it is closed, and ends who follows a session", async () => {
+  const stores = ephemeralStores();
+  const service = createSessionService({ model: scriptedModel([]), stores });
+  const { sessionId } = await service.createSession({});
+  const followed = service.subscribe({ sessionId, afterSeq: 0 })[Symbol.asyncIterator]();
+  const { seq } = await service.read({ sessionId });
+  for (let at = 0; at < seq; at += 1) await followed.next();
+  const waits = followed.next();
+  await service.close();
+  expect(await waits).toEqual({ done: true, value: undefined });
+
+  const closed = {
+    code: "AGENT_ERROR",
+    message: "The service is closed.",
+    hint: "Open another one. The stores have all that was said.",
+  };
+  for (const refused of [
+    () => service.createSession({}),
+    () => service.updateTask({ sessionId, goal: "more" }),
+    () => service.addMemory({ content: "more" }),
+    () => service.delete({ sessionId }),
+    () => service.startTurn({ sessionId, prompt: "hi" }),
+    () => service.subscribe({ sessionId })[Symbol.asyncIterator]().next(),
+    async () => service.forUser("ada"),
+  ]) {
+    await expect(refused()).rejects.toMatchObject(closed);
+  }
+  expect((await service.read({ sessionId })).seq).toBe(seq);
+});

@@ -433,3 +433,11 @@ function requireArguments(code: unknown, options: unknown): void {
     message: "A SessionError has a code of ERRORS, and texts in its options.",
   });
 }
+
+/** The failure of what is asked of a service after `close`. */
+export function serviceClosed(): SessionError {
+  return new SessionError("AGENT_ERROR", {
+    message: "The service is closed.",
+    hint: "Open another one. The stores have all that was said.",
+  });
+}

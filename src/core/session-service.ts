@@ -48,7 +48,10 @@ export interface SessionService
     SourceOperations,
     ApprovalOperations,
     KnowledgeOperations {
-  /** Events as they happen, after the earlier ones if `afterSeq` asks for them. Ends when `signal` aborts. */
+  /**
+   * Events as they happen, after the earlier ones if `afterSeq` asks for them. Ends when `signal` aborts, or the service
+   * is closed.
+   */
   subscribe(request: Subscribe, options?: SubscribeOptions): AsyncIterable<EventEnvelope>;
   capabilities(): Promise<readonly Capability[]>;
   /**
@@ -60,6 +63,9 @@ export interface SessionService
    *   throws the last two with its first request.
    */
   forUser(user: string): SessionService;
-  /** Interrupts running turns and finishes the projections. The stores stay open. */
+  /**
+   * Interrupts running turns, ends subscriptions and finishes the projections. The stores stay open. The service changes
+   * nothing more: `AGENT_ERROR`.
+   */
   close(): Promise<void>;
 }

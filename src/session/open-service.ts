@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ToolSet } from "../agent/tool-set.ts";
-import { SessionError } from "../core/errors.ts";
+import { SessionError, serviceClosed } from "../core/errors.ts";
 import type { HistoryEntry } from "../core/history-entry.ts";
 import type { HostRecord, ReadHostItem } from "../core/host-record.ts";
 import type { MemoryHit } from "../core/memory-store.ts";
@@ -206,7 +206,7 @@ class ServiceLife {
       if (this.#core.user === user) return this.#service;
       throw new SessionError("USER_NOT_ALLOWED");
     }
-    if (this.#closing) throw new SessionError("AGENT_ERROR", { detail: "The service is closed." });
+    if (this.#closing) throw serviceClosed();
     const known = this.#users.get(user)?.deref();
     if (known && !known.#closing) return known.#service;
     const life = this.#openFor(user);

@@ -254,6 +254,7 @@ export function checkedOperations(
   const methods = (Object.keys(checked) as CheckedName[]).map((name) => {
     const run = parts[name] as (request: unknown, options: TurnOptions) => Promise<unknown>;
     const method = async (request: unknown, options: TurnOptions = {}) => {
+      if (OPERATIONS[name].effect !== "reads") core.work.requireOpen();
       requireOptions(`${name}()`, TURN_OPTIONS, options);
       return await run(checkedRequest(core, name, request), options);
     };

@@ -35,8 +35,6 @@ import { openedLazily, subscription } from "./subscription.ts";
 
 const LIST_LIMIT_DEFAULT = 20;
 
-/** Turns that `sessionCost` lists. */
-
 interface Lifecycle {
   /** Creates the session that has this id. */
   create(id: string, request: CheckedRequest<"createSession">): Promise<SessionCreated>;
@@ -187,6 +185,7 @@ export function sessionOperations(
     },
     subscribe: (request, options = {}) =>
       openedLazily(async () => {
+        work.requireOpen();
         requireOptions("subscribe()", SUBSCRIBE_OPTIONS, options);
         const { signal = new AbortController().signal, onOpen } = options;
         const { sessionId, afterSeq } = parseRequest(subscribeRequest, request);
@@ -196,7 +195,7 @@ export function sessionOperations(
         const end = from > session.state.seq ? await events.lastSeq(sessionId) : from;
         if (from > end) throw afterTheEnd(from, end);
         onOpen?.(from);
-        return subscription(session, from, readerQueues, signal);
+        return subscription(session, from, readerQueues, { signal, ended: work.ended });
       }),
   };
 }

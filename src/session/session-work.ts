@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { recoverRun } from "../agent/run-turn.ts";
-import { SessionError } from "../core/errors.ts";
+import { SessionError, serviceClosed } from "../core/errors.ts";
 import type { DurableEvent } from "../core/event.ts";
 import type { EventStore } from "../core/event-store.ts";
 import { joinSignals } from "../core/join-signals.ts";
@@ -45,6 +45,7 @@ export class SessionWork {
   readonly #queues = new Map<string, { readonly works: WorkQueue; waiting: number }>();
   #stops: NodeJS.Timeout | undefined;
   #closed = false;
+  readonly #ended = new AbortController();
 
   constructor(
     stores: { readonly events: EventStore; readonly sessions: SessionStore },
@@ -61,7 +62,7 @@ export class SessionWork {
     { signal, onEvent, archivedToo }: TurnOptions & { readonly archivedToo?: true },
     work: (session: LiveSession, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    if (this.#closed) throw new SessionError("AGENT_ERROR", { detail: "The service is closed." });
+    this.requireOpen();
     if (signal?.aborted) throw new SessionError("TURN_INTERRUPTED", { cause: signal.reason });
     const session = await this.#deps.live.lastUsed(sessionId);
     if (session.running) throw new SessionError("SESSION_BUSY");
@@ -178,6 +179,15 @@ export class SessionWork {
     }
   }
 
+  /** Aborts when the last turn has ended after `close`. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  requireOpen(): void {
+    if (this.#closed) throw serviceClosed();
+  }
+
   /** Interrupts the turns of this process and waits for them to end. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -187,6 +197,7 @@ export class SessionWork {
       );
     }
     await Promise.allSettled(this.#underWay);
+    this.#ended.abort();
   }
 
   async #lookForStops(): Promise<void> {

@@ -30,13 +30,14 @@ const polls = new Polls();
 /**
  * The events of a session after `afterSeq`: first those in the log, then new ones of all processes.
  * Each durable event comes exactly once and in order, however slow the reader is. A reader that is
- * too slow misses deltas, and `stream_truncated` says how many.
+ * too slow misses deltas, and `stream_truncated` says how many. It stops at once when `signal` aborts, and at the end
+ * of what there is when `ended` does.
  */
 export async function* subscription(
   session: LiveSession,
   afterSeq: number,
   queues: ReaderQueues,
-  signal: AbortSignal,
+  { signal, ended }: { readonly signal: AbortSignal; readonly ended: AbortSignal },
 ): AsyncIterable<EventEnvelope> {
   const { id } = session.state;
   let last = afterSeq;
@@ -61,7 +62,9 @@ export async function* subscription(
     behind = true;
     wake(true);
   });
+  const onEnd = () => wake(false);
   const leave = () => {
+    ended.removeEventListener("abort", onEnd);
     stop();
     unwatch();
     waiting.clear();
@@ -73,6 +76,7 @@ export async function* subscription(
     wake(false);
   };
   signal.addEventListener("abort", onAbort);
+  ended.addEventListener("abort", onEnd);
   try {
     while (!signal.aborted) {
       if (behind) {
@@ -113,6 +117,7 @@ export async function* subscription(
         }
       }
       if (behind || waiting.length > 0 || signal.aborted) continue;
+      if (ended.aborted) return;
       polls.add(onPoll);
       behind = await new Promise<boolean>((resolve) => {
         wake = resolve;

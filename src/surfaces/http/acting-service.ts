@@ -160,7 +160,7 @@ export interface NameOptions {
  */
 export function guardNames(options: NameOptions): MiddlewareHandler {
   const { hosts = [], anyAddress = false, cors = [] } = options;
-  const names = new Set(hosts.map((host) => hostName(host)));
+  const names = new Set(hosts.map(requiredName));
   const isOurs = (host: string) => {
     const name = hostName(host);
     if (name === undefined) return false;
@@ -196,6 +196,16 @@ export function guardNames(options: NameOptions): MiddlewareHandler {
 function isLoadedByPage({ req }: Context): boolean {
   const site = req.header("sec-fetch-site") ?? "none";
   return !/^(?:none|same-origin)$/.test(site) && req.header("sec-fetch-dest") !== "document";
+}
+
+/** @throws SessionError `INVALID_CONFIG` for a text that no `Host` header has */
+function requiredName(host: string): string {
+  const name = hostName(host);
+  if (name !== undefined && !name.includes("*")) return name;
+  throw new SessionError("INVALID_CONFIG", {
+    message: `${JSON.stringify(host)} is not the name of a host.`,
+    hint: "Write it without a scheme, a path or a star, such as rkat.example.com.",
+  });
 }
 
 /** The name in a `Host` header, as URLs write it. */

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { errorText, SessionError } from "../../core/errors.ts";
+import { errorText, SessionError, serviceClosed } from "../../core/errors.ts";
 import type { EventEnvelope } from "../../core/event.ts";
 import { isObject } from "../../core/fields.ts";
 import type { Operation } from "../../core/operations/operation.ts";
@@ -123,7 +123,7 @@ class JsonRpcConnection implements ServiceConnection {
   }
 
   async #close(): Promise<void> {
-    this.#over ??= new SessionError("AGENT_ERROR", { detail: "The service is closed." });
+    this.#over ??= serviceClosed();
     for (const [id, { cancellable }] of this.#pending) if (cancellable) this.#cancel(id);
     for (const subscription of this.#subscriptions.values()) subscription.end();
     const timer = setTimeout(() => this.#pipes.input.destroy(), CLOSE_MS);

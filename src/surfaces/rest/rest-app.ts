@@ -305,6 +305,9 @@ function startPage(
   const token = needsToken
     ? "\nEvery route but /health and /ready needs `Authorization: Bearer <token>`.\n"
     : "";
+  const example = needsToken
+    ? ""
+    : `: curl --json '{}' ${new URL(LINKS.sessions, context.req.url)}`;
   return context.text(`${version === undefined ? "rkat" : `rkat ${version}`}
 ${DESCRIPTION}
 
@@ -312,7 +315,7 @@ GET  ${LINKS.openapi}   all routes, as an OpenAPI document
 GET  ${LINKS.health}         whether the server is up
 GET  ${LINKS.ready}          whether it can work: its store answers
 GET  ${LINKS.sessions}       the sessions
-POST ${LINKS.sessions}       create a session: curl --json '{}' ${new URL(LINKS.sessions, context.req.url)}
+POST ${LINKS.sessions}       create a session${example}
 ${token}`);
 }
 
