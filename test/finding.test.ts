@@ -44,7 +44,7 @@ const FLOORS: Readonly<Record<SetName, Readonly<Partial<Record<Kind, number>>>>>
     identifier: 95,
     changed: 50,
     short: 95,
-    nothing: 57,
+    nothing: 75,
   },
   fourth: {
     plain: 98,
@@ -55,7 +55,7 @@ const FLOORS: Readonly<Record<SetName, Readonly<Partial<Record<Kind, number>>>>>
     identifier: 92,
     time: 80,
     changed: 92,
-    nothing: 68,
+    nothing: 80,
   },
   fifth: {
     plain: 97,
@@ -67,7 +67,7 @@ const FLOORS: Readonly<Record<SetName, Readonly<Partial<Record<Kind, number>>>>>
     identifier: 85,
     changed: 95,
     short: 95,
-    nothing: 17,
+    nothing: 37,
   },
 };
 

@@ -23,6 +23,7 @@ import {
   findByMeaning,
   type SlotRow,
 } from "./vectors/search-vectors.ts";
+import { namesThing } from "./words/asked-things.ts";
 import { otherWays, withOtherWay } from "./words/definitions.ts";
 import { foldText } from "./words/fold-text.ts";
 import { misspelled } from "./words/near-words.ts";
@@ -126,6 +127,7 @@ function* search(
   ];
   const sure = ifSureEnough(found, query);
   const hits = yield* hitsOf(index, query, sure, { entries: read, sessions: seen.sessions });
+  if (!isHybrid(embedded) && areAboutOthers(sure, hits)) return [];
   if (!standIns?.size) return hits;
   return hits.map((hit) => {
     const meant = didYouMean(questions, standIns, hit.content);
@@ -291,6 +293,21 @@ function* hitsOf(
     ];
   });
 }
+
+/** Whether each of the best results lacks a thing that its question names, also inside a longer word. */
+function areAboutOthers(found: readonly FoundEntry[], hits: readonly MemoryHit[]): boolean {
+  const least = AS_GOOD * (found[0]?.match ?? 0);
+  const best = found.slice(0, TEACHERS_MIN).filter(({ match }) => match >= least);
+  return (
+    best.length > 0 &&
+    best.every(({ lacks = [] }, at) =>
+      lacks.some((thing) => !namesThing(hits[at]?.content ?? "", thing)),
+    )
+  );
+}
+
+/** The part of the best match with which another result is about as good. */
+const AS_GOOD = 0.6;
 
 function* neighboursOf(
   index: OpenIndex,

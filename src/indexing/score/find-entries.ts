@@ -14,6 +14,7 @@ import {
   placeOf,
   SAID_MASK,
 } from "../passages/passage-index.ts";
+import { type AskedThing, askedThings } from "../words/asked-things.ts";
 import { type Likelihood, likelihoodOf } from "./likelihood.ts";
 import { type Question, readQuestion } from "./question.ts";
 import {
@@ -65,6 +66,8 @@ export interface FoundEntry {
   /** How sure it is that it answers the question. */
   readonly score: number;
   readonly explanation?: ScoreExplanation;
+  /** Things that the question names and the entry does not, each by its words. Only those of unsure results are known. */
+  readonly lacks?: readonly AskedThing[];
 }
 
 /**
@@ -247,6 +250,14 @@ function entriesWithWords(
   const best = [...first, ...[...results].filter(({ entry }) => !leaders.has(entry))];
   const matches = best.map(({ value }) => matchOf(value * confidence, question));
   const scores = scoresOf(matches, asked);
+  const isUnsure =
+    query.minMatch === undefined &&
+    query.bestMatch === undefined &&
+    (matches[0] ?? 1) < THING_MATCH &&
+    question.time === undefined &&
+    question.words.length <= THING_WORDS_MAX &&
+    !evidence.namesSpeaker;
+  const things = isUnsure ? askedThings(question, (name) => own.isKnown(name)) : [];
   const found = best.flatMap(({ entry: first, slot, value }, at): FoundEntry[] => {
     const relevance = value * confidence;
     const [match = 0, score = 0] = [matches[at], scores[at]];
@@ -254,10 +265,16 @@ function entriesWithWords(
     const explanation = query.explain
       ? { explanation: explainScore(index, evidence, likelihood, { slot, relevance }, weights) }
       : {};
-    return [{ slot: first, match, score, ...explanation }];
+    const lacks = things.filter((thing) => !own.hasOneOf(first, thing));
+    return [{ slot: first, match, score, ...explanation, ...(lacks.length > 0 ? { lacks } : {}) }];
   });
   return { found, asked };
 }
+
+/** From here on, an entry has so much of the question that it is about the same things. */
+const THING_MATCH = 0.7;
+/** A longer question names more than an answer does. */
+const THING_WORDS_MAX = 8;
 
 /** The lead of the best one is measured with these, whether they are results or not. */
 const LEADERS = 2;

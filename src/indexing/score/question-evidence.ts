@@ -348,6 +348,16 @@ export class OwnWords {
     return this.#words.every((word) => this.#has(entry, word));
   }
 
+  /** Whether any entry has a word of the question, or what stands for it. */
+  isKnown(asked: string): boolean {
+    return this.#words.some(({ word, postings }) => word === asked && postings.slots.length > 0);
+  }
+
+  /** Whether it has one of some words, or what stands for it. */
+  hasOneOf(entry: number, some: readonly string[]): boolean {
+    return this.#words.some((word) => some.includes(word.word) && this.#has(entry, word));
+  }
+
   /** Whether the question has a name, or a number, that no entry has. */
   get lacksName(): boolean {
     return this.#words.some(

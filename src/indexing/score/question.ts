@@ -11,6 +11,7 @@ import { askedWords, isBeginning, stem } from "../words/words.ts";
 
 /** The words, names and times of a query. */
 export interface Question {
+  readonly text: string;
   /**
    * Its words without the stop words of its language, each once, at most 64. If it has no others, those that are
    * written like a name:
@@ -107,6 +108,7 @@ function read(asked: string, at: string | undefined): Question {
       ? meaningful
       : named(query, names);
   return {
+    text: query,
     words,
     forms: new Map(words.map((word) => [formOf(word), word])),
     otherForms: new Map(

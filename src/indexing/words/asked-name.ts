@@ -117,11 +117,16 @@ function namesIn(question: string): readonly string[] {
 /** Endings of what people are by their work, in English. */
 const OF_PEOPLE = /.{3}(?:er|or|ist|ian|man|men|woman|women|eur)s?$/u;
 
+/** Whether a word says that somebody is meant, whose name may be said instead. */
+export function isPerson(word: string): boolean {
+  return people().has(word);
+}
+
 const people = madeOnce<ReadonlySet<string>>(() =>
   wordSet(`me my we us our he him his she her they them their nobody everybody everyone somebody someone anyone people team
       staff family mum mom mother dad father parents sister brother son daughter wife husband uncle aunt cousin
       grandma granny grandpa grandmother grandfather niece nephew child children kids twins friend colleague boss chef
-      nurse student client tenant landlady police company department support ich mir mich wir uns mein meine unser
+      nurse student client tenant landlady police company department support dog cat chefin hund katze équipe chien chat equipo perro gato squadra cane gatto ich mir mich wir uns mein meine unser
       unsere er ihn sie ihr je moi nous mon mes notre elle ils elles yo nosotros él ella io noi mio mia lui lei eu nós
       meu minha ik wij we mijn ons hij zij jag vi vår han hon jeg hun vår mama papa oma opa maman mamá papá я мы мой
       моя мне нас он она они мама папа бабушка дедушка брат сестра my mój moja ona babcia dziadek`),
