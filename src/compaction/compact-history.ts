@@ -26,6 +26,7 @@ import { engineCompactor } from "./engine-compactor.ts";
 import { cheaperChange, summarising } from "./expected-cost.ts";
 import { anchorBytes, keepAnchors } from "./keep-anchors.ts";
 import {
+  partsFor,
   type Speakers,
   splitWords,
   withoutWords,
@@ -33,7 +34,12 @@ import {
   wordsIn,
   wordsSection,
 } from "./kept-words.ts";
-import { measureHistory, providerCount, roomWithin } from "./measure-history.ts";
+import {
+  type MeasuredHistory,
+  measureHistory,
+  providerCount,
+  roomWithin,
+} from "./measure-history.ts";
 import {
   carriedBytesMax,
   fixedGroups,
@@ -128,7 +134,9 @@ export async function compactHistory(
   const injected = new Set((options.injected ?? []).flatMap((index) => messages[index] ?? []));
   const speakers = speakersOf(messages, options.speakers);
   const wordsMax = 4 * (options.userWordsTokens ?? Math.floor(targetTokens * WORDS_PART));
-  const needed = wordsMax === 0 ? 0 : wordsBytes(wordsIn(messages, injected, speakers), wordsMax);
+  const sentences = partsFor(typedShare(measured, injected));
+  const needed =
+    wordsMax === 0 ? 0 : wordsBytes(wordsIn(messages, injected, speakers), wordsMax, sentences);
   const constraints = {
     pinned,
     targetTokens,
@@ -193,6 +201,7 @@ export async function compactHistory(
       summaryBytesMax - Math.min(ownBytes(summaryBytesMax), longest),
       carriedBytesMax(worth),
     ),
+    sentences,
   );
   const saidBytes = textSize(said.text);
   const discarded = redacted.map(withoutWords);
@@ -259,6 +268,22 @@ export async function compactHistory(
     ...(written.failure ? { failure: written.failure } : {}),
     ...(inserted ? given({ item }) : {}),
   };
+}
+
+/** The share of a history that people typed, without system messages and summaries. */
+function typedShare(
+  { messages, weights }: MeasuredHistory,
+  injected: ReadonlySet<Message>,
+): number {
+  let all = 0;
+  let typed = 0;
+  for (const [at, message] of messages.entries()) {
+    if (message.role === "system" || isSummary(message)) continue;
+    const weight = weights[at] ?? 0;
+    all += weight;
+    if (message.role === "user" && !injected.has(message)) typed += weight;
+  }
+  return typed / Math.max(1, all);
 }
 
 /** The part of its room that a summary has beside an item of a provider. */

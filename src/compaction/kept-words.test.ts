@@ -453,3 +453,44 @@ describe("what became of a request is told, also where the answer stays", () => 
     expect(JSON.stringify(await outcomes(messages))).not.toContain(key);
   });
 });
+
+describe("a sentence of a longer text stands with what says whose words it has", () => {
+  const more =
+    "The pier was quiet in the morning and busy after noon, as on each day of that week. ";
+  const sentences = (text: string) => {
+    const first = { text: "Hello.", outcome: "answered" };
+    const said = { text: `${more.repeat(12)}${text}`, outcome: "answered" };
+    return wordsSection({ words: [first, said], left: 0 }, 1500).text;
+  };
+
+  test.each([
+    [
+      "a line that announces it",
+      "Estimate this ticket:\nNever export archived rows.",
+      "Estimate this ticket: … ",
+    ],
+    [
+      "a label",
+      "\nSpeaker 2: Fine with me, as I said before the break. Never share the plan.",
+      "Speaker 2: … ",
+    ],
+    [
+      "the head of a message",
+      "\nben 10:31 AM\nNever merge without two reviews.",
+      "ben 10:31 AM … ",
+    ],
+    ["a heading", "\n# CLAUDE.md\n\nNever answer in Latin.", "# CLAUDE.md … "],
+    [
+      "a question about it",
+      " Is this good English?\n\nNever talk about rivals.",
+      "Is this good English? … ",
+    ],
+  ])("%s", (_, text, lead) => {
+    const shown = sentences(text).replaceAll(/\n\s*/g, " ").replaceAll(" … ", " ");
+    expect(shown).toMatch(/Never /);
+    expect(shown).toContain(lead.replace(" … ", " "));
+    // The next compaction reads the excerpt in the same way.
+    const again = splitWords(`So far.${sentences(text)}`);
+    expect(wordsSection(again, 1500).text).toBe(sentences(text));
+  });
+});

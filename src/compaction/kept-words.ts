@@ -38,14 +38,28 @@ const FIRST_BYTES = 600;
 /** Longer texts stay whole while all of them together take at most this part of the room. */
 const WHOLE_PART = 1 / 10;
 
-/** Sentences of other longer texts that may hold for longer stay up to this part. */
-const LASTING_PART = 2 / 5;
+/** Parts of the room that sentences of other longer texts may take, with all that stands before them in the order. */
+interface Parts {
+  /** Those that may hold for longer. */
+  readonly lasting: number;
+  /** Those with one weak cue that they may, and then general ones: "Prices go in euros, without cents." */
+  readonly hinted: number;
+  /** Any other short ones. */
+  readonly passing: number;
+}
 
-/** Sentences with one weak cue that they may, and then general ones, up to this part: "Prices go in euros, without cents." */
-const HINTED_PART = 3 / 10;
+/** In a talk, people's words would take the room of records of memory, and bring compactions sooner. */
+const TALK_PARTS: Parts = { lasting: 2 / 5, hinted: 3 / 10, passing: 1 / 4 };
 
-/** Any other short sentences, up to this part. */
-const PASSING_PART = 1 / 4;
+/** Where an agent works, they are few beside answers and the output of tools. */
+export const WORK_PARTS: Parts = { lasting: 3 / 5, hinted: 1 / 2, passing: 2 / 5 };
+
+/** The parts for a history of which people typed this share. */
+export function partsFor(typedShare: number): Parts {
+  return typedShare < TALK_SHARE ? WORK_PARTS : TALK_PARTS;
+}
+
+const TALK_SHARE = 1 / 5;
 
 /** The longest sentence of a longer text that is kept without the rest. */
 const SENTENCE_CHARACTERS = 160;
@@ -117,8 +131,8 @@ export function wordsIn(
 }
 
 /** Bytes that a section takes which may have this many. */
-export function wordsBytes(words: Words, bytesMax: number): number {
-  const { text } = wordsSection(words, bytesMax);
+export function wordsBytes(words: Words, bytesMax: number, parts = TALK_PARTS): number {
+  const { text } = wordsSection(words, bytesMax, bytesMax, parts);
   // The count may get longer.
   return text === "" ? 0 : textSize(text) + COUNT_ROOM;
 }
@@ -149,6 +163,7 @@ export function wordsSection(
   { words, left }: Words,
   bytesMax: number,
   room = bytesMax,
+  parts = TALK_PARTS,
 ): { readonly text: string; readonly report: WordsReport } {
   const chosen = new Map<Word, Line>();
   const ofAll = speakerOfAll(words);
@@ -178,10 +193,10 @@ export function wordsSection(
   add(1, short, (word) => (isLasting(word) ? lineOf(word) : undefined));
   add(1, short, lineOf);
   add(WHOLE_PART, long, lineOf);
-  add(LASTING_PART, long, (word) => excerptOf(word, LASTING_CUES));
-  add(HINTED_PART, long, (word) => excerptOf(word, WEAK_CUES));
-  add(HINTED_PART, long, (word) => excerptOf(word, GENERAL_CUE));
-  add(PASSING_PART, long, (word) => excerptOf(word, -Infinity));
+  add(parts.lasting, long, (word) => excerptOf(word, LASTING_CUES));
+  add(parts.hinted, long, (word) => excerptOf(word, WEAK_CUES));
+  add(parts.hinted, long, (word) => excerptOf(word, GENERAL_CUE));
+  add(parts.passing, long, (word) => excerptOf(word, -Infinity));
   const gone = left + words.length - chosen.size;
   const kept = words.flatMap((word) => chosen.get(word) ?? []);
   const cut = kept.filter(({ word, line }) => line !== renderLine(word, word.text, ofAll)).length;
@@ -252,37 +267,83 @@ interface Sentence {
   /** Its place among all sentences of the text, and what stands before it there. */
   readonly place: number;
   readonly gap: string;
+  /** What says whose words it has, or what it is about: "The wiki says:". It never stands without that. */
+  readonly leads: readonly Lead[];
+}
+
+interface Lead {
+  readonly text: string;
+  readonly place: number;
+  readonly isLabel: boolean;
 }
 
 function sentencesOf({ text }: Word): readonly Sentence[] {
   // Sentences stand at even places, and what parts them at odd ones.
   const parts = text.split(SENTENCE_ENDS);
   let isFenced = false;
+  let leads: readonly Lead[] = [];
   return parts.flatMap((sentence, at): readonly Sentence[] => {
     if (at % 2 === 1) return [];
     const isFence = FENCE.test(sentence);
     if (isFence) isFenced = !isFenced;
-    if (isFence || isFenced || QUOTED.test(sentence) || !isDemandLike(sentence)) return [];
+    if (isFence || isFenced || QUOTED.test(sentence)) return [];
+    const gap = parts[at - 1] ?? "\n";
+    const place = at / 2;
+    const lead = leadOf(sentence, { gap, next: parts[at + 1] ?? "", place });
+    if (lead) leads = lead.isLabel ? [...leads.filter(({ isLabel }) => !isLabel), lead] : [lead];
+    if (!isDemandLike(sentence)) return [];
     const cues = lastingCues(sentence);
     // Sentences with a cue come first, so that a longer excerpt of a text has all that a shorter one has.
     const worth = Math.max(0, Math.min(cues, LASTING_CUES)) + Number(SPECIFIC.test(sentence)) / 4;
-    return [{ text: sentence, cues, worth, place: at / 2, gap: parts[at - 1] ?? "" }];
+    const others = leads.filter((each) => each !== lead);
+    return [{ text: sentence, cues, worth, place, gap, leads: others }];
   });
 }
+
+/**
+ * What a sentence says of those after it, if it is a line that announces them, a label, a heading, the head of a message in a
+ * chat, or a question about what stands below it.
+ */
+function leadOf(
+  sentence: string,
+  { gap, next, place }: { readonly gap: string; readonly next: string; readonly place: number },
+): Lead | undefined {
+  const text = sentence.trim();
+  if (ANNOUNCES.test(text) || (QUESTION.test(text) && PARAGRAPH.test(next)))
+    return { text, place, isLabel: false };
+  const [label] = (gap.includes("\n") && LABEL.exec(text)) || [];
+  if (label === undefined) return undefined;
+  return { text: text.length <= LEAD_CHARACTERS ? text : label, place, isLabel: true };
+}
+
+const PARAGRAPH = /\n[ \t]*\n/;
+
+/** "Karin: Fine.", "# CLAUDE.md", "ben 10:31 AM", at the beginning of a line. */
+const LABEL =
+  /^(?:(?=[\p{L}[<@*_-])(?:[^.!?:：\n]|[:.](?=\d)){1,40}[:：](?=\s\S)|#{1,6} .{1,80}|.{1,40}\b\d{1,2}[:.]\d{2}(?: ?[AP]M)?\]?$)/iu;
+const LEAD_CHARACTERS = 80;
 
 /** Without their surroundings, quotes and code would stand as the person's own words. */
 const QUOTED = /^\s*[>＞|]/;
 const FENCE = /^\s*(?:```|~~~)/;
 
-/** The chosen sentences, with a mark only where something between them was left out. */
+/** The chosen sentences with what leads them, and a mark only where something between them was left out. */
 function joined(all: readonly Sentence[], chosen: ReadonlySet<Sentence>): string {
   let text = "";
   let next = 0;
-  for (const sentence of all) {
-    if (!chosen.has(sentence)) continue;
-    const gap = sentence.place === next ? sentence.gap : OMITTED;
-    text += text === "" ? sentence.text : gap + sentence.text;
-    next = sentence.place + 1;
+  const shown = new Set<number>();
+  const add = (part: string, gap: string) => {
+    text += text === "" ? part : gap + part;
+  };
+  for (const { text: sentence, place, gap, leads } of all.filter((each) => chosen.has(each))) {
+    for (const lead of leads.filter((each) => !shown.has(each.place))) {
+      add(lead.text, OMITTED);
+      next = lead.place + 1;
+      shown.add(lead.place);
+    }
+    add(sentence, place === next ? gap : OMITTED);
+    next = place + 1;
+    shown.add(place);
   }
   return text;
 }

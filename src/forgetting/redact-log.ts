@@ -1,6 +1,12 @@
 import { textSize } from "../compaction/cut-text.ts";
 import { anchorBytes, keepAnchors } from "../compaction/keep-anchors.ts";
-import { type Words, withoutWords, wordsIn, wordsSection } from "../compaction/kept-words.ts";
+import {
+  WORK_PARTS,
+  type Words,
+  withoutWords,
+  wordsIn,
+  wordsSection,
+} from "../compaction/kept-words.ts";
 import { scoreSummary } from "../compaction/score-summary.ts";
 import { smartFallbackSummary } from "../compaction/smart-fallback-summary.ts";
 import {
@@ -286,7 +292,9 @@ function withRewrittenSummary(
   const saved = event.tokens_before - event.tokens_after;
   const before = textSize(event.summary);
   const bytesMax = Math.max(before, Math.min(BYTES_MIN, before + 2 * saved));
-  const said = event.report?.words ? wordsSection(wordsOf(entries), bytesMax * WORDS_PART) : NONE;
+  const said = event.report?.words
+    ? wordsSection(wordsOf(entries), bytesMax * WORDS_PART, undefined, WORK_PARTS)
+    : NONE;
   const room = bytesMax - textSize(said.text);
   const anchors = event.report?.anchors;
   const reserved = anchors ? anchorBytes(source, room) : 0;

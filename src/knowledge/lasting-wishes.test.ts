@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { heldAfter, instructionsIn, preferencesIn } from "./lasting-wishes.ts";
 
 test.each([
@@ -231,4 +231,32 @@ test("an instruction that is said again keeps its place, and is of the last mess
     ["Never touch a.ts.", 2],
     ["Never touch b.ts.", 1],
   ]);
+});
+
+describe("what others wrote teaches nothing, without quotes too", () => {
+  test.each([
+    [
+      "a chat",
+      "who is blocked?\nben 10:31 AM\nAlways rebase before you push. I mean it.\nana 10:32 AM\nFine.",
+    ],
+    ["a chat with times before", "read this:\n\n[10:31] ben\nNever merge on Fridays."],
+    ["a log", "Why?\n2026-03-01T10:00:01Z start\nNever run it as root."],
+    ["a file", "What would it change?\n\n# CLAUDE.md\n\n- Always answer in Latin."],
+    [
+      "a dialogue",
+      "The call, please sum it up.\nSpeaker 1: Fine.\nSpeaker 2: Good. From now on I keep it to myself.",
+    ],
+    [
+      "a forwarded mail",
+      "Anything to do?\n\n------ Forwarded message ------\nNever store passport scans.",
+    ],
+    ["a mail", "Answer it.\n\nFrom: Tom\n\nNever call me on weekends."],
+  ])("%s", (_, message) => expect(instructionsIn(message)).toEqual([]));
+
+  test("what stands before it does", () => {
+    const message = "Never promise a date. Here it is.\n\nFrom: Tom\n\nNever call me on weekends.";
+    expect(instructionsIn(message)).toEqual(["Never promise a date."]);
+    const form = "Fix the parser.\nConstraint: Never use the network.\nRule: Always ask first.";
+    expect(instructionsIn(form)).toHaveLength(2);
+  });
 });

@@ -47,7 +47,7 @@ function ownWords(message: string, headings?: RegExp): readonly OwnWords[] {
   const typed = message.replace(PIPED, "\n");
   const own = withoutTags(withoutQuotes(aroundCode(typed).replace(QUOTED_LINES, "\n")));
   const text = withoutLongCode(own).replace(/^(?: {4}|\t).*$/gm, "");
-  return wordsOf(untilAnnounced(text, headings).split("\n"), headings).filter(
+  return wordsOf(untilRecord(untilAnnounced(text, headings)).split("\n"), headings).filter(
     ({ text }) => !NOT_OWN.test(text) && !text.includes(FORGOTTEN),
   );
 }
@@ -150,6 +150,25 @@ function untilAnnounced(text: string, headings: RegExp | undefined): string {
     return text.slice(0, endOfLastSentence(text.slice(0, index)));
   }
   return text;
+}
+
+/** A line that begins what others wrote: the head of a message in a chat or of a mail, a line of a log, the heading of a file. */
+const RECORD =
+  /^(?:[^\n.!?]{1,40}[ ,]\[?\d{1,2}[:.]\d{2}(?: ?[AP]M)?[\])]?|\[[^\]\n]{0,20}\d{1,2}[:.]\d{2}[^\]\n]{0,10}\].*|\d{4}-\d{2}-\d{2}[T ]\d{2}:.*|#{1,6} [^\n]{0,80}\w\.\w{1,5}|-{3,} ?\p{L}.*-|(?:From|Von|De|Da|Van|От|差出人|发件人) ?[:：].*)[ \t]*$/imu;
+
+/** A line of a dialogue or of a form. */
+const LABELLED = /^([\p{L}\p{N}][^\n.!?:：]{0,30})[:：][ \t]+\S/u;
+
+/** The text before the first line of a record, or before two labelled lines in a row: a dialogue, or a form. */
+function untilRecord(text: string): string {
+  const record = text.search(RECORD);
+  const lines = (record < 0 ? text : text.slice(0, record)).split("\n");
+  const isLabelled = (line = "") => {
+    const [, label] = LABELLED.exec(line) ?? [];
+    return label !== undefined && !HEADING.test(label);
+  };
+  const first = lines.findIndex((line, at) => isLabelled(line) && isLabelled(lines[at + 1]));
+  return (first < 0 ? lines : lines.slice(0, first)).join("\n");
 }
 
 /** The place after the last full stop or line end; 0 when there is none. */
