@@ -20,7 +20,10 @@ import { sampled } from "./support/trials.ts";
 import { zipOf } from "./support/zip-of.ts";
 
 /** Imports each of the files, alone, into the same store. Returns the reasons for what was left out, and what is there. */
-async function importedFiles(files: Readonly<Record<string, string>>, agent?: AgentName) {
+async function importedFiles(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  agent?: AgentName,
+) {
   const folder = mkdtempSync(join(tmpdir(), "rkat-formats-"));
   const stores = sqliteStores({ path: ":memory:" });
   try {
@@ -82,6 +85,32 @@ test("a file whose first line is torn is read without that line, and the line is
       said: ["Make it blue"],
     });
   }
+});
+
+test("chats and streams without the start of their first line, or with blank lines before it, are read", async () => {
+  const chat = { role: "user", content: "Make it blue" };
+  const stream = { type: "assistant", session_id: THREAD, uuid: "u1", message: chat };
+  const lines = {
+    "chat.jsonl": jsonLines(chat),
+    "stream.jsonl": jsonLines({ ...stream, message: { id: "m", ...chat, role: "assistant" } }),
+    "rollout.jsonl": jsonLines(...rollout).replaceAll("\n", "\n\n"),
+  };
+  for (const [file, text] of Object.entries(lines)) {
+    const { said } = await importedFiles({ [file]: text });
+    expect(said.length, file).toBeGreaterThan(0);
+    expect((await importedFiles({ [file]: `\n\n${text}` })).said, file).toEqual(said);
+    if (file.startsWith("rollout")) continue;
+    const torn = await importedFiles({ [file]: `d":"/home/ada"}\n${text}` });
+    expect(torn.said, file).toEqual(said);
+    expect(torn.reasons).toContain("it is not JSON");
+  }
+});
+
+test("a file in UTF-16, as some shells redirect to, is told to be that", async () => {
+  const text = Buffer.from(`\uFEFF${jsonLines(...rollout)}`, "utf16le");
+  const { reasons, said } = await importedFiles({ [ROLLOUT]: text });
+  expect(said).toEqual([]);
+  expect(reasons).toEqual([expect.stringContaining("It is UTF-16. Save it as UTF-8.")]);
 });
 
 test("a file of another agent than the one that was named is not taken for that one's", async () => {

@@ -387,6 +387,36 @@ test("a transcript taken in pieces, each since a day or of one project, is the s
   }
 }, 300_000);
 
+/** What other programs do to lines. */
+const ODD: readonly ((text: string) => string)[] = [
+  (text) => `\uFEFF${text.replaceAll("\n", "\r\n")}`,
+  (text) => `\n${text.replaceAll("\n", "\n\n")}`,
+  (text) => text.replace(/^.+$/gm, "$&\n$&"),
+];
+
+test("with a byte order mark, other line ends, blank lines or each line twice, a transcript taken in pieces, or cut off meanwhile, is the same as at once", async () => {
+  const kept = (lines: readonly string[]) => lines.filter((line) => !line.includes("taken back"));
+  const isLines = ({ name, bytes }: (typeof FILES)[0]) =>
+    name.endsWith(".jsonl") && bytes.includes(10);
+  const files = FILES.flatMap((file) =>
+    ODD.slice(0, isLines(file) ? ODD.length : 1).map((odd) => ({
+      ...file,
+      bytes: Buffer.from(odd(Buffer.from(file.bytes).toString())),
+    })),
+  );
+  const cases = files.flatMap(({ agent, name, bytes }) =>
+    Array.from(bytes, (_, cut) => ({ agent, name, bytes, cut: cut + 1 })),
+  );
+  for (const { agent, name, bytes, cut } of sampled(cases, { of: 2999, at: 7 }, "cases")) {
+    const atOnce = kept(await importedUpTo(name, bytes, [bytes.length]));
+    for (const ends of [[cut], [bytes.length, cut]]) {
+      const said = kept(await importedUpTo(name, bytes, [...ends, bytes.length]));
+      expect(said, `${agent} ${name} up to ${ends}`).toEqual(atOnce);
+    }
+  }
+  // Each case is three imports.
+}, 300_000);
+
 /** The transcript of who leads a team: what teammates say comes between prompts, calls and answers, and lines of theirs beside them. */
 function teamLines(): ClaudeLines {
   const said = (who: string, text: string) =>
@@ -455,6 +485,11 @@ test.each([
     "specstory without an id",
     ".specstory/history/red.md",
     SPECSTORY.replace(/^<!-- Claude.*$/m, ""),
+  ],
+  [
+    "the first specstory",
+    ".specstory/history/red.md",
+    SPECSTORY.replace(/^<!-- Gen.*\n\n.*$/m, "## SpecStory\n\n## Red (2/23/2026, 11:01:52 PM)"),
   ],
   ["cursor", "cursor_why_is_it_red.md", CURSOR],
 ])("%s: Markdown taken in pieces, as it grows, is the same as at once", async (_, name, text) => {

@@ -237,6 +237,8 @@ export async function looksLike(file: FoundFile): Promise<string> {
   const { head, first } = await headOf(file);
   const text = Buffer.from(head).toString("utf8");
   if (head.length === 0) return "It is empty.";
+  if (/^(?:\xff\xfe|\xfe\xff)/.test(Buffer.from(head).toString("latin1", 0, 2)))
+    return "It is UTF-16. Save it as UTF-8.";
   if (text.startsWith("SQLite format 3")) return "It is a database of SQLite.";
   if (text.includes("\0") || text.includes("\uFFFD")) return "It has binary data.";
   if (/^\s*\[/.test(text)) return "It begins like a list in JSON.";

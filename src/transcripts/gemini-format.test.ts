@@ -85,6 +85,8 @@ test("a rewind takes back a message and all after it, and they are counted", asy
   expect(back.sessions[0]?.messages.map(brief)).toEqual(["user: A", "text: B", "user: E"]);
   expect(back.otherBranch).toBe(2);
   expect(await texts([...talk, { $rewindTo: "gone" }, user("u3", "E")])).toEqual(["user: E"]);
+  const once = [...talk, { $rewindTo: "u2" }];
+  expect(await texts([...once, { $rewindTo: "u2" }])).toEqual(await texts(once));
 });
 
 test("a rewind to a message whose line was lost takes back what follows the lost line", async () => {

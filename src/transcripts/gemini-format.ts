@@ -156,12 +156,16 @@ async function outlineOf(file: FoundFile): Promise<Outline> {
   let order: string[] = [];
   let beforeLost = 0;
   let lineBefore = 0;
+  let rewound: string | undefined;
   for await (const { value, line } of readRecords(file)) {
     if (line > lineBefore + 1) beforeLost = order.length;
     lineBefore = line;
     const set = changesIn(value);
     const rewindTo = nameOf(value.$rewindTo);
     const id = nameOf(value.id);
+    // The same once more changes nothing.
+    if (rewindTo !== undefined && rewindTo === rewound && !places.has(rewindTo)) continue;
+    rewound = rewindTo;
     if (rewindTo !== undefined) {
       // A target that is not there takes all back, unless it was on a line that was lost.
       const stays = places.has(rewindTo) ? order.indexOf(rewindTo) : beforeLost;

@@ -61,11 +61,13 @@ export const CUT_OFF = "it is cut off: the file ends in the middle of it";
 const OBJECT_BYTES_MAX = 64 * 1024 * 1024;
 const HEAD_BYTES = 64 * 1024;
 
-/** `{"a":1}` is a line. `[`, or a `{` that is closed on a later line, is not. */
+/** `{"a":1}` is a line, and so is the end of one. `[`, or a `{` that is closed on a later line, is not. */
 async function startsWithObjectLine(file: FoundFile): Promise<boolean> {
   const text = new TextDecoder().decode(await bytesAt(file, 0, HEAD_BYTES)).trimStart();
   const [line = ""] = text.split("\n", 1);
-  return line.startsWith("{") && (line.length > HEAD_BYTES / 2 || isObject(parsedJson(line)));
+  if (line.startsWith("[")) return false;
+  if (!line.startsWith("{")) return afterTornLine(text) !== undefined;
+  return line.length > HEAD_BYTES / 2 || isObject(parsedJson(line));
 }
 
 /**
@@ -99,7 +101,7 @@ export async function* readJsonValues(chunks: Chunks, bytesMax: number): AsyncGe
 
 /** The first objects in the first bytes of a file. An object that does not end in them is none. */
 export function firstObjects(head: Uint8Array): Pick<FileHead, "first" | "listed"> {
-  const text = new TextDecoder().decode(head);
+  const text = new TextDecoder().decode(head).trimStart();
   const first = objectIn(text.split("\n", 1)[0] ?? "") ?? objectIn(text) ?? afterTornLine(text);
   return { first, listed: first ?? firstListed(head) };
 }
