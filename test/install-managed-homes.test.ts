@@ -72,6 +72,26 @@ test.each(NAMES)(
   },
 );
 
+test("opencode: settings with comments that were made after an install are the ones, and both come back", async () => {
+  const { home, env, filesOf, write } = await homeWith("opencode");
+  const [plain, commented] = ["json", "jsonc"].map((end) =>
+    join(home, ".config", "opencode", `opencode.${end}`),
+  ) as [string, string];
+  const install = async () => carryOut(await planInstall(filesOf("opencode"), env), env);
+  const uninstall = async () => carryOut(await planUninstall(filesOf("opencode"), env), env);
+  const read = () => [plain, commented].map((path) => readFileSync(path, "utf8"));
+  const texts = ['{"a": 1}', '{\n  // mine\n  "b": 2,\n}\n'] as const;
+  write(plain, texts[0]);
+  await install();
+  write(commented, texts[1]);
+  await uninstall();
+  expect(read()).toEqual(texts);
+  await install();
+  expect(read().map((text) => text.includes("rkat"))).toEqual([false, true]);
+  await uninstall();
+  expect(read()).toEqual(texts);
+});
+
 test("a file that changed after it was read is not written, and neither is any other", async () => {
   const { files, env, write, receipts, filesOf } = await homeWith("claude-code");
   const [first, second] = files.map(({ path }) => path) as [string, string];

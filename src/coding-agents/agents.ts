@@ -118,7 +118,10 @@ export const CODING_AGENTS = {
       const root = scope === "project" ? rootOf(target) : (own ?? rootOf(target));
       const folder = scope === "project" ? root : join(own ?? join(root, ".config"), "opencode");
       const server = { type: "local", command: [...command, ...mcpArguments(target)] };
-      const commented = join(folder, "opencode.jsonc");
+      // opencode reads both. What an earlier install put into the other one is taken out.
+      const named = ["opencode.json", "opencode.jsonc"].map((name) => join(folder, name));
+      const there = named.filter((path) => existsSync(path));
+      const settings = there.at(-1) ?? join(folder, "opencode.json");
       const plugin = opencodePlugin({
         command,
         folder: scope === "project" ? join(root, ".opencode") : folder,
@@ -126,9 +129,12 @@ export const CODING_AGENTS = {
       return [
         {
           root,
-          path: existsSync(commented) ? commented : join(folder, "opencode.json"),
+          path: settings,
           content: json([{ path: ["mcp", "rkat"], value: { ...server, enabled: true } }], true),
         },
+        ...there
+          .filter((path) => path !== settings)
+          .map((path) => ({ root, path, content: json([], true) })),
         { root, path: plugin.path, content: { kind: "whole", text: plugin.text } },
       ];
     },
