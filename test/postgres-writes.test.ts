@@ -86,6 +86,34 @@ describe.skipIf(!hasPostgres)("what is written on PostgreSQL", NEEDS_POSTGRES, (
     }
   });
 
+  test("a turn in a session that is open asks the server five times", async () => {
+    const pool = new pg.Pool({ connectionString: await postgresUrl() });
+    onTestFinished(() => pool.end());
+    const asked: string[] = [];
+    const counting = {
+      query: (statement: { readonly text: string }) => {
+        asked.push(statement.text);
+        return pool.query(statement);
+      },
+      connect: () => pool.connect(),
+      end: async () => {},
+    };
+    const stores = postgresStores({ pool: counting, schema: await freshSchema() });
+    const alone = { memory: false, knowledge: false } as const;
+    const service = createSessionService({ model: scriptedModel([]), stores, ...alone });
+    const { sessionId } = await service.createSession({});
+    const counts: number[] = [];
+    for (let turn = 0; turn < 5; turn += 1) {
+      asked.length = 0;
+      await service.startTurn({ sessionId, prompt: "The heron waits." });
+      counts.push(asked.length);
+    }
+    await service.close();
+    await stores.close();
+    // Projections, and looks whether a turn shall stop, come as time passes.
+    expect(Math.min(...counts)).toBe(5);
+  });
+
   test("a process that fills memory asks as little for many sessions as for few", async () => {
     const statements: number[] = [];
     for (const sessions of [2, 8]) {

@@ -335,10 +335,18 @@ export class SessionState extends SessionFacts {
   /**
    * Applies the events that this and other processes have appended. When a compaction was undone, it reads the log
    * again from there. When texts were forgotten, it reads all of it.
+   *
+   * With `knownLast` it reads the last event that it knows too. When that is not there, the session was deleted, and the log,
+   * if there is one, is another's: it reads all of it.
    */
-  async catchUp(read: ReadLog): Promise<void> {
-    for await (const stored of read(this.seq)) this.apply(stored);
-    if (this.#hasForgotten) this.#become(await SessionState.fold(this.id, read));
+  async catchUp(read: ReadLog, knownLast?: "with the known last"): Promise<void> {
+    const { seq } = this;
+    let isThere = seq === 0 || knownLast === undefined;
+    for await (const stored of read(isThere ? seq : seq - 1)) {
+      if (stored.seq > seq) this.apply(stored);
+      else isThere = true;
+    }
+    if (this.#hasForgotten || !isThere) this.#become(await SessionState.fold(this.id, read));
     else if (this.#undone !== undefined) await this.#takeBack(this.#undone, read);
   }
 

@@ -43,9 +43,9 @@ export class LiveSessions {
     }
   }
 
-  /** The session as it was last used here, which may be behind the log. A new one is up to date. */
+  /** The session as it was last used here, which may be behind the log, or deleted. A new one is up to date. */
   async lastUsed(sessionId: string): Promise<LiveSession> {
-    return (await this.#known(sessionId)) ?? (await this.open(sessionId));
+    return this.#byId.get(sessionId) ?? (await this.open(sessionId));
   }
 
   /** The session, up to date with what other processes appended. */

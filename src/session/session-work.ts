@@ -222,7 +222,8 @@ export class SessionWork {
     const { state } = session;
     return this.#withLease(state.id, async (held, saveLast) => {
       session.held = held;
-      await state.catchUp((after, to) => this.#events.read(state.id, after, to));
+      const read = (after: number, to?: number) => this.#events.read(state.id, after, to);
+      await state.catchUp(read, "with the known last");
       if (state.seq === 0 || state.deleted) throw notFound(state.id);
       if (state.archived && !archivedToo) throw isArchived(state.id);
       const { seq } = state;
