@@ -130,17 +130,30 @@ export async function freshSchema(): Promise<string> {
 /** Settings for the daily tests: nothing of theirs outlives the machine. */
 const FAST = ["fsync=off", "synchronous_commit=on", "full_page_writes=off"];
 
-/** Starts a server of its own. It ends with this process, whatever kills that, and its files with it. */
-export function startCluster(settings: readonly string[] = FAST): Promise<TestCluster> {
-  return timed("servers", () => startedCluster(settings));
+/**
+ * Starts a server of its own. It ends with this process, whatever kills that, and its files with it. `standbyOf` is the address
+ * of a server that it follows until it is promoted.
+ */
+export function startCluster(
+  settings: readonly string[] = FAST,
+  standbyOf?: string,
+): Promise<TestCluster> {
+  return timed("servers", () => startedCluster(settings, standbyOf));
 }
 
-async function startedCluster(settings: readonly string[]): Promise<TestCluster> {
+async function startedCluster(
+  settings: readonly string[],
+  standbyOf: string | undefined,
+): Promise<TestCluster> {
   if (PROGRAMS === undefined) throw new Error("PostgreSQL is not installed.");
   const run = serverFolder("rkat-postgres-");
   const folder = run.cwd;
   const data = join(folder, "data");
-  await copyInitialised(data);
+  if (standbyOf === undefined) await copyInitialised(data);
+  else {
+    const copy = ["-D", data, "-d", standbyOf, "--write-recovery-conf", "--checkpoint=fast"];
+    execFileSync(join(PROGRAMS, "pg_basebackup"), copy, { ...run, stdio: "ignore" });
+  }
   const rules = join(data, "pg_hba.conf");
   // Everybody is trusted but this one.
   writeFileSync(rules, `host all guarded all scram-sha-256\n${readFileSync(rules, "utf8")}`);
@@ -160,6 +173,14 @@ async function startedCluster(settings: readonly string[]): Promise<TestCluster>
 
 /** An empty database cluster, which the workers of a run share. */
 const INITIALISED = join(tmpdir(), "postgres-data");
+
+/** The definitions of a schema's tables, as `pg_dump` writes them for another server. */
+export function dumpedSchema(url: string, schema: string): string {
+  const args = ["--schema-only", "--no-owner", `--schema="${schema}"`, "-d", url];
+  const dump = execFileSync(join(PROGRAMS ?? "", "pg_dump"), args, { encoding: "utf8" });
+  // Lines that only psql understands.
+  return dump.replaceAll(/^\\.*$/gm, "");
+}
 
 /** Puts an empty database cluster there. `initdb` takes over a second of a core, so one worker runs it for all. */
 async function copyInitialised(data: string): Promise<void> {

@@ -54,16 +54,24 @@ const FURTHER_POSITION = `
     * ${EVENTS_PER_NUMBER} as position
   from pg_locks where pid = pg_backend_pid() and locktype = 'transactionid'`;
 
+const SEQUENCE = (table: string, column: string) =>
+  `pg_get_serial_sequence($name$rkat.${table}$name$, '${column}') as sequence`;
+const COUNTED_TO = "coalesce(pg_sequence_last_value(sequence::regclass), 0)";
+
 /**
  * Whether the server is the one that made the positions. A copy of a server has the same identifier, and may have counted
- * fewer transactions than the one that a dump in it is of. The end of the newest log shows it.
+ * fewer transactions than the one that a dump in it is of. The end of the newest log shows it. A copy by logical replication
+ * has not counted its logs. A role that may not see how far it has counted leaves that to the owner.
  */
 export const IS_FOLLOWED = `exists (
   select from rkat.position_shift, pg_control_system() where server = system_identifier::text
     and not exists (select from rkat.log as newest join rkat.event as last
       on last.log = key and last.seq = last_seq and last.namespace = newest.namespace
       where key = (select max(key) from rkat.log)
-        and position >= (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift) * ${EVENTS_PER_NUMBER}))`;
+        and position >= (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift) * ${EVENTS_PER_NUMBER})
+    and not exists (select from ${SEQUENCE("log", "key")}
+      where case when has_sequence_privilege(sequence, 'usage')
+        then ${COUNTED_TO} < (select max(key) from rkat.log) end))`;
 
 /** Columns that count. A copy by logical replication has the rows, and not how far the server had counted. */
 const COUNTED = {
@@ -80,7 +88,7 @@ const COUNTED = {
  * lower, positions and keys go on behind the last one. Processes that were running meanwhile have to be started again.
  */
 export async function followServer(statements: Statements): Promise<void> {
-  const followed = await statements.change(
+  await statements.change(
     `with server as (select system_identifier::text as id from pg_control_system()),
        last as (
          select greatest(
@@ -93,12 +101,10 @@ export async function followServer(statements: Statements): Promise<void> {
      where position_shift.server <> excluded.server
        or position_shift.shift + ${NUMBER} <= (select number from last)`,
   );
-  if (followed === 0) return;
   for (const [table, column] of Object.entries(COUNTED)) {
     await statements.row(
-      `select setval(sequence, greatest(max(${column}), nextval(sequence)))
-       from rkat.${table}, pg_get_serial_sequence($name$rkat.${table}$name$, '${column}') as sequence
-       group by sequence`,
+      `select setval(sequence, max(${column})) from rkat.${table}, ${SEQUENCE(table, column)}
+       group by sequence having ${COUNTED_TO} < max(${column})`,
     );
   }
 }
