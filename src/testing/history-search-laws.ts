@@ -121,6 +121,13 @@ export const historySearchLaws: readonly Law<EventStore>[] = lawsOf({
     assert.deepEqual(await found({ sessions: { only: [] } }), []);
     assert.deepEqual(await found({ sessions: { except: ["t", "x"] } }), ["s3", "s5", "s7"]);
     assert.deepEqual(await found({ sessions: { except: [] } }), ["s3", "s5", "s7", "t1"]);
+    const half = "half\ud83d";
+    await store.append(half, 0, [said(60, "otter")]);
+    const otters = async (filters: Partial<HistoryQuery>) =>
+      (await store.search({ query: "otter", limit: 10, ...filters })).length;
+    assert.equal(await otters({ sessionId: half }), 1);
+    assert.equal(await otters({ sessions: { only: ["x", half] } }), 1);
+    assert.equal(await otters({ sessions: { except: ["x", half] } }), 0);
     assert.deepEqual(await found({ fromTurn: 1 }), ["s7"]);
     assert.deepEqual(await found({ fromTurn: 0, toTurn: 0 }), ["s3", "s5", "t1"]);
     assert.deepEqual(await found({ since: "2024-05-01T10:00:05Z" }), ["s5", "s7", "t1"]);

@@ -126,8 +126,9 @@ export type CommandResult<Name extends CommandName> = Commands[Name] extends (
 function searchEvents(
   db: Connection,
   namespace: string,
-  query: HistoryQuery,
+  asked: HistoryQuery,
 ): readonly HistoryHit[] {
+  const query = withStoredIds(asked);
   const words = searchWords(query.query);
   if (words.length === 0 || query.limit <= 0) return [];
   const { sinceMs, untilMs } = timeRange(query);
@@ -161,6 +162,20 @@ function searchEvents(
     }
     return areAdded ? hits : withWaiting(hits, searchWaiting(db, namespace, query), query.limit);
   });
+}
+
+/** Ids as SQLite keeps them: well formed. */
+function withStoredIds(query: HistoryQuery): HistoryQuery {
+  const { sessionId, sessions } = query;
+  const all = (ids: readonly string[]) => ids.map((id) => id.toWellFormed());
+  return {
+    ...query,
+    ...(sessionId === undefined ? {} : { sessionId: sessionId.toWellFormed() }),
+    ...(sessions && {
+      sessions:
+        "only" in sessions ? { only: all(sessions.only) } : { except: all(sessions.except) },
+    }),
+  };
 }
 
 /** Finds events whose words cannot be added to the index now. */
