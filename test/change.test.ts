@@ -93,6 +93,12 @@ test("an operation: the page names the places that test/operations.test.ts looks
   const sources = named.filter((file) => file.startsWith("src/"));
   const others = sources.filter((file) => !places.some((place) => place.test(file)));
   expect(others).toEqual([]);
+  // A new command on sessions is in its own file only.
+  const group = read("src/cli/commands/sessions/sessions-command.ts");
+  expect(group.match(/^ {4}\w+Command(?=,$)/gm)).toEqual([
+    "    createCommand",
+    "    appendCommand",
+  ]);
   // Five files, the row of a new area, a sentence for a new field, and a law.
   expect(sources.length).toBe(5 + 3);
 });
@@ -143,12 +149,14 @@ test("a kind of event: each is in the tables that the page names", () => {
   const event = read("src/core/event.ts");
   const forgetting = read("src/forgetting/forget-event.ts");
   const secrets = read("src/secrets/redact-message.ts");
+  const shapes = read("src/core/event-shape.ts");
   const [durable = ""] = /export type DurableEvent =[^;]*;/s.exec(event) ?? [];
   const kinds = [...event.matchAll(/readonly type: "([a-z_]+)"/g)].map(([, kind = ""]) => kind);
   expect(durable).not.toBe("");
   expect(kinds.length).toBeGreaterThan(30);
   const transient = /delta|truncated/;
   for (const kind of kinds.filter((each) => !transient.test(each))) {
+    expect(shapes, `${kind} in event-shape.ts`).toMatch(new RegExp(`^  ${kind}: `, "m"));
     expect(forgetting, `${kind} in forget-event.ts`).toMatch(new RegExp(`\\b${kind}\\b`));
     expect(secrets, `${kind} in redact-message.ts`).toMatch(new RegExp(`\\b${kind}\\b`));
   }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 import { expect, test } from "vitest";
@@ -148,6 +148,21 @@ test("TOML that cannot be read is told with file, line and column, and without a
       "The configuration is not valid. project.toml, line 2, column 12: illegal character in key.",
     ]
   `);
+});
+
+test("why a file of settings cannot be read is said in words", async () => {
+  const folder = await temporaryFolder();
+  const projectFile = join(folder, ".rkat", "config.toml");
+  const told = async (userFile: string) => {
+    const { problem } = await loadConfig({ userFile, projectFile, isTrusted: true, env: {} });
+    return problem?.message.replace(folder, "");
+  };
+  symlinkSync(join(folder, "again.toml"), join(folder, "again.toml"));
+  const start = "The configuration is not valid. ";
+  expect(await told(join(folder, "again.toml"))).toBe(
+    `${start}/again.toml cannot be read: its path has too many links.`,
+  );
+  expect(await told(folder)).toBe(`${start} cannot be read: it is not a regular file.`);
 });
 
 test("no message shows what may be a key", async () => {

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { errorText, messageAndHint, SessionError } from "../core/errors.ts";
+import { fileProblem, messageAndHint, SessionError } from "../core/errors.ts";
 import { readSmallFile } from "../files/plain-files.ts";
 import {
   badValue,
@@ -30,7 +30,7 @@ export async function readConfigFile(file: string, owner: ConfigOwner): Promise<
     text =
       owner === "user" ? readOwn(file) : readSmallFile(dirname(dirname(file)), file, BYTES_MAX);
   } catch (error) {
-    const why = SessionError.is(error) ? messageAndHint(error) : errorText(error);
+    const why = SessionError.is(error) ? messageAndHint(error) : `${fileProblem(error)}.`;
     const problems = [`${file} cannot be read: ${why}`];
     return { owner, name: file, settings: [], problems };
   }
@@ -55,8 +55,8 @@ export async function readConfigText(
 function readOwn(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found) return undefined;
-  if (!found.isFile()) throw new Error("it is not a regular file.");
-  if (found.size > BYTES_MAX) throw new Error(`it is larger than ${BYTES_MAX} bytes.`);
+  if (!found.isFile()) throw new Error("it is not a regular file");
+  if (found.size > BYTES_MAX) throw new Error(`it is larger than ${BYTES_MAX} bytes`);
   return readFileSync(file, "utf8");
 }
 

@@ -199,7 +199,7 @@ export const ERRORS = {
   },
   FORBIDDEN: {
     message: "The server does not accept requests for this host name or from this page.",
-    hint: "Start the server with --allow-host for another host name, or with --cors for a web page of yours.",
+    hint: "`--allow-host` of a server allows another host name, `--cors` of `rkat serve` a web page of yours.",
     httpStatus: 403,
     jsonRpcCode: -32019,
     exitCode: 51,
@@ -431,6 +431,14 @@ function requireArguments(code: unknown, options: unknown): void {
   if (isRight) return;
   throw new SessionError("INVALID_PARAMS", {
     message: "A SessionError has a code of ERRORS, and texts in its options.",
+  });
+}
+
+/** The failure of what is asked of a store after `close`. */
+export function storeClosed(name: string): SessionError {
+  return new SessionError("SESSION_STORE_ERROR", {
+    message: `${name} is closed.`,
+    hint: "Close the services, windows and tools that use a store before the store.",
   });
 }
 

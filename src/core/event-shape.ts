@@ -146,8 +146,11 @@ const before = maybe(
   }),
 );
 
-/** The fields that events of a log have at least. Types that are not here have nothing that another part depends on. */
-const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
+/** For a kind of event that has no field which another part depends on. */
+const NO_FIELD: Shape = fields({});
+
+/** The fields that events of a log have at least. */
+const EVENTS: Readonly<Record<DurableEvent["type"], Shape>> = {
   session_created: fields({ settings: isSettings }),
   session_titled: fields({ title: maybe(isText) }),
   message_added: fields({
@@ -241,12 +244,28 @@ const EVENTS: Readonly<Partial<Record<string, Shape>>> = {
   task_updated: fields({ changed: task }),
   message_pinned: fields({ message: isNumber }),
   message_unpinned: fields({ message: isNumber }),
+  budget_warning: fields({ budget_type: isText }),
+  retrying: fields({ error: isText }),
+  session_archived: NO_FIELD,
+  session_unarchived: NO_FIELD,
+  session_deleted: NO_FIELD,
+  session_remembered: NO_FIELD,
+  skills_resolved: NO_FIELD,
+  run_paused: NO_FIELD,
+  run_resumed: NO_FIELD,
+  turn_started: NO_FIELD,
+  compaction_started: NO_FIELD,
+  event_lost: NO_FIELD,
 };
+
+function shapeOf(type: string): Shape | undefined {
+  return Object.hasOwn(EVENTS, type) ? EVENTS[type as DurableEvent["type"]] : undefined;
+}
 
 /** Whether a value from a store is an event that the rest of rkat can read. Events of later versions are. */
 export function isStoredEvent(value: unknown): value is DurableEvent {
   if (!isObject(value) || typeof value.type !== "string") return false;
-  return Object.hasOwn(EVENTS, value.type) ? (EVENTS[value.type]?.(value) ?? false) : true;
+  return shapeOf(value.type)?.(value) ?? true;
 }
 
 /** An event that could not be read, with what can be kept of it. Of others only their place and their type are kept. */
@@ -258,7 +277,7 @@ export function mendedEvent(json: string): DurableEvent {
     // Nothing of it can be kept.
   }
   const type = isObject(event) && typeof event.type === "string" ? event.type : "";
-  const shape = Object.hasOwn(EVENTS, type) ? EVENTS[type] : undefined;
+  const shape = shapeOf(type);
   const found = shape && mended(shape, event);
   if (found && isStoredEvent(found.value)) return found.value;
   return { type: "event_lost", was: shape ? type : "" };

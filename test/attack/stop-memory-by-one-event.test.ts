@@ -354,3 +354,11 @@ test("whatever stands in the place of an event, its repair can be read", () => {
     }),
   );
 });
+
+test("an event without a text that others read is told from a whole one, and is mended", () => {
+  for (const event of [{ type: "retrying", error: 7 }, { type: "budget_warning" }]) {
+    expect(isStoredEvent(event), event.type).toBe(false);
+    expect(isStoredEvent(mendedEvent(JSON.stringify(event)))).toBe(true);
+  }
+  expect(isStoredEvent({ type: "a_later_kind" })).toBe(true);
+});

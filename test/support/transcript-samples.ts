@@ -30,6 +30,8 @@ export interface TranscriptSample {
   readonly isList?: true;
   /** The file is one object. */
   readonly isOne?: true;
+  /** The name of the file is the only id that it gives a conversation. */
+  readonly isNamedByFile?: true;
   readonly typed: readonly string[];
   /** What the program put beside it. */
   readonly injected?: string;
@@ -332,6 +334,7 @@ const OF_AGENTS: readonly TranscriptSample[] = [
   },
   {
     format: gooseFormat,
+    isNamedByFile: true,
     path: "20260501_1.jsonl",
     values: [
       { working_dir: "/home/ada/app", description: "Red", message_count: 4, schedule_id: null },
@@ -466,6 +469,7 @@ export const TRANSCRIPT_SAMPLES: readonly TranscriptSample[] = [
   },
   {
     format: cursorFormat,
+    isNamedByFile: true,
     path: "projects/p/agent-transcripts/s.jsonl",
     values: [
       { role: "user", message: { content: "<rules>be brief</rules>" } },

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, isAbsolute, join, resolve, sep } from "node:path";
-import { errorText, SessionError } from "../../core/errors.ts";
+import { fileProblem, SessionError } from "../../core/errors.ts";
 import { readStaticTable } from "./static-table.ts";
 
 /** A model's files, and how its vectors are made. */
@@ -175,7 +175,7 @@ function readJson(file: string): Readonly<Record<string, unknown>> {
     return Object(JSON.parse(readFileSync(file, "utf8")));
   } catch (error) {
     throw new SessionError("MODEL_UNAVAILABLE", {
-      message: `${file} cannot be read: ${errorText(error)}.`,
+      message: `${file} cannot be read: ${fileProblem(error)}.`,
       cause: error,
     });
   }

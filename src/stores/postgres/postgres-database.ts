@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { SessionError } from "../../core/errors.ts";
+import { SessionError, storeClosed } from "../../core/errors.ts";
 import type { PoolConnections } from "../../core/stores.ts";
 import { cancelling, cancelStatement } from "./cancel-statement.ts";
 import { requireSchema, requireUsableTables } from "./migrations.ts";
@@ -337,9 +337,7 @@ export class PostgresDatabase {
     let isAgain = false;
     const givesUpAt = this.#givesUpAt();
     for (let tries = 0; ; tries += 1) {
-      if (this.#closed) {
-        throw new SessionError("SESSION_STORE_ERROR", { detail: `${this.address} is closed.` });
-      }
+      if (this.#closed) throw storeClosed(this.address);
       try {
         const result = await work(await this.#openPool(), isAgain);
         this.#hasAnswered = true;

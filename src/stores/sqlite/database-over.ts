@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { SessionError } from "../../core/errors.ts";
+import { SessionError, storeClosed } from "../../core/errors.ts";
 import type { TaskRunner } from "../sql/sql-stores.ts";
 import type { CommandArguments, CommandName, CommandResult } from "./commands.ts";
 import type { Outcome } from "./sqlite-tables.ts";
@@ -38,7 +38,7 @@ export function databaseOver(path: string, runner: Runner, busyTimeoutMs = 10_00
       // Only read when another connection holds the lock: Node loads this clock lazily, which takes a millisecond.
       let givesUpAt: number | undefined;
       for (;;) {
-        if (closed) throw storeError(`${path} is closed.`);
+        if (closed) throw storeClosed(path);
         const outcome: Outcome = await runner.run(name, values);
         if (outcome.type === "done") return outcome.result as CommandResult<Name>;
         if (outcome.type === "failed") throw outcome.error;
@@ -61,10 +61,6 @@ export function tasksOf(database: Database): TaskRunner {
     run: (task) => database.run("doTask", task),
     close: () => database.close(),
   };
-}
-
-function storeError(detail: string): SessionError {
-  return new SessionError("SESSION_STORE_ERROR", { detail });
 }
 
 function busyError(path: string, waitedMs: number): SessionError {

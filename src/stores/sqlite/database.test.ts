@@ -34,7 +34,8 @@ describe.each(["main", "worker"] as const)("a database in the %s thread", (threa
     await database.close();
     await assert.rejects(database.run("lastSeq", "default", "s"), {
       code: "SESSION_STORE_ERROR",
-      message: /is closed/,
+      message: `${path} is closed.`,
+      hint: /before the store/,
     });
   });
 

@@ -23,8 +23,15 @@ interface BringBackFlags {
   readonly json?: true;
 }
 
+/** The commands that bring something back, or keep it away, in the order of the help. */
+export function bringBackCommands(sessions: Command, context: CliContext): void {
+  for (const register of [bringBackCommand, notThisCommand, allowRecallCommand]) {
+    register(sessions, context);
+  }
+}
+
 /** `rkat sessions bring-back`. */
-export function bringBackCommand(sessions: Command, context: CliContext): void {
+function bringBackCommand(sessions: Command, context: CliContext): void {
   const { stdout } = context.terminal;
   const command = changingCommand(
     sessions,
@@ -81,7 +88,7 @@ export async function lastRecalled(
 }
 
 /** `rkat sessions not-this`. */
-export function notThisCommand(sessions: Command, context: CliContext): void {
+function notThisCommand(sessions: Command, context: CliContext): void {
   const { stdout } = context.terminal;
   const command = changingCommand(
     sessions,
@@ -97,7 +104,7 @@ export function notThisCommand(sessions: Command, context: CliContext): void {
 }
 
 /** `rkat sessions allow-recall`. */
-export function allowRecallCommand(sessions: Command, context: CliContext): void {
+function allowRecallCommand(sessions: Command, context: CliContext): void {
   const command = changingCommand(
     sessions,
     "allow-recall",

@@ -27,8 +27,22 @@ import { SESSION_ARGUMENT, storeFlag } from "../flags.ts";
 import { type OutputForm, outputOption } from "../run-flags.ts";
 import { existingWorkspaceOf, withService } from "../with-service.ts";
 
+/** The commands that change a session as a whole, in the order of the help. */
+export function changeCommands(sessions: Command, context: CliContext): void {
+  for (const register of [
+    archiveCommand,
+    unarchiveCommand,
+    deleteCommand,
+    restoreCommand,
+    compactCommand,
+    projectCommand,
+  ]) {
+    register(sessions, context);
+  }
+}
+
 /** `rkat sessions archive`. */
-export function archiveCommand(sessions: Command, context: CliContext): void {
+function archiveCommand(sessions: Command, context: CliContext): void {
   const { stdout, stderr } = context.terminal;
   const archive = changingCommand(sessions, "archive", "close a session; it can still be read")
     .option("--json", "for scripts")
@@ -42,7 +56,7 @@ export function archiveCommand(sessions: Command, context: CliContext): void {
 }
 
 /** `rkat sessions unarchive`. */
-export function unarchiveCommand(sessions: Command, context: CliContext): void {
+function unarchiveCommand(sessions: Command, context: CliContext): void {
   const { stdout, stderr } = context.terminal;
   const unarchive = changingCommand(sessions, "unarchive", "bring an archived session back")
     .option("--json", "for scripts")
@@ -69,7 +83,7 @@ interface DeleteFlags {
 }
 
 /** `rkat sessions delete`. */
-export function deleteCommand(sessions: Command, context: CliContext): void {
+function deleteCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const { stdout, stderr } = terminal;
   const remove = changingCommand(sessions, "delete", "delete a session, its log and its memory")
@@ -143,7 +157,7 @@ async function countTaught(service: SessionService, sessionId: string): Promise<
 }
 
 /** `rkat sessions restore`. */
-export function restoreCommand(sessions: Command, context: CliContext): void {
+function restoreCommand(sessions: Command, context: CliContext): void {
   const { stdout, stderr } = context.terminal;
   const restore = sessions
     .command("restore")
@@ -173,7 +187,7 @@ interface CompactFlags {
 }
 
 /** `rkat sessions compact`. */
-export function compactCommand(sessions: Command, context: CliContext): void {
+function compactCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const compact = changingCommand(sessions, "compact", "compact a session's history now")
     .option("--instructions <text>", "instructions for the summary")
@@ -209,7 +223,7 @@ export function compactCommand(sessions: Command, context: CliContext): void {
 }
 
 /** `rkat sessions project`. */
-export function projectCommand(sessions: Command, context: CliContext): void {
+function projectCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const project = sessions
     .command("project")

@@ -34,8 +34,15 @@ interface UndoFlags {
   readonly json?: true;
 }
 
+/** The commands that go back in a session, or look back, in the order of the help. */
+export function historyCommands(sessions: Command, context: CliContext): void {
+  for (const register of [undoCommand, diffCommand, whyCommand, logCommand, forkCommand]) {
+    register(sessions, context);
+  }
+}
+
 /** `rkat sessions undo`. */
-export function undoCommand(sessions: Command, context: CliContext): void {
+function undoCommand(sessions: Command, context: CliContext): void {
   const { stdout } = context.terminal;
   const undo = changingCommand(
     sessions,
@@ -79,7 +86,7 @@ interface DiffFlags {
 }
 
 /** `rkat sessions diff`. */
-export function diffCommand(sessions: Command, context: CliContext): void {
+function diffCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const diff = readingCommand(
     sessions,
@@ -101,7 +108,7 @@ export function diffCommand(sessions: Command, context: CliContext): void {
 }
 
 /** `rkat sessions why`. */
-export function whyCommand(sessions: Command, context: CliContext): void {
+function whyCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const why = readingCommand(
     sessions,
@@ -138,7 +145,7 @@ interface LogFlags {
 }
 
 /** `rkat sessions log`. */
-export function logCommand(sessions: Command, context: CliContext): void {
+function logCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const log = readingCommand(
     sessions,
@@ -170,7 +177,7 @@ interface ForkFlags {
 }
 
 /** `rkat sessions fork`. */
-export function forkCommand(sessions: Command, context: CliContext): void {
+function forkCommand(sessions: Command, context: CliContext): void {
   const { stdout, stderr } = context.terminal;
   const fork = changingCommand(
     sessions,

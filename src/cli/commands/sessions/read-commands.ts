@@ -38,8 +38,15 @@ interface ListFlags extends SourceConditions {
   readonly json?: true;
 }
 
+/** The commands that read a session, in the order of the help. */
+export function readCommands(sessions: Command, context: CliContext): void {
+  for (const register of [listCommand, showCommand, contextCommand, costCommand, eventsCommand]) {
+    register(sessions, context);
+  }
+}
+
 /** `rkat sessions list`. */
-export function listCommand(sessions: Command, context: CliContext): void {
+function listCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const list = addSourceFlags(sessions.command("list"))
     .description("the sessions of this project, last used first")
@@ -79,7 +86,7 @@ export function listCommand(sessions: Command, context: CliContext): void {
 }
 
 /** `rkat sessions show`. */
-export function showCommand(sessions: Command, context: CliContext): void {
+function showCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const show = readingCommand(sessions, "show", "a session and its history")
     .option("--json", "for scripts")
@@ -95,7 +102,7 @@ export function showCommand(sessions: Command, context: CliContext): void {
 }
 
 /** `rkat sessions context`. */
-export function contextCommand(sessions: Command, context: CliContext): void {
+function contextCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const command = changingCommand(
     sessions,
@@ -124,7 +131,7 @@ interface CostFlags {
 }
 
 /** `rkat sessions cost`. */
-export function costCommand(sessions: Command, context: CliContext): void {
+function costCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const command = readingCommand(sessions, "cost", "what a session cost, in tokens and money")
     .option(
@@ -146,7 +153,7 @@ export function costCommand(sessions: Command, context: CliContext): void {
 }
 
 /** `rkat sessions events`. */
-export function eventsCommand(sessions: Command, context: CliContext): void {
+function eventsCommand(sessions: Command, context: CliContext): void {
   const events = readingCommand(sessions, "events", "the log of a session, one JSON per line")
     .option("--after <seq>", "only events after this one", countFlag(Number.MAX_SAFE_INTEGER), 0)
     .option("-f, --follow", "wait for new events until Ctrl-C")

@@ -26,30 +26,11 @@ import {
   sessionOf,
 } from "../run-flags.ts";
 import { workspaceOf } from "../with-service.ts";
-import { allowRecallCommand, bringBackCommand, notThisCommand } from "./bring-back-commands.ts";
-import {
-  archiveCommand,
-  compactCommand,
-  deleteCommand,
-  projectCommand,
-  restoreCommand,
-  unarchiveCommand,
-} from "./change-commands.ts";
-import {
-  diffCommand,
-  forkCommand,
-  logCommand,
-  undoCommand,
-  whyCommand,
-} from "./history-commands.ts";
-import {
-  contextCommand,
-  costCommand,
-  eventsCommand,
-  listCommand,
-  showCommand,
-} from "./read-commands.ts";
-import { pinsCommands, taskCommand } from "./working-memory-commands.ts";
+import { bringBackCommands } from "./bring-back-commands.ts";
+import { changeCommands } from "./change-commands.ts";
+import { historyCommands } from "./history-commands.ts";
+import { readCommands } from "./read-commands.ts";
+import { workingMemoryCommands } from "./working-memory-commands.ts";
 
 /** `rkat sessions …`. The subcommands come in the order of the help. */
 export function sessionsCommand(program: Command, context: CliContext): void {
@@ -57,27 +38,11 @@ export function sessionsCommand(program: Command, context: CliContext): void {
   for (const register of [
     createCommand,
     appendCommand,
-    listCommand,
-    showCommand,
-    contextCommand,
-    costCommand,
-    taskCommand,
-    pinsCommands,
-    archiveCommand,
-    unarchiveCommand,
-    deleteCommand,
-    restoreCommand,
-    compactCommand,
-    undoCommand,
-    diffCommand,
-    whyCommand,
-    logCommand,
-    forkCommand,
-    bringBackCommand,
-    notThisCommand,
-    allowRecallCommand,
-    eventsCommand,
-    projectCommand,
+    readCommands,
+    workingMemoryCommands,
+    changeCommands,
+    historyCommands,
+    bringBackCommands,
   ]) {
     register(sessions, context);
   }

@@ -20,8 +20,15 @@ interface TaskFlags extends Omit<UpdateTask, "sessionId" | "notes" | "openFiles"
   readonly json?: true;
 }
 
+/** The commands that change what stays through compactions, in the order of the help. */
+export function workingMemoryCommands(sessions: Command, context: CliContext): void {
+  for (const register of [taskCommand, pinsCommands]) {
+    register(sessions, context);
+  }
+}
+
 /** `rkat sessions task`: shows or changes the task record. */
-export function taskCommand(sessions: Command, context: CliContext): void {
+function taskCommand(sessions: Command, context: CliContext): void {
   const { terminal } = context;
   const task = changingCommand(
     sessions,
@@ -70,7 +77,7 @@ function subTasks(text: string, before: readonly number[] = []): readonly number
 const MESSAGE = "its position in `sessions show`, from 0, or its id as @id";
 
 /** `rkat sessions pin`, `unpin` and `pins`. */
-export function pinsCommands(sessions: Command, context: CliContext): void {
+function pinsCommands(sessions: Command, context: CliContext): void {
   const pins = readingCommand(
     sessions,
     "pins",
