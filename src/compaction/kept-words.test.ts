@@ -407,7 +407,7 @@ describe("what became of a request is told, also where the answer stays", () => 
       answer(`It has its old colour. ${long}`),
       user("Go on."),
     ];
-    const back = "taken back by what was said next";
+    const back = "taken back or changed by what was said next";
     expect(await outcomes(messages)).toEqual([
       ["Delete the ship's lo", `answered; ${back}`],
       ["Wait, forget that.", "answered"],

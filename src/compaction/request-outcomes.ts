@@ -74,8 +74,8 @@ function withdrawn({ outcome }: Word): string {
   return [...(first === ANSWERED ? [first] : []), ...done, TAKEN_BACK].join("; ");
 }
 
-/** The outcome of a request that the words after it took back, or replaced. */
-const TAKEN_BACK = "taken back by what was said next";
+/** The outcome of a request that the words after it took back, or replaced in part or as a whole. */
+const TAKEN_BACK = "taken back or changed by what was said next";
 
 /** Files that an outcome names. */
 const FILES_MAX = 3;
