@@ -3,9 +3,13 @@ import { readQuestion } from "./score/question.ts";
 import { type AskedName, askedName, lacksName } from "./words/asked-name.ts";
 import { type AskedValue, askedValue, lacksValue } from "./words/asked-value.ts";
 
+/** So many results are the same however many are asked for, and tell what a question is about. */
+export const FIRST = 5;
+
 /**
  * The hits of questions that may answer them: those with little of a question are left out if it asks for a number, a
  * time or a name and they have none. Of hits that are as good as the first, one in letters like those of the questions comes first.
+ * Whether there is an answer at all is told from the first of them, however many there are.
  */
 export function likelyAnswers(
   questions: readonly string[],
@@ -18,9 +22,10 @@ export function likelyAnswers(
       ({ value, name, question }) =>
         lacksValue(value, content) || lacksName(name, question, content),
     );
-  const likely = hits.filter((hit) => (hit.match ?? 1) >= VALUE_MATCH || !lacks(hit));
-  if (haveNone(asked, likely, lacks)) return [];
-  return inLettersOf(questions, likely);
+  const isLikely = (hit: MemoryHit) => hasMuch(hit) || !lacks(hit);
+  const first = hits.slice(0, FIRST).filter(isLikely);
+  if (first.length === 0 || haveNone(asked, first, lacks)) return [];
+  return inLettersOf(questions, hits.filter(isLikely));
 }
 
 interface AskedFor {
@@ -48,7 +53,7 @@ function haveNone(
     value === "count" ? !canCount() : SURE.includes(value ?? name);
   const isOther = (hit: MemoryHit) => (hit.match ?? 1) < SAME_MATCH && lacks(hit);
   const best = (hits[0]?.match ?? 1) >= VALUE_MATCH ? hits.filter(hasMuch) : hits;
-  return asked.every(isSure) && best.slice(0, LOOKED_AT).every(isOther);
+  return asked.every(isSure) && best.every(isOther);
 }
 
 function hasMuch({ match = 1 }: MemoryHit): boolean {
@@ -78,15 +83,13 @@ const VALUE_MATCH = 0.4;
 const SAME_MATCH = 0.95;
 /** The part of the first one's match with which another is as good. */
 const AS_GOOD = 0.85;
-/** So few hits are known however many are asked for. */
-const LOOKED_AT = 5;
 
 function inLettersOf(questions: readonly string[], hits: readonly MemoryHit[]) {
   const isOther = questions.some((question) => OTHER_LETTER.test(question));
   const isAlike = ({ content }: MemoryHit) =>
     OTHER_LETTER.test(content.slice(0, LETTERS_READ)) === isOther;
   const [first] = hits;
-  const alike = hits.slice(0, LOOKED_AT).find(isAlike);
+  const alike = hits.slice(0, FIRST).find(isAlike);
   const least = AS_GOOD * (first?.match ?? 1);
   if (!first || !alike || alike === first || (alike.match ?? 0) < least) return hits;
   return [{ ...alike, score: first.score }, ...hits.filter((hit) => hit !== alike)];

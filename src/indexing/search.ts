@@ -5,7 +5,7 @@ import {
   memoryFilter,
 } from "../core/memory-store.ts";
 import { wellFormed } from "../text/well-formed.ts";
-import { likelyAnswers } from "./likely-answers.ts";
+import { FIRST, likelyAnswers } from "./likely-answers.ts";
 import type { OpenIndex } from "./open-index.ts";
 import type { Postings } from "./passages/passage-index.ts";
 import { type Asking, ask, question, together, transaction } from "./port/asking.ts";
@@ -50,24 +50,42 @@ export function* searchEntries(
   const texts = [query.query].flat().filter((text) => text.trim() !== "");
   if (query.limit <= 0 || texts.length === 0) return [];
   // A question with a least score has no guesses.
-  const limit = query.bestMatch === undefined ? Math.max(query.limit, TEACHERS_MIN) : query.limit;
+  if (query.bestMatch !== undefined) {
+    return yield* transaction("search", () => search(index, query, texts, embedded));
+  }
+  const found = yield* answersAmong(index, query, texts, embedded, Math.max(query.limit, FIRST));
+  return found.length > query.limit ? found.slice(0, query.limit) : found;
+}
+
+/** So many results are read when some of fewer are no likely answers. */
+const READ_MAX = 40;
+
+function* answersAmong(
+  index: OpenIndex,
+  query: MemoryQuery,
+  texts: readonly string[],
+  embedded: EmbeddedSearch | undefined,
+  limit: number,
+): Asking<readonly MemoryHit[]> {
   const wider = { ...query, limit };
   const hits = yield* transaction("search", () => search(index, wider, texts, embedded));
-  if (query.bestMatch !== undefined) return hits;
   let found = hits;
-  for (const { text, means } of otherWays(texts, hits)) {
+  for (const { text, means } of otherWays(texts, hits.slice(0, FIRST))) {
     const others = yield* transaction("search", () => search(index, wider, [text], undefined));
     found = withOtherWay(found, others, means);
   }
   const { minScore } = query;
-  if (minScore !== undefined) found = found.filter(({ score }) => score >= minScore);
+  if (minScore !== undefined) return found.filter(({ score }) => score >= minScore);
   // Likeness may know what words do not tell.
-  else if (!isHybrid(embedded)) found = likelyAnswers(texts, found, query.at);
-  return found.length > query.limit ? found.slice(0, query.limit) : found;
+  if (isHybrid(embedded)) return found;
+  const likely = likelyAnswers(texts, found, query.at);
+  if (likely.length === 0 || likely.length >= Math.min(FIRST, found.length)) return likely;
+  if (limit < READ_MAX && found.length >= limit) {
+    return yield* answersAmong(index, query, texts, embedded, READ_MAX);
+  }
+  const near = likelyAnswers(texts, found.slice(0, READ_MAX), query.at);
+  return near.length < FIRST ? near : likely;
 }
-
-/** Results that may define something, also when fewer are asked for. */
-const TEACHERS_MIN = 5;
 
 function* search(
   index: OpenIndex,
@@ -297,7 +315,7 @@ function* hitsOf(
 /** Whether each of the best results lacks a thing that its question names, also inside a longer word. */
 function areAboutOthers(found: readonly FoundEntry[], hits: readonly MemoryHit[]): boolean {
   const least = AS_GOOD * (found[0]?.match ?? 0);
-  const best = found.slice(0, TEACHERS_MIN).filter(({ match }) => match >= least);
+  const best = found.slice(0, FIRST).filter(({ match }) => match >= least);
   return (
     best.length > 0 &&
     best.every(({ lacks = [] }, at) =>
