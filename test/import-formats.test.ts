@@ -7,6 +7,7 @@ import { zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { importTranscripts } from "../src/app/import-transcripts.ts";
 import { recogniseFile } from "../src/import/find-transcripts.ts";
+import { stamped } from "../src/import/session-log.ts";
 import { createSessionService } from "../src/index.ts";
 import { sqliteStores } from "../src/sqlite.ts";
 import { openhandsFormat } from "../src/transcripts/agents/openhands-format.ts";
@@ -103,6 +104,35 @@ test("chats and streams without the start of their first line, or with blank lin
     const torn = await importedFiles({ [file]: `d":"/home/ada"}\n${text}` });
     expect(torn.said, file).toEqual(said);
     expect(torn.reasons).toContain("it is not JSON");
+  }
+});
+
+test("a task of Roo Code that was imported as one of Cline's is there once, unless more was done with it", async () => {
+  const text = JSON.stringify([{ ts: 1_770_000_000_000, type: "say", say: "text", text: "Hi" }]);
+  const folder = mkdtempSync(join(tmpdir(), "rkat-formats-"));
+  const write = (below: string) => {
+    const path = join(folder, below, "tasks", "1770000000000", "ui_messages.json");
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    return path;
+  };
+  const paths = [write("copied"), write("rooveterinaryinc.roo-cline")];
+  try {
+    for (const isUsed of [false, true]) {
+      const stores = sqliteStores({ path: ":memory:" });
+      const [copy, task] = paths as [string, string];
+      await importTranscripts({ stores, path: copy });
+      const lastSeq = await stores.events.lastSeq("cline:1770000000000");
+      const event = { type: "session_deleted", session_id: "x" } as const;
+      const used = [stamped(event, 1)];
+      if (isUsed) await stores.events.append("cline:1770000000000", lastSeq, used);
+      await importTranscripts({ stores, path: task });
+      const ids = (await stores.sessions.list({ limit: 9 })).map(({ id }) => id).sort();
+      expect(ids).toEqual([...(isUsed ? ["cline:1770000000000"] : []), "roo:1770000000000"]);
+      await stores.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 

@@ -199,17 +199,16 @@ class ImportWork {
     return known.some(([path]) => path !== file.path && isIts(path));
   }
 
-  /** Deletes the session that a program printed once its own transcript is there, unless more was done with it here. */
-  async #replacePrinted(id: string, stores: ImportStores): Promise<void> {
-    const printed = printedId(id);
+  /** Deletes a session in whose place another one is now, such as what a program printed, unless more was done with it here. */
+  async #deleteReplaced(id: string, stores: ImportStores): Promise<void> {
     for (const { events, sessions } of new Set([stores, this.#stores])) {
-      const lastSeq = await events.lastSeq(printed);
-      if (lastSeq === 0 || !(await isAsImported(printed, events))) continue;
+      const lastSeq = await events.lastSeq(id);
+      if (lastSeq === 0 || !(await isAsImported(id, events))) continue;
       await this.#group.settle();
-      const event = { type: "session_deleted", session_id: printed } as const;
-      await events.append(printed, lastSeq, [stamped(event, Date.now())]);
+      const event = { type: "session_deleted", session_id: id } as const;
+      await events.append(id, lastSeq, [stamped(event, Date.now())]);
       // What else was made of it is deleted by the next service that follows the log.
-      await sessions.delete(printed);
+      await sessions.delete(id);
     }
   }
 
@@ -298,7 +297,10 @@ class ImportWork {
       }
       const count = await this.#store(session, file, place, onRead);
       if (count > 0) this.#read.add(id);
-      if (count > 0 && !this.#trial) await this.#replacePrinted(id, stores);
+      if (count > 0 && !this.#trial) {
+        await this.#deleteReplaced(printedId(id), stores);
+        if (session.formerId) await this.#deleteReplaced(session.formerId, stores);
+      }
       if (count > 0) sessions += 1;
       messages += count;
     }

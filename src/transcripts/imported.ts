@@ -58,6 +58,8 @@ export interface ImportedSession {
   readonly isRest?: true;
   /** Its program's own transcript of the same, by the id of that session. It takes the place of this one, which may lack a lot. */
   readonly excerptOf?: string;
+  /** The id of the same session in earlier versions, which took it for another agent's. */
+  readonly formerId?: string;
   /** They are read once, in order. The next session is asked for after they were read, or left. */
   readonly messages: AsyncIterable<ImportedMessage>;
 }

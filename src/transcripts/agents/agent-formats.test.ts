@@ -188,6 +188,25 @@ test("Copilot: what was rewound, what skills and sub-agents say, is counted and 
   );
 });
 
+test("Copilot: a session whose start names no folder is of the one that a later event names", async () => {
+  const event = (type: string, data: object) => ({ id: type, type, data });
+  const start = { sessionId: "s", producer: "copilot-agent" };
+  const events = (context: object) =>
+    json(
+      event("session.start", { ...start, ...context }),
+      event("session.context_changed", { cwd: "/home/ada/app", branch: "main" }),
+      event("session.resume", { context: { cwd: "/home/ada/else" } }),
+      event("user.message", { content: "Why is it red?" }),
+    );
+  for (const [context, project] of [
+    [{}, "/home/ada/app"],
+    [{ context: { cwd: "/home/ada/first" } }, "/home/ada/first"],
+  ] as const) {
+    const { sessions } = await read(fileOf("session-state/s/events.jsonl", events(context)));
+    expect(sessions[0]).toMatchObject({ project, branch: "main" });
+  }
+});
+
 test("Copilot Chat's log of changes gives the chat that they end in", async () => {
   const { said, sessions } = await read(
     fileOf(

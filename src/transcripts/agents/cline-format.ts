@@ -148,6 +148,7 @@ async function sessionOf(
   const about = {
     title: titleOf(prompt ?? ""),
     startedAt: startedAt ?? (isTask ? timeOf(Number(folder)) : undefined),
+    formerId: agent === "roo" ? `cline:${id}` : undefined,
   };
   return importedSession(agent, id, messages(`${agent}:${id}`, file, notes), about);
 }

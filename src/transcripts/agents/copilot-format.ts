@@ -65,6 +65,7 @@ interface Outline
 
 async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
   let start: Json = {};
+  let context: Json = {};
   let title: string | undefined;
   let firstPrompt: string | undefined;
   let model: string | undefined;
@@ -81,6 +82,9 @@ async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
     startedAt ??= time;
     updatedAt = time ?? updatedAt;
     if (type === "session.start" && start.sessionId === undefined) start = data;
+    // Earlier versions say later which folder it is.
+    if (type === "session.context_changed" || type === "session.resume")
+      context = { ...objectOf(data.context ?? data), ...context };
     if (type === "session.title_changed") title = nameOf(data.title) ?? title;
     if (type === "user.message" && isTyped(value)) firstPrompt ??= textOf(data.content);
     model ??= nameOf(data.selectedModel) ?? nameOf(data.newModel) ?? nameOf(data.model);
@@ -96,7 +100,7 @@ async function outlineOf(file: FoundFile): Promise<Outline | undefined> {
       });
   }
   if (!hasEvents) return undefined;
-  const { cwd, gitRoot, branch } = objectOf(start.context);
+  const { cwd, gitRoot, branch } = { ...context, ...objectOf(start.context) };
   const name = basename(file.path, ".jsonl");
   return {
     id: nameOf(start.sessionId) ?? (name === "events" ? basename(dirname(file.path)) : name),

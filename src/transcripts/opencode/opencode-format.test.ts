@@ -195,6 +195,7 @@ test("the older tree of JSON files has the same messages, and no link is followe
   const { sessions, skipped } = await readImport(opencodeFormat, file);
   expect(skipped).toEqual([]);
   expect(brieflyRead(sessions[0]?.messages)).toEqual(READ);
+  expect(sessions[0]?.model).toBe("claude");
   const same = await readImport(opencodeFormat, fileAt(database()));
   const ids = [sessions, same.sessions].map(([first]) => first?.messages.map((m) => m.sourceId));
   expect(ids[0]).toEqual(ids[1]);

@@ -53,9 +53,15 @@ export async function* readTree(
   const onFile = (mtimeMs: number) => {
     changedMs = Math.max(changedMs, mtimeMs);
   };
+  // The messages are read, and reported, later.
+  const messages = objectsIn(root, ["message", id], {
+    ...{ file, onFile },
+    notes: { ...notes, skip() {} },
+  });
+  const models = Array.from(messages, ({ value }) => nameOf(value.modelID));
   yield {
     id,
-    about,
+    about: { model: { id: models.findLast(Boolean) }, ...about },
     project: nameOf(about.directory),
     messages: () => messagesIn(root, id, { file, notes, onFile }),
     changedMs: () => changedMs,
