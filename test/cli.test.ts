@@ -334,6 +334,40 @@ test("`completion` writes a script for each shell, and `complete --` says what c
   expect((await project.rkat(["completion", "tcsh"])).stderr).toContain("Allowed choices are");
 });
 
+test("a press of Tab runs nothing of what is typed, and writes to no file", async () => {
+  const project = await Project.open();
+  for (const shell of ["bash", "zsh"]) {
+    const { stdout } = await project.start(["completion", shell]).ended;
+    project.write(`completion.${shell}`, stdout);
+  }
+  project.write("notes.txt", "precious");
+  const command = `rkat() { ${project.program.map(shellWord).join(" ")} "$@"; }`;
+  const line = `${command}; source ./completion.bash; compopt() { :; }
+    try() { COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); __rkat_complete; echo "\${COMPREPLY[@]}"; }
+    try rkat run '$(touch ran)' '"\`touch ran\`' --mod
+    try rkat sessions show last '>' notes.txt --j
+    try rkat run "don't" 'a b' --mod
+    try rkat import ./no`;
+  const options = { cwd: project.folder, env: project.env, encoding: "utf8" } as const;
+  const bash = spawnSync("bash", ["--norc", "-c", line], options);
+  expect([bash.stdout, bash.stderr]).toEqual(["--model\n--json\n--model\n\n", ""]);
+  expect(readFileSync(join(project.folder, "notes.txt"), "utf8")).toBe("precious");
+  expect(existsSync(join(project.folder, "ran"))).toBe(false);
+  // What stands before the last = goes through `eval` there.
+  const zsh = readFileSync(join(project.folder, "completion.zsh"), "utf8");
+  const [, pattern = ""] = /=~ '(.*)' \]\]/.exec(zsh) ?? [];
+  expect(new RegExp(pattern).exec("--model=$(touch ran)=")?.[0]).toBe("--model=");
+});
+
+test("where rkat has nothing to offer, the shell offers files", async () => {
+  const project = await Project.open();
+  const after = async (...words: string[]) =>
+    (await project.rkat(["complete", "--", ...words])).stdout.trim().split("\n").at(-1);
+  expect([await after("import", "./tra"), await after("sessions", "")]).toEqual([":0", ":4"]);
+  const { stdout } = await project.rkat(["completion", "bash"]);
+  expect(stdout).toContain("complete -o default -F __rkat_complete rkat");
+});
+
 test("a file is refused as the project's folder", async () => {
   const project = await Project.open();
   const file = project.write("notes.md", "");

@@ -234,17 +234,43 @@ const WORDS_OF_BASH = `    if declare -F _get_comp_words_by_ref > /dev/null; the
     fi
 `;
 
-/** The library's script has `readonly` variables, with which a shell that reads it twice reports errors. */
+/** What is wrong with the library's scripts, and what stands there instead. */
+const REPAIRS: readonly (readonly [RegExp | string, string])[] = [
+  // A shell that reads the script twice reports errors.
+  [/^readonly /gm, ""],
+  [WORDS_OF_PACKAGE, WORDS_OF_BASH],
+  // `eval` would run each `$(…)` that stands in the line, and empty the file behind each `>`.
+  [
+    'out=$(eval "$requestComp" 2>/dev/null)',
+    `out=$(rkat complete -- "\${words[@]:1:cword}" 2>/dev/null)`,
+  ],
+  ["=~ '-.*=' ", "=~ '^--?[A-Za-z0-9-]*=' "],
+  ["complete -F", "complete -o default -F"],
+];
+
+/** Makes the scripts safe to read and to use. Where nothing is offered, the shell may offer files. */
 function makeSourceable(program: Command, { terminal }: CliContext): void {
   const { log } = console;
-  const completion = program.commands.find((command) => command.name() === "completion");
-  completion
+  program.commands
+    .find((command) => command.name() === "completion")
     ?.description(COMPLETION)
     .hook("preAction", () => {
       console.log = (script: string) =>
         void terminal.stdout.write(
-          `${script.replaceAll(/^readonly /gm, "").replace(WORDS_OF_PACKAGE, WORDS_OF_BASH)}\n`,
+          `${REPAIRS.reduce((text, [from, to]) => text.replace(from, () => to), script)}\n`,
         );
+    })
+    .hook("postAction", () => {
+      console.log = log;
+    });
+  program.commands
+    .find((command) => command.name() === "complete")
+    ?.hook("preAction", () => {
+      let lines = 0;
+      console.log = (line: string) => {
+        log(line === ":4" && lines === 0 ? ":0" : line);
+        lines += 1;
+      };
     })
     .hook("postAction", () => {
       console.log = log;
