@@ -584,6 +584,26 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     expect(await page.getByRole("listitem").filter({ hasText: "Who sails" }).count()).toBe(0);
   });
 
+  test("a server that was not there for a moment is asked again, and its refusal is not shown for ever", async () => {
+    const { page } = await open(reading.link);
+    const row = page.locator("a.session").filter({ hasText: "On which port" });
+    await row.waitFor();
+    const refused = new Set<string>();
+    await page.route(/\/api\/sessions(\?|\/.*\/log)/, async (route) => {
+      const { pathname } = new URL(route.request().url());
+      if (refused.has(pathname)) return await route.continue();
+      refused.add(pathname);
+      await route.fulfill({ status: 503, json: { message: "The server is stopping.", hint: "" } });
+    });
+    await page.getByLabel("Archived too").check();
+    await page.getByRole("alert").getByText("The server is stopping.").waitFor();
+    await page.getByLabel("Archived too").uncheck();
+    await page.getByRole("alert").waitFor({ state: "detached" });
+    await row.click();
+    await page.getByText("connection lost").waitFor({ state: "detached" });
+    await page.getByRole("article").filter({ hasText: "On which port" }).first().waitFor();
+  });
+
   test("a page of memory says which entries it shows, and does not look like all of them", async () => {
     const note = (at: number) => ({
       session_id: "notes",

@@ -76,6 +76,11 @@ export class Refusal extends Error {
     this.status = status;
     this.hint = hint;
   }
+
+  /** Whether it is the same when it is asked again: not for a server that stops, starts, or has too much to do. */
+  get isFinal(): boolean {
+    return this.status >= 400 && this.status < 500 && this.status !== 429;
+  }
 }
 
 /** The server that the page came from. */

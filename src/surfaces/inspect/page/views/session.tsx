@@ -210,7 +210,7 @@ async function follow(
       });
       tell(isMine ? "lost" : "looks");
     } catch (error) {
-      if (error instanceof Refusal && error.status >= 400) throw error;
+      if (error instanceof Refusal && error.isFinal) throw error;
       tell("lost");
     } finally {
       document.removeEventListener("visibilitychange", onChange);

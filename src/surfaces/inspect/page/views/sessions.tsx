@@ -140,9 +140,13 @@ function useSessions(source: Source, agent: string, archived: boolean) {
           ...(archived ? { include_archived: true } : {}),
         });
         if (asked.current.key !== key) return;
-        setSessions((before) => (offset === 0 ? next : [...before, ...next]));
+        // A session that was used meanwhile is on the next page again.
+        setSessions((before) => (offset === 0 ? next : withoutTwins([...before, ...next])));
         setWhole(next.length < PAGE);
+        setError(undefined);
       } catch (failure) {
+        if (asked.current.key !== key) return;
+        asked.current = { key: "", offset: -1 };
         setError(failure);
       }
     },
@@ -155,6 +159,10 @@ function useSessions(source: Source, agent: string, archived: boolean) {
     if (!isWhole && sessions.length > 0) void load(sessions.length);
   }, [load, isWhole, sessions.length]);
   return { sessions, isWhole, error, more };
+}
+
+function withoutTwins(sessions: readonly Summary[]): readonly Summary[] {
+  return [...new Map(sessions.map((session) => [session.session_id, session])).values()];
 }
 
 /** The agents that were seen: a filter must not take away the others. */
@@ -253,7 +261,11 @@ function useOnce<Value>(key: string, load: () => Promise<Value>): Value | undefi
     let isInSight = true;
     line = line.then(async () => {
       if (!isInSight || known.has(key)) return;
-      known.set(key, await load().catch(() => undefined));
+      // What failed is asked again when the row is in sight again.
+      await load().then(
+        (value) => known.set(key, value),
+        () => {},
+      );
       repaint((times) => times + 1);
     });
     return () => {
