@@ -2,6 +2,7 @@ import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { copyUsers } from "../bench/data/copied-users.ts";
 import type { NewEvent } from "../src/core/event.ts";
+import { endingsOf } from "../src/core/event-store.ts";
 import { newId } from "../src/core/ids.ts";
 import { createSessionService } from "../src/index.ts";
 import { type PostgresStores, postgresStores } from "../src/postgres.ts";
@@ -110,6 +111,19 @@ describe.skipIf(!hasPostgres)("what the server does", NEEDS_POSTGRES, () => {
     );
     await stores.close();
     expect(rows).toBeLessThan(LONG_LOG / 10);
+  }, 600_000);
+
+  test("the ends of some logs are found without the other logs of a user", async () => {
+    const place = { connectionString: await postgresUrl(), schema: await freshSchema() };
+    const stores = postgresStores(place);
+    const asker = stores.forUser("asker").events;
+    const ids = Array.from({ length: 400 }, (_, at) => `session ${at}`);
+    await Promise.all(ids.map((id) => asker.append(id, 0, [said("one"), said("two")])));
+    await analyze(place);
+    const asked = ids.slice(0, 16).map((sessionId) => ({ sessionId, seq: 1 }));
+    const rows = await rowsOfWork(place, ({ events }) => endingsOf(events, asked));
+    await stores.close();
+    expect(rows).toBeLessThan(10 * asked.length);
   }, 600_000);
 
   test("memory that is behind reads each event twice at most", async () => {

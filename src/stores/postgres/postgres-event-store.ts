@@ -405,15 +405,18 @@ type EndingRow = { readonly at: number; readonly last: number } & (
   | { readonly seq: null }
 );
 
+/** Each log is looked up by itself, as in `WITH_LOG`: a join of all would read the whole table. */
 const REMOVALS = (["text_forgotten", "session_deleted"] as const).map(kindMark);
 
 const ENDINGS = `
   select place.at, log.last_seq as last, removal.seq, event_id, timestamp_ms, event
   from unnest($2::text[], $3::bigint[]) with ordinality as place (session_id, after, at)
-    join rkat.log as log on log.namespace = $1 and log.session_id = place.session_id
-    left join lateral (
+    cross join lateral (
+      select key, last_seq from rkat.log
+      where namespace = $1 and session_id = place.session_id offset 0
+    ) as log left join lateral (
       select seq, event_id, timestamp_ms, event from rkat.event
-      where log = log.key and seq > place.after and ${KIND_MARK} in ('${REMOVALS.join("', '")}')
+      where log = log.key and seq > place.after and ${KIND_MARK} in ('${REMOVALS.join("', '")}') offset 0
     ) as removal on true
   order by place.at, removal.seq`;
 
