@@ -213,7 +213,7 @@ function calledLater(from: string, given: string): string {
 const patternsWhenUsed: Plugin = {
   name: "patterns-when-used",
   renderChunk: (code, { fileName }) =>
-    isOthers(fileName) ? undefined : latePatterns(fileName, code),
+    /^(?:drawing|zod)-/.test(fileName) ? undefined : latePatterns(fileName, code),
 };
 
 /**
