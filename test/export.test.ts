@@ -261,10 +261,13 @@ describe("a file", () => {
     const file = await newFile();
     writeFileSync(file, `{"rkat_export":1,"redacted":false}\n${JSON.stringify(wrong)}\n`);
     const there = await newPlace();
-    await expect(imported(there, file, { isTrusted: true })).rejects.toMatchObject({
+    const refused = imported(there, file, { isTrusted: true });
+    await expect(refused).rejects.toMatchObject({
       code: "INVALID_PARAMS",
       message: expect.stringContaining(`${file}, line 2, `),
     });
+    const { message } = (await refused.catch((error: unknown) => error)) as Error;
+    expect(message.split(file), message).toHaveLength(2);
     expect(existsSync(there.workspace.dataFolder)).toBe(false);
   });
 });

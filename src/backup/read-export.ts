@@ -211,14 +211,18 @@ class ExportReading {
   }
 
   async take(line: Line, number: number): Promise<void> {
-    const refuse = (why: string) => wrong(this.#path, number, why);
+    let refused: SessionError | undefined;
+    const refuse = (why: string) => {
+      refused = wrong(this.#path, number, why);
+      return refused;
+    };
     if (number === 1) return requireHeader(line, refuse);
     try {
       await this.#take(line, refuse);
     } catch (error) {
-      if (SessionError.is(error) && error.code !== "SESSION_STORE_ERROR")
-        throw refuse(errorText(error));
-      throw error;
+      if (error === refused || !SessionError.is(error) || error.code === "SESSION_STORE_ERROR")
+        throw error;
+      throw refuse(errorText(error));
     }
   }
 
