@@ -186,7 +186,7 @@ test("a turn in a session that another process deleted since it was used here fi
   const { sessionId } = await one.createSession({});
   await one.startTurn({ sessionId, prompt: "a" });
   await start([]).service.delete({ sessionId, now: true });
-  await expect(one.startTurn({ sessionId, prompt: "b" })).rejects.toMatchObject({
-    code: "SESSION_NOT_FOUND",
-  });
+  const notFound = { code: "SESSION_NOT_FOUND" };
+  await expect(one.startTurn({ sessionId, prompt: "b" })).rejects.toMatchObject(notFound);
+  await expect(one.read({ sessionId })).rejects.toMatchObject(notFound);
 });

@@ -64,7 +64,8 @@ export class LiveSessions {
     const session = known ?? (await this.#load(sessionId));
     await session.state.catchUp((after, to) => this.#events.read(sessionId, after, to));
     this.#byId.delete(sessionId);
-    if (session.state.deleted) throw notFound(sessionId);
+    // Another process deleted it, and a turn here has seen that its log is gone.
+    if (session.state.deleted || session.state.seq === 0) throw notFound(sessionId);
     this.add(session);
     return session;
   }
