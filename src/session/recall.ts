@@ -85,8 +85,9 @@ async function pinnedOf(
   if (isKnown && !leaving) return undefined;
   const notes = await outages.attempt(memory, () => pinnedNotes(memory));
   if (notes) PINS_ASKED.set(state, state.compactions);
-  const isShown = shownBy(state.messages);
-  const isNew = (entry: MemoryEntry) => !state.recalled.has(entry.id, leaving) && !isShown(entry);
+  // Most memories have no pinned note, and the window is not read for none.
+  const isShown = once(() => shownBy(state.messages));
+  const isNew = (entry: MemoryEntry) => !state.recalled.has(entry.id, leaving) && !isShown()(entry);
   return pinnedRecords(notes ?? [], { tokensMax, sessionId: state.id, isNew });
 }
 
