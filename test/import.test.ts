@@ -467,6 +467,13 @@ test("the traffic of memory tools is left out", async () => {
   expect(JSON.stringify(await logOf())).not.toContain("said Ada");
 });
 
+test("who works on a memory tool has the sessions of that, and not what the tool does as a plugin", async () => {
+  write(`${ID}.jsonl`, talk(ID, { cwd: "/home/ada/src/claude-mem" }));
+  const cwd = "/home/ada/.claude/plugins/cache/thedotmack/claude-mem/10.0";
+  write(`${OTHER}.jsonl`, talk(OTHER, { cwd }));
+  expect(await run()).toMatchObject({ sessions: 1, leftOut: 1 });
+});
+
 test("a stream of bytes is imported like the file that it is of, and leaves no file", async () => {
   const temporary = join(folder, "tmp");
   mkdirSync(temporary);

@@ -164,8 +164,9 @@ function blocksOf({ content }: UserMessage): readonly ContentBlock[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/** Folders where memory tools talk to models on their own. */
-const TOOLS_FOLDER = /(?:^|[/\\-])(?:observer-sessions|\.?claude-mem|\.rkat)(?:[/\\]|$)/;
+/** Folders where memory tools talk to models on their own. A folder with a tool's name may be that of its source. */
+const TOOLS_FOLDER =
+  /(?:^|[/\\-])(?:observer-sessions|\.claude-mem|plugins[/\\].*claude-mem|\.rkat)(?:[/\\]|$)/;
 
 /** Whether a session is the traffic of a memory tool, not a conversation of a person. */
 export function isMemoryTools({ project = "" }: Pick<ImportedSession, "project">): boolean {
