@@ -250,8 +250,9 @@ test("`rkat mcp login` prints where to sign in, `list` shows it, and `logout` an
   await add();
   const login = async (
     answer: (address: string, kill: (signal: NodeJS.Signals) => void) => unknown,
+    ...flags: string[]
   ) => {
-    const child = project.start(["mcp", "login", "wiki", "--no-open"]);
+    const child = project.start(["mcp", "login", "wiki", "--no-open", ...flags]);
     let stderr = "";
     const address = new Promise<string>((found) => {
       child.child.stderr?.on("data", (chunk: Buffer) => {
@@ -281,6 +282,14 @@ test("`rkat mcp login` prints where to sign in, `list` shows it, and `logout` an
   const { stdout } = await project.rkat(["mcp", "logout", "wiki"]);
   expect(stdout).toBe("Signed out of wiki.\n");
   expect(own.address?.signIn?.read()).toBeUndefined();
+  const json = (line: string) => JSON.parse(line) as unknown;
+  const signedInAgain = await login(wiki.signInAt, "--json");
+  expect(json(signedInAgain.stdout)).toEqual({ name: "wiki", signed_in: true, tools: 1 });
+  const out = async () => (await project.rkat(["mcp", "logout", "wiki", "--json"])).stdout;
+  expect([json(await out()), json(await out())]).toEqual([
+    { name: "wiki", signed_out: true },
+    { name: "wiki", signed_out: false },
+  ]);
   const { code } = await login((_, kill) => kill("SIGINT"));
   expect(code).toBe(130);
   expect((await project.rkat(["mcp", "login", "nosuch"])).stderr).toMatch(

@@ -126,6 +126,7 @@ interface LoginFlags {
   readonly clientId?: string;
   readonly port?: number;
   readonly open: boolean;
+  readonly json?: true;
 }
 
 /** `rkat mcp login` and `logout`: who you are, for a server that asks by OAuth. */
@@ -141,7 +142,8 @@ function signInCommands(mcp: Command, context: CliContext): void {
       countFlag(65_535),
     )
     .option("--no-open", "only print the address, and open no browser")
-    .action(async (name: string, { clientId, port, open }: LoginFlags) => {
+    .option("--json", "for scripts")
+    .action(async (name: string, { clientId, port, open, json }: LoginFlags) => {
       const server = await namedServer(name, login, context);
       const { signInTo } = await import("../../surfaces/mcp/sign-in.ts");
       let clean = async () => {};
@@ -164,21 +166,28 @@ function signInCommands(mcp: Command, context: CliContext): void {
         }
       });
       if (asked === undefined) return await terminal.stderr.write("Stopped. Nothing was kept.\n");
-      if (!asked) return await terminal.stdout.write(`${name} asks for no sign-in.\n`);
+      if (!asked) {
+        if (json) return await printJson(terminal.stdout, { name, signed_in: false });
+        return await terminal.stdout.write(`${name} asks for no sign-in.\n`);
+      }
       const { openServerTools } = await import("../../surfaces/mcp/server-tools.ts");
       const { servers, problems, close } = await openServerTools([server]);
       await close();
       const [opened] = servers;
       if (!opened) throw new SessionError("NOT_POSSIBLE", { message: problems.join(" ") });
-      await terminal.stdout.write(`Signed in to ${name}: ${plural(opened.tools, "tool")}.\n`);
+      const { tools } = opened;
+      if (json) return await printJson(terminal.stdout, { name, signed_in: true, tools });
+      await terminal.stdout.write(`Signed in to ${name}: ${plural(tools, "tool")}.\n`);
     });
   const logout = mcp
     .command("logout <name>")
     .description("remove what signing in to an MCP server gave")
-    .action(async (name: string) => {
+    .option("--json", "for scripts")
+    .action(async (name: string, { json }: { json?: true }) => {
       const { address } = await namedServer(name, logout, context);
       const was = address?.signIn?.read() !== undefined;
       address?.signIn?.remove();
+      if (json) return await printJson(terminal.stdout, { name, signed_out: was });
       await terminal.stdout.write(
         was ? `Signed out of ${name}.\n` : `There was no sign-in to ${name}.\n`,
       );
