@@ -5,10 +5,12 @@ import { messageSchema } from "../src/core/message-schema.ts";
 import { origin } from "../src/core/operations/request-fields.ts";
 import { recogniseFile } from "../src/import/find-transcripts.ts";
 import { NO_PROMPT } from "../src/transcripts/agents/claude-stream-format.ts";
+import { codexFormat } from "../src/transcripts/codex/codex-format.ts";
 import { fileOfBytes } from "../src/transcripts/found-file.ts";
 import { geminiFormat } from "../src/transcripts/gemini-format.ts";
 import { IMPORT_FORMATS } from "../src/transcripts/import-formats.ts";
-import type { ImportedMessage } from "../src/transcripts/imported.ts";
+import type { ImportedMessage, ImportFormat } from "../src/transcripts/imported.ts";
+import { piFormat } from "../src/transcripts/pi-format.ts";
 import { firstObjects } from "../src/transcripts/read-objects.ts";
 import { damagedBytes, damagedJson, fuzz } from "./support/fuzz.ts";
 import { type ReadImport, readImport } from "./support/read-import.ts";
@@ -143,10 +145,13 @@ for (const sample of TRANSCRIPT_SAMPLES) {
   });
 }
 
+/** The first line of these says which session it is, and nothing else does. */
+const HEADED: readonly ImportFormat[] = [codexFormat, piFormat];
+
 test("a file that does not say which session it is, is told, and an empty one is not", async () => {
-  // Gemini's files have a part of the session's id in their names.
-  for (const { format, values } of TRANSCRIPT_SAMPLES.slice(0, 3)) {
-    if (format === geminiFormat) continue;
+  const samples = TRANSCRIPT_SAMPLES.filter(({ format }) => HEADED.includes(format));
+  expect(samples).toHaveLength(HEADED.length);
+  for (const { format, values } of samples) {
     const lines = values.slice(1).map((value) => `${JSON.stringify(value)}\n`);
     const headless = await readImport(format, fileOfBytes("a.jsonl", Buffer.from(lines.join(""))));
     expect([headless.sessions, headless.skipped]).toEqual([
