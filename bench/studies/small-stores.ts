@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import type { MemoryEntry } from "../../src/core/memory-store.ts";
-import { type FoundEntry, findEntries } from "../../src/indexing/score/find-entries.ts";
+import type { FoundEntry } from "../../src/indexing/score/entry-query.ts";
+import { findEntries } from "../../src/indexing/score/find-entries.ts";
 import { indexedEntry, inMemoryIndex } from "../../test/support/in-memory-index.ts";
 import type { Conversation, Question } from "../data/conversation.ts";
 import { below, randomFrom } from "../data/random.ts";

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { indexedEntry, inMemoryIndex } from "../../../test/support/in-memory-index.ts";
 import { trials } from "../../../test/support/trials.ts";
 import type { MemoryEntry } from "../../core/memory-store.ts";
-import { type EntryQuery, type FoundEntry, findEntries } from "./find-entries.ts";
+import type { EntryQuery, FoundEntry } from "./entry-query.ts";
+import { findEntries } from "./find-entries.ts";
 import { hasOnlyStopWords, readQuestion } from "./question.ts";
 import { matchOf } from "./score.ts";
 

@@ -1,31 +1,18 @@
-import {
-  MEMORY_KINDS,
-  type MemoryFilter,
-  type ScoreExplanation,
-  type ScorePart,
-} from "../../core/memory-store.ts";
-import { type Span, timeSpan } from "../../text/time/calendar.ts";
-import {
-  BY_SPEAKER,
-  type DetailColumns,
-  ON_DATE,
-  PASSAGE_ASKS,
-  type PassageIndex,
-  placeOf,
-  SAID_MASK,
-} from "../passages/passage-index.ts";
-import { type AskedThing, askedThings } from "../words/asked-things.ts";
+import type { MemoryFilter } from "../../core/memory-store.ts";
+import { PASSAGE_ASKS, type PassageIndex, placeOf } from "../passages/passage-index.ts";
+import { askedThings } from "../words/asked-things.ts";
+import { entriesOfTime } from "./entries-of-time.ts";
+import type { EntryQuery, FoundEntry, QuestionOptions } from "./entry-query.ts";
+import { explainScore, ROUNDING } from "./explain-score.ts";
 import { type Likelihood, likelihoodOf } from "./likelihood.ts";
 import { type Question, readQuestion } from "./question.ts";
 import {
-  type AskedWord,
   BlockShares,
   OwnWords,
   QuestionBounds,
   type QuestionEvidence,
   questionEvidence,
   type ScratchArrays,
-  type StandIns,
   scratchOf,
 } from "./question-evidence.ts";
 import { RANKING, type RankingWeights } from "./ranking-weights.ts";
@@ -39,36 +26,8 @@ import {
   relevanceOf,
   scoresOf,
 } from "./score.ts";
-import { BLOCK, blockOf, REACH, saturated } from "./word-amounts.ts";
-
-export interface EntryQuery extends MemoryFilter {
-  readonly texts: readonly string[];
-  readonly limit: number;
-  /** The least match of a result. Default: the floor of the store. */
-  readonly minMatch?: number;
-  /** The match that the best result needs. Without it, nothing is found, and the search may end early. */
-  readonly bestMatch?: number;
-  readonly explain?: boolean;
-  /** When and where it was asked. */
-  readonly at?: string;
-  /** For words of the questions that no entry has. */
-  readonly standIns?: StandIns;
-  /** First slots of entries whose text is one of these. That they have its words tells nothing. */
-  readonly sameText?: readonly number[];
-}
-
-/** A result. */
-export interface FoundEntry {
-  /** The first slot of the entry. */
-  readonly slot: number;
-  /** How much of the question it has, from 0 to 1. */
-  readonly match: number;
-  /** How sure it is that it answers the question. */
-  readonly score: number;
-  readonly explanation?: ScoreExplanation;
-  /** Things that the question names and the entry does not, each by its words. Only those of unsure results are known. */
-  readonly lacks?: readonly AskedThing[];
-}
+import { placeIn, slotFilter } from "./slot-filter.ts";
+import { BLOCK, blockOf } from "./word-amounts.ts";
 
 /**
  * Finds entries that answer any of the questions, best first. Of two with the same score, the older
@@ -116,11 +75,6 @@ export function bestOf(
   return [...best.values()].sort(inOrder).slice(0, limit);
 }
 
-type QuestionOptions = Omit<EntryQuery, "texts"> & {
-  /** Only entries of these times are results. */
-  readonly spans?: readonly Span[];
-};
-
 /** The results of one question, the best first, and what their scores depend on. */
 export interface Answers {
   readonly found: readonly FoundEntry[];
@@ -167,11 +121,6 @@ function findWith(
     .filter(({ slot }) => placeIn(spans, time[slot] as number) < 0)
     .map((entry) => ({ ...entry, match: Math.min(entry.match, AFTER_LISTED) }));
   return { ...withWords, found: inOrderOfMatch([...ofBoth.found, ...after, ...ofTime]) };
-}
-
-/** Which of some spans has a time first, or -1. */
-function placeIn(spans: readonly Span[], at: number): number {
-  return spans.findIndex(({ from, to }) => from <= at && at < to);
 }
 
 /**
@@ -297,56 +246,14 @@ const BOUNDED_MATCH_MAX = 0.99;
  */
 const RARE_SHARE = { english: 0.33, other: 0.22 } as const;
 
-/** Match of an entry from the time that a question asks for, with no word in common. */
-const LISTED_MATCH = 0.5;
-/** The same, when its words ask for more than what was said, and nothing from that time has any of them. */
+/** Match of an entry from that time, when the words ask for more than what was said, and nothing from it has any of them. */
 const GUESSED_MATCH = 0.12;
 /** Days in milliseconds. Too much was said in a longer time. */
 const GUESSED_SPAN_MAX = 8 * 86_400_000;
 /** Other words of the question. In scripts without spaces, two characters are one. */
 const GUESSED_WORDS_MAX = 4;
-/** The factor of an entry of the less likely time: "last Tuesday" may be that of the week before. */
-const LESS_LIKELY = 0.9;
 /** Maximum match of an entry that only names the time. Entries from that time come first. */
 const AFTER_LISTED = 0.2;
-
-/** The entries of the time that a question asks for, what people said first. */
-function entriesOfTime(
-  index: PassageIndex,
-  question: Question,
-  query: QuestionOptions,
-  weights: RankingWeights,
-): readonly FoundEntry[] {
-  const { entry, session } = index.columns;
-  const { time } = index.details(0, index.slots);
-  const likelihood = likelihoodOf(index, question, weights);
-  const wanted = slotFilter(index, query);
-  const best = new BestEntries(index, query.limit);
-  for (let slot = 0; slot < index.slots; slot += 1) {
-    if (session[slot] === 0 || entry[slot] !== slot) continue;
-    const at = time[slot] as number;
-    const place = placeIn(question.spans, at);
-    const span = question.spans[place];
-    if (!span || !wanted(slot)) continue;
-    best.offer(
-      slot,
-      slot,
-      LISTED_MATCH *
-        LESS_LIKELY ** (place + farFrom(span, at)) *
-        (likelihood(slot) / weights.inSpan),
-    );
-  }
-  return [...best].flatMap(({ slot, value: match }) => {
-    if (match < (query.minMatch ?? 0)) return [];
-    const parts = [{ name: "from that time", adds: match }];
-    return [{ slot, match, score: match, ...(query.explain ? { explanation: { parts } } : {}) }];
-  });
-}
-
-/** How far a time is from the likeliest one of a span, from 0 to 1. */
-function farFrom({ from, to, likeliest }: Span, at: number): number {
-  return likeliest === undefined ? 0 : Math.abs(at - likeliest) / (to - from);
-}
 
 interface Search {
   readonly index: PassageIndex;
@@ -466,145 +373,4 @@ function blocksOfSession(
   if (sessionId === undefined) return undefined;
   const number = index.sessionNumber(sessionId);
   return number === undefined ? new Uint32Array() : index.blocksOfSession(number);
-}
-
-/** Tells whether the entry of a slot passes a filter. */
-export function slotFilter(
-  index: PassageIndex,
-  { spans, ...filter }: MemoryFilter & Pick<QuestionOptions, "spans">,
-): (slot: number) => boolean {
-  const tests = slotTests(index, filter, (slot) => index.details(slot));
-  if (spans) tests.push((slot) => placeIn(spans, index.details(slot).time[slot] as number) >= 0);
-  if (tests.length === 0) return () => true;
-  return (slot) => tests.every((test) => test(slot));
-}
-
-/**
- * The slots that pass a filter, as a bitmap with the lowest bit first; `undefined` when all of
- * them pass. It runs one test over all slots before the next, because most slots fail the first.
- */
-export function wantedSlots(index: PassageIndex, filter: MemoryFilter): Uint32Array | undefined {
-  let all: DetailColumns | undefined;
-  const tests = slotTests(index, filter, () => {
-    all ??= index.details(0, index.slots);
-    return all;
-  });
-  if (tests.length === 0) return undefined;
-  const wanted = new Uint32Array(Math.ceil(index.slots / 32)).fill(0xffffffff);
-  for (const test of tests) {
-    for (let word = 0; word < wanted.length; word += 1) {
-      let left = wanted[word] ?? 0;
-      for (let rest = left; rest !== 0; rest &= rest - 1) {
-        const bit = rest & -rest;
-        if (!test(32 * word + 31 - Math.clz32(bit))) left &= ~bit;
-      }
-      wanted[word] = left;
-    }
-  }
-  return wanted;
-}
-
-/** One test for each condition of a filter. A slot has to pass all of them. */
-function slotTests(
-  index: PassageIndex,
-  filter: MemoryFilter,
-  details: (slot: number) => DetailColumns,
-): ((slot: number) => boolean)[] {
-  const { columns } = index;
-  const { sessionId, sessions, role, kind } = filter;
-  const tests: ((slot: number) => boolean)[] = [];
-  if (sessionId !== undefined) {
-    const number = index.sessionNumber(sessionId);
-    tests.push((slot) => columns.session[slot] === number);
-  }
-  if (sessions !== undefined) {
-    const isOnly = "only" in sessions;
-    const ids = isOnly ? sessions.only : sessions.except;
-    const numbers = new Set(ids.map((id) => index.sessionNumber(id)));
-    tests.push((slot) => numbers.has(columns.session[slot]) === isOnly);
-  }
-  if (role !== undefined) {
-    const number = index.labelNumber(role);
-    tests.push((slot) => details(slot).role[slot] === number);
-  }
-  if (kind !== undefined) {
-    const number = MEMORY_KINDS.indexOf(kind);
-    tests.push((slot) => details(slot).kind[slot] === number);
-  }
-  if (filter.since !== undefined || filter.until !== undefined) {
-    const { since, until } = timeSpan(filter);
-    tests.push((slot) => {
-      const time = details(slot).time[slot] ?? Number.NaN;
-      return since <= time && time <= until;
-    });
-  }
-  return tests;
-}
-
-/**
- * The parts of a score. The sum of their additions, times the factors of the other parts, is the
- * relevance that `matchOf` turns into the match.
- */
-function explainScore(
-  index: PassageIndex,
-  evidence: QuestionEvidence,
-  likelihood: Likelihood,
-  { slot, relevance }: { readonly slot: number; readonly relevance: number },
-  weights: RankingWeights,
-): ScoreExplanation {
-  const { length, session } = index.columns;
-  const words = evidence.words.flatMap((asked): ScorePart[] => {
-    const amounts = amountsAt(index, asked, slot, weights);
-    const of = asked.standIn ? `${asked.word} as ${asked.standIn.forms.join(", ")}` : asked.word;
-    const amount = amounts.reduce((sum, part) => sum + part.amount, 0);
-    const adds = asked.share * saturated(amount, length[slot] ?? 0, weights);
-    return amounts
-      .filter((part) => part.amount > 0)
-      .map((part) => ({ name: part.name, of, adds: (adds * part.amount) / amount }));
-  });
-  const ofSession = weights.session * (evidence.sessionShares[session[slot] ?? 0] ?? 0);
-  const added = [...words, ...(ofSession > 0 ? [{ name: "session", adds: ofSession }] : [])];
-  const factors = [...likelihood.parts(slot), { name: "question", times: confidenceOf(evidence) }];
-  const times = factors.reduce((product, factor) => product * (factor.times ?? 1), 1);
-  const missing = relevance / times - added.reduce((sum, part) => sum + (part.adds ?? 0), 0);
-  const raised = missing > ROUNDING ? [{ name: "all words", adds: missing }] : [];
-  return { parts: [...added, ...raised, ...factors] };
-}
-
-/** Sums of the same numbers differ a little. */
-const ROUNDING = 1e-4;
-
-/** The parts of the amount of a word in a slot, as `WordAmounts` adds them up. */
-function amountsAt(
-  index: PassageIndex,
-  { postings }: AskedWord,
-  slot: number,
-  weights: RankingWeights,
-): readonly { readonly name: string; readonly amount: number }[] {
-  const { session, entry } = index.columns;
-  const hitsAt = (where: number) => {
-    const there = session[where] ? where : (entry[where] ?? 0);
-    const place = placeOf(postings.slots, there);
-    return {
-      said: (postings.hits[place] ?? 0) & SAID_MASK,
-      flags: index.columns.flags[there] ?? 0,
-      hits: postings.hits[place] ?? 0,
-    };
-  };
-  const { said, hits } = hitsAt(slot);
-  let near = 0;
-  for (let away = 1; away <= REACH; away += 1) {
-    near += hitsAt(slot - away).said + hitsAt(slot + away).said;
-  }
-  const before = hitsAt(slot - 1);
-  return [
-    { name: "word", amount: said },
-    { name: "speaker", amount: (hits & BY_SPEAKER) !== 0 ? weights.speaker : 0 },
-    { name: "date", amount: (hits & ON_DATE) !== 0 ? weights.date : 0 },
-    { name: "neighbour", amount: near * weights.neighbour },
-    {
-      name: "answers",
-      amount: (before.flags & PASSAGE_ASKS) !== 0 ? before.said * weights.answer : 0,
-    },
-  ];
 }

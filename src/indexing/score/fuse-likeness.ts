@@ -1,5 +1,6 @@
 import type { PassageIndex } from "../passages/passage-index.ts";
-import { type EntryQuery, type FoundEntry, findAnswers } from "./find-entries.ts";
+import type { EntryQuery, FoundEntry } from "./entry-query.ts";
+import { findAnswers } from "./find-entries.ts";
 import { likelihoodOf } from "./likelihood.ts";
 import { readQuestion } from "./question.ts";
 import { BestEntries, floorOf, scoresOf } from "./score.ts";

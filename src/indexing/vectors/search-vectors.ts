@@ -1,13 +1,9 @@
 import type { PassageIndex } from "../passages/passage-index.ts";
-import {
-  bestOf,
-  type EntryQuery,
-  type FoundEntry,
-  findAnswers,
-  wantedSlots,
-} from "../score/find-entries.ts";
+import type { EntryQuery, FoundEntry } from "../score/entry-query.ts";
+import { bestOf, findAnswers } from "../score/find-entries.ts";
 import { fuseLikeness } from "../score/fuse-likeness.ts";
 import { saysNothing } from "../score/question.ts";
+import { wantedSlots } from "../score/slot-filter.ts";
 import type { KnownVectors, SimilarSlot, SlotBitmap, VectorQuestion } from "./code-table.ts";
 import { calibrationOf, likeness } from "./store-vectors.ts";
 
