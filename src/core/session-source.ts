@@ -1,5 +1,4 @@
 import { shellWord } from "../text/quoting.ts";
-import { urlPart } from "../text/url-part.ts";
 import { given } from "./fields.ts";
 
 export const PARENT_RELATIONS = ["fork", "subagent", "continuation"] as const;
@@ -105,7 +104,8 @@ export function openCommand({
   project,
   parent,
 }: SessionSource): string | undefined {
-  if (Object.hasOwn(ADDRESSES, agent)) return `${ADDRESSES[agent]}${urlPart(nativeId)}`;
+  if (Object.hasOwn(ADDRESSES, agent))
+    return `${ADDRESSES[agent]}${encodeURIComponent(nativeId.toWellFormed())}`;
   if (agent === "claude-code" && parent?.relation === "subagent") return undefined;
   const opening = Object.hasOwn(OPENINGS, agent) ? OPENINGS[agent] : undefined;
   if (nativeId.startsWith("-") || /\p{Cc}/u.test(`${nativeId}${project}`)) return undefined;

@@ -19,7 +19,6 @@ import {
 import type { SessionService } from "../../core/session-service.ts";
 import { headWithin } from "../../core/tokens.ts";
 import { fromWire } from "../../core/wire.ts";
-import { urlPart } from "../../text/url-part.ts";
 import { callOperation, wireError } from "../call-operation.ts";
 import type { Caller } from "../http/acting-service.ts";
 import { FairShare, type Holder } from "../http/fair-share.ts";
@@ -231,7 +230,7 @@ async function listSessionResources(acting: () => SessionService): Promise<ListR
   try {
     const sessions = await acting().list({ limit: SESSIONS_MAX });
     const resources = sessions.map(({ sessionId, turns, model, updatedAt }) => ({
-      uri: `${LIST}/${urlPart(sessionId)}`,
+      uri: `${LIST}/${encodeURIComponent(sessionId.toWellFormed())}`,
       name: sessionId,
       description: `Turns: ${turns}. Model: ${model}. Last used: ${updatedAt}.`,
       mimeType: "text/markdown",

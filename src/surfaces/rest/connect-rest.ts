@@ -18,7 +18,6 @@ import type { TurnOptions } from "../../core/operations/turns.ts";
 import { OPERATIONS } from "../../core/operations.ts";
 import type { SessionService } from "../../core/session-service.ts";
 import { fromWire } from "../../core/wire.ts";
-import { urlPart } from "../../text/url-part.ts";
 import { checkSurfaceOptions } from "../check-options.ts";
 import { USER_HEADER } from "../http/acting-service.ts";
 import {
@@ -168,7 +167,9 @@ class RestConnection implements ServiceConnection {
     const { method } = http;
     // A value that HTTP cannot carry is refused here, as the service would refuse it.
     if (!canCarry(http, request, params)) parseRequest(request, fromWire(request, params));
-    const path = http.path.replaceAll(PLACE, (_, name) => urlPart(String(params[name])));
+    const path = http.path.replaceAll(PLACE, (_, name) =>
+      encodeURIComponent(String(params[name]).toWellFormed()),
+    );
     if (method !== "POST") {
       const query = writeQuery(besidePath(http.path, params));
       return await this.#fetch(`${path}?${query}`, { method, headers, signal });
@@ -216,7 +217,7 @@ interface Sent {
 }
 
 function byUser(user: string | undefined): Readonly<Record<string, string>> {
-  return user === undefined ? {} : { [USER_HEADER]: urlPart(user) };
+  return user === undefined ? {} : { [USER_HEADER]: encodeURIComponent(user.toWellFormed()) };
 }
 
 function lost(): never {
