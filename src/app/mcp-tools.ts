@@ -13,7 +13,7 @@ export interface McpTools {
   close(): Promise<void>;
 }
 
-/** So many tokens of definitions are sent with each request that it is worth a warning. */
+/** The tokens of definitions, sent with each request, from which rkat warns. */
 const TOKENS_WORTH_A_WARNING = 20_000;
 
 /** Starts the servers. One that fails is a warning, and the agent goes on without its tools. */

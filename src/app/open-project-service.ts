@@ -54,7 +54,7 @@ export interface Asking {
 }
 
 export interface OpenedProjectService extends Opened<SessionService> {
-  /** Which tools there are, for the user; empty where none were asked for. */
+  /** A line for the user that names the tools; empty where none were asked for. */
   readonly toolsNote: string;
 }
 
@@ -135,7 +135,7 @@ function zoneHere(): string {
     const [, name] = /\/zoneinfo\/(.+)$/.exec(readlinkSync("/etc/localtime")) ?? [];
     if (name !== undefined && process.env.TZ === undefined) return name;
   } catch {
-    // Such a link is not everywhere.
+    // Not every system has such a link.
   }
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

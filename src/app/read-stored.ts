@@ -178,5 +178,5 @@ export async function withoutForgotten(
   }
 }
 
-/** As many rules as a list shows that names no limit. */
+/** The number of rules in a list without a limit. */
 const RULES_MAX = 50;

@@ -258,7 +258,7 @@ async function isEmpty({ events, memory, knowledge, trash, users }: Stores): Pro
 async function writeSessionFiles(places: readonly BackupPlace[]): Promise<void> {
   const { projectSessions } = await import("./project-sessions.ts");
   for (const { name, workspace } of places) {
-    // Those of a database are written on each machine, by the process that holds a session there.
+    // With a database, each machine has its own files: the process that holds a session there writes them.
     if (name !== "project" || workspace.storeAddress !== undefined) continue;
     if (hasCapability(workspace.config, "session-store")) await projectSessions(workspace);
   }

@@ -109,7 +109,7 @@ function keptLines({ task, history }: CarriedSession): readonly string[] {
   return [...lines, ...part("Names and numbers:", joined(shown), LIMITS.names)];
 }
 
-/** As many requests as fit, the newest first. */
+/** The requests that fit, the newest first. */
 function askedLines(newestFirst: readonly Quote[]): readonly string[] {
   const lineOf = ({ text, outcome = "", speaker }: Quote) =>
     `[${outcome}${speaker === undefined ? "" : `; by ${speaker}`}] ${text}`;

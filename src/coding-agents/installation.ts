@@ -100,7 +100,7 @@ export async function planUninstall(files: readonly FilePlace[], env: Environmen
 /** Changes to files that are still to be made. */
 export interface Plan {
   readonly changes: readonly FileChange[];
-  /** Those of the files in `changes`, where something of rkat is in them afterwards. */
+  /** The files of `changes` that have something of rkat afterwards. */
   readonly receipts: Receipts;
 }
 

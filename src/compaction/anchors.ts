@@ -177,7 +177,7 @@ function narrowForms({ forms, narrow }: Start, text: string, at: number, end: nu
   return made;
 }
 
-/** Which entry of `BEHIND` stands behind a word. The full stop of a sentence is none. */
+/** The entry of `BEHIND` that stands behind a word. The full stop of a sentence is none. */
 function behindWord(text: string, at: number, end: number): number {
   if (end === text.length) return 0;
   const code = text.charCodeAt(end);

@@ -43,7 +43,7 @@ export interface Value {
   readonly unit: string;
   /** The same for `1,000`, `1.000` and `1000`. */
   readonly number: string;
-  /** As it is written. */
+  /** The value as it is written. */
   readonly shown: string;
 }
 

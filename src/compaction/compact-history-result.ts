@@ -40,7 +40,7 @@ export interface CompactedHistory extends HistoryResult {
   readonly failure?: SummaryFailure;
   /** The history no longer fitted the window, so that a failed summary could not keep it as it was. */
   readonly lastStep?: true;
-  /** What `summarize` gave in the place of a summary. Send it beside the summary, to its reader only. */
+  /** The text that `summarize` gave in the place of a summary. Send it beside the summary, to its reader only. */
   readonly item?: ProviderItem;
   /** Why it was a summary. Missing where cost decided nothing. */
   readonly plan?: CompactionPlan;

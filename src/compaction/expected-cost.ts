@@ -34,7 +34,7 @@ export const OUTLOOK = group(
 export function outlookOf(
   cache: PromptCache,
   session: {
-    /** As `provider/model`. */
+    /** The model, as `provider/model`. */
     readonly model: string;
     readonly prices?: PriceTable;
     /** Estimated tokens of the history. */
@@ -68,7 +68,7 @@ export interface Change {
 }
 
 /**
- * What the rest of the session is expected to cost when the history is changed like this now, and again each time it
+ * The expected cost of the rest of the session when the history is changed like this now, and again each time it
  * reaches the threshold, in tokens that are not cached:
  *
  *     once      the summary, and what the provider has to write into its cache again

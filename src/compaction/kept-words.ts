@@ -91,7 +91,7 @@ export function splitWords(summary: string): { readonly summary: string } & Word
 
 const ENTRY = /^• (?:\[([^\]\n]*)\] )?([\s\S]*)$/;
 
-/** What stands in brackets: who said it, and what became of it. */
+/** The note in brackets: who said it, and what became of it. */
 const MARK = /^(?:by ([^;]+)(?:; |$))?(.*)$/;
 
 /** A message as it is summarised: an earlier summary without the words below it, so that none is summarised. */

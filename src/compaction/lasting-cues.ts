@@ -96,7 +96,7 @@ const WEAK = anyOf(
   "jede[rsnm]?|alle[rsn]?|kein(?:e|en|em|er)?|nicht|ohne|bitte|wenn|unter|bevor|soll|heißt|preise|(?:mon|diens|mitt|donners|frei|sams|sonn)tags|chaque|tou(?:s|te|tes)|pas|sans|si|seulement|prix|limite|cada|tod[oa]s|sin|solo|sólo|só|precios|ogni|tutt[eio]|senza|non|limite|prezzi|não|sem|preços|geen|niet|zonder|prijzen|inte|utan|ikke|uden|bez|не|без|все",
 );
 
-/** What points at one thing, and the marks of a question or of excitement. */
+/** Words that point at one thing, and the marks of a question or of excitement. */
 const PARTICULAR =
   /\p{N}|[!?！？]|(?<![\p{L}\p{N}])(?:the|this|that|these|those|it|he|she|him|her|they|them|der|die|das|den|dem|des|dies\p{L}{0,2}|es|er|sie|le|la|les|l['’]|cet?|cette|ces|el|los|las|lo|est[aeo]s?|es[aeo]s?|il|gli|de|het|deze|dit|dat)(?![\p{L}\p{N}])/iu;
 

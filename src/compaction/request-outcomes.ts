@@ -155,7 +155,7 @@ function questionsIn(text: string): readonly string[] {
     .filter((sentence) => QUESTION.test(sentence));
 }
 
-/** What people typed, or records of memory without the names before them. */
+/** People's words, or records of memory without the names before them. */
 function shownText(message: Message): string {
   if (message.role !== "user" || isSummary(message)) return "";
   const text = userText(message.content);

@@ -12,7 +12,7 @@ export interface Shortening {
   isFor(output: string): boolean;
 }
 
-/** What stays is enough to recognise the call and how it ended. */
+/** The part that stays is enough to recognise the call and how it ended. */
 export const TO_ITS_ENDS: Shortening = {
   keptBytes: 256,
   isFor: (output) => isLonger(output, LARGE_BYTES),

@@ -5,7 +5,7 @@ import { atWords, cutEnd, cutMiddle, cutToSize, textSize, twoEnds } from "./cut-
 import { withoutAnchors } from "./keep-anchors.ts";
 import { summaryText, userText } from "./render-transcript.ts";
 
-/** As many bytes as a summary's tokens may have by default. */
+/** The bytes that a summary may have by default. */
 const BYTES_MAX = 4 * DEFAULT_COMPACTION_CONFIG.maxSummaryTokens;
 
 /** Bytes shown of one result. */

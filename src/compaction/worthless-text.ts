@@ -76,7 +76,7 @@ function isEcho(pieces: NumberRuns, words: Words): boolean {
 const COPIED_WORDS_MIN = 40;
 const COPIED_MESSAGES_MIN = 3;
 
-/** So many words in a row are copied, also where a record says everything in the same few words. */
+/** The number of words in a row that count as copied, also where a record says everything in the same few words. */
 const COPIED_RUN_WORDS = 8;
 
 /** How a record names who speaks; a copy may have it or not. `[User]` is the mark of a summary without a model. */

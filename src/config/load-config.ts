@@ -82,7 +82,7 @@ function problemOf(problems: readonly string[]): SessionError | undefined {
 }
 
 /**
- * What a project's file sets and you have not trusted, in a sentence with the way out. With `names`, only
+ * The settings of a project's file that you have not trusted, in a sentence with the way out. With `names`, only
  * these keys and sections count. Undefined if it sets nothing of the kind.
  */
 export function untrustedNote(

@@ -201,7 +201,7 @@ function projectServer(
 ): FoundServer {
   const fields = isObject(described) ? described : {};
   const { command, args = [], url, headers = {}, env: own = {}, cwd, type, timeout } = fields;
-  // As other agents switch one off in this file.
+  // Other agents switch a server off in this way.
   const isOff = fields.disabled === true || fields.enabled === false;
   const missing = new Set<string>();
   const filled = (text: string) => expanded(text, env, missing);

@@ -15,7 +15,7 @@ export interface PendingApproval {
   /** Id of the tool call. */
   readonly toolUseId: string;
   readonly tool: string;
-  /** As the model sent them. */
+  /** The arguments as the model sent them. */
   readonly args: unknown;
   /** The user's goal, shortened. */
   readonly goal: string;

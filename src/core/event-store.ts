@@ -143,7 +143,7 @@ export const INDEXED_KINDS = [
 
 export type IndexedKind = (typeof INDEXED_KINDS)[number];
 
-/** Which of the events of some kinds are read: the last `limit` of those after `afterSeq` up to `toSeq`. */
+/** The events of some kinds that are read: the last `limit` of those after `afterSeq` up to `toSeq`. */
 export interface KindsRange {
   readonly afterSeq: number;
   readonly toSeq: number;
@@ -247,7 +247,7 @@ export interface HistoryQuery {
   readonly sessions?: SessionChoice;
 }
 
-/** These sessions only, or all except these. */
+/** The sessions: only these, or all except these. */
 export type SessionChoice =
   | { readonly only: readonly string[] }
   | { readonly except: readonly string[] };

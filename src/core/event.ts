@@ -62,7 +62,7 @@ export type DurableEvent =
       readonly imported?: {
         /** The ids of its parts there. */
         readonly ids: readonly string[];
-        /** What was said before it left the window of that program here. */
+        /** Earlier messages left the window of that program here. */
         readonly boundary?: "compaction" | "clear";
       };
       /** It stays out of memory. */
@@ -552,7 +552,7 @@ export interface CompactionReport {
   };
   /** Messages whose standing instructions had no more room, the newest hundred. Missing when there are none. */
   readonly instructions_left_out?: readonly number[];
-  /** Of the discarded messages: those in memory, and those only in the log. */
+  /** The discarded messages that are in memory, and those only in the log. */
   readonly only_in_memory: { readonly messages: number };
   readonly only_in_log: { readonly messages: number };
   /**
@@ -571,7 +571,7 @@ export interface CompactionReport {
 export interface WordsReport {
   /** Messages that stand below the summary, whole or cut in the middle. */
   readonly kept: number;
-  /** Those of them that are cut. */
+  /** Kept messages that are cut. */
   readonly cut: number;
   /** Messages that only a search finds, over all compactions of the session. */
   readonly left: number;
@@ -668,7 +668,7 @@ export interface StandingInstruction {
 
 /** The standing instructions in a user's message. */
 export interface GivenInstructions {
-  /** Those in the message. Only a user gives any. */
+  /** The instructions in the message. Only a user gives any. */
   readonly instructions?: readonly StandingInstruction[];
   /** Ids of instructions, these or earlier ones, for which the session has no more room. */
   readonly instructions_left_out?: readonly number[];

@@ -1,7 +1,7 @@
 import { normalForm } from "../text/character-kinds.ts";
 
 /**
- * Which texts were forgotten, so that an import does not bring them back. It keeps no text: only a
+ * The texts that were forgotten, so that an import does not bring them back. It keeps no text: only a
  * hash of each, with a secret key of the store.
  *
  * A text of 20 characters or more is forgotten wherever it is said. A shorter one, such as "Yes, do
@@ -32,7 +32,7 @@ export function newForgettingKey(): Uint8Array {
 /** A key that came from another store is kept among the marks. No mark has a space in it. */
 const KEY = "key ";
 
-/** What a store gives another one: its own key, and what it keeps. */
+/** The part that moves to another store: the key, and the hashes. */
 export function forgottenCopy(key: Uint8Array, kept: readonly string[]): readonly string[] {
   return [KEY + Buffer.from(key).toString("base64url"), ...kept];
 }

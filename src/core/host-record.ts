@@ -37,7 +37,7 @@ export interface HostRecalled {
   readonly itemCount: number;
   /** Without the records that a person refused since. */
   readonly event: MemoryRecalled;
-  /** As it was sent at first. */
+  /** The event as it was at first. */
   readonly whole: MemoryRecalled;
 }
 

@@ -2,7 +2,7 @@ import type { NewEvent } from "./event.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
 
 /**
- * What was imported from other programs: which messages, and how far each file was read.
+ * The imports from other programs: which messages, and how far each file was read.
  *
  * Contract:
  * - A commit is stored whole or not at all, in the log too.
@@ -12,7 +12,7 @@ import type { SessionSnapshot } from "./session-snapshot.ts";
  * - The state of a file is read as it was saved.
  */
 export interface ImportStore {
-  /** Which of these messages were imported, by their ids in the source. */
+  /** The messages among these that were imported, by their ids in the source. */
   known(ids: readonly string[]): Promise<ReadonlySet<string>>;
 
   /**
@@ -35,7 +35,7 @@ export interface ImportStore {
   files(): Promise<ReadonlyMap<string, ImportedFile>>;
 }
 
-/** What was imported, for a copy of it in another store. A message whose key was restored is known. */
+/** The imports, for a copy of them in another store. A message whose key was restored is known. */
 export interface ImportKeys {
   /** Up to `limit` keys of imported messages (`importKey`), in order. */
   keys(after: string, limit: number): Promise<readonly string[]>;
@@ -44,7 +44,7 @@ export interface ImportKeys {
 }
 
 /**
- * What a store keeps of a message's id, as hexadecimal digits. Ids are of any length, and the chance
+ * The part of a message's id that a store keeps, as hexadecimal digits. Ids are of any length, and the chance
  * that two share 16 bytes is nil.
  */
 export function importKey(id: string): string {

@@ -1,4 +1,4 @@
-/** What signing in to a server gave, kept for its address. */
+/** The tokens of a sign-in to a server, kept for its address. */
 export interface McpSignIn {
   /** Undefined where nobody signed in. */
   read(): Readonly<Record<string, unknown>> | undefined;

@@ -62,7 +62,7 @@ export interface MemoryStore {
  */
 export type MemoryScope = "all" | "discarded";
 
-/** What stands for a session in entries that are of none: texts added by hand, and what the project learned. */
+/** The session id of entries that are of no session: texts added by hand, and what the project learned. */
 export const NO_SESSION = { added: "added", learned: "project" } as const;
 
 export const MEMORY_KINDS = ["message", "fact", "correction", "preference", "rule"] as const;
@@ -255,7 +255,7 @@ export interface ScoreExplanation {
 }
 
 export interface ScorePart {
-  /** Such as `word`, `speaker`, `date`, `neighbour`, `session`, `role`, `vector`, `same text`, `defined`. */
+  /** The ground, such as `word`, `speaker`, `date`, `neighbour`, `session`, `role`, `vector`, `same text`, `defined`. */
   readonly name: string;
   /** The word, the speaker or the field. */
   readonly of?: string;

@@ -357,7 +357,7 @@ export const embedder = object({ "id?": text, "dimensions?": whole(1), embed: ca
 
 const allowedCalls = group({ tool: text, command: someText }, ["tool"]);
 
-/** What a tool, a file or a program says is allowed, if it says exactly that. Anything else allows nothing. */
+/** The calls that a text of a tool, a file or a program allows, if it has exactly that form. Anything else allows nothing. */
 export function exactlyAllowed(value: unknown): AllowedCalls | undefined {
   return exactly(allowedCalls, value).data as AllowedCalls | undefined;
 }

@@ -99,7 +99,7 @@ const LIST_PRICES: Readonly<Record<string, PriceTable>> = {
   },
 };
 
-/** What may follow a listed name: the day of a version. Anything else may be another model, with another price. */
+/** The end that a listed name may have: the day of a version. Anything else may be another model, with another price. */
 const VERSION = /^(?:-\d{8}|-\d{4}-\d{2}-\d{2}|-latest)?$/;
 
 /** The price of a `provider/model`, if there is one. `own` wins over the list. */

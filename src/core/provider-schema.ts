@@ -97,7 +97,7 @@ const TYPES = /^(?:array|boolean|integer|null|number|object|string)$/;
 const isText = (value: unknown) => typeof value === "string";
 const isSchema = (value: unknown) => isObject(value) || typeof value === "boolean";
 
-/** What keywords may hold. Earlier drafts and mistakes have something else. */
+/** The values that keywords may hold. Earlier drafts and mistakes have something else. */
 const MAY_HOLD: readonly (readonly [RegExp, (value: unknown) => boolean])[] = [
   [/^type$/, (value) => [value].flat().every((type) => isText(type) && TYPES.test(String(type)))],
   [/^required$/, (value) => Array.isArray(value) && value.every(isText)],

@@ -22,7 +22,7 @@ export class SessionFacts {
   /** `modelCalls` at the last attempt to compact, successful or not. */
   lastCompactionCall: number | undefined;
   compactions = 0;
-  /** Those of the agent that an imported session is from. */
+  /** The compactions by the agent that an imported session is from. */
   recordedCompactions = 0;
   /** Input tokens of the last model call; 0 after a compaction or a pruning. */
   lastInputTokens = 0;

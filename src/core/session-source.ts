@@ -12,9 +12,9 @@ export interface ParentSession {
   readonly event?: number;
 }
 
-/** Which agent a session was held with, and where. A session of rkat itself has the agent `rkat`. */
+/** The agent that a session was held with, and where. A session of rkat itself has the agent `rkat`. */
 export interface SessionSource {
-  /** Such as `rkat`, `claude-code` or `codex`. */
+  /** The name of the agent, such as `rkat`, `claude-code` or `codex`. */
   readonly agent: string;
   /** The agent's own id for the session. */
   readonly nativeId: string;
@@ -75,7 +75,7 @@ const OPENINGS: Readonly<Record<string, (id: string, folder: string | undefined)
   [OWN_AGENT]: (id, folder) =>
     folder === undefined ? `rkat resume ${id}` : `rkat --dir ${folder} resume ${id}`,
   codex: (id) => `codex resume ${id}`,
-  // These find only sessions of the folder that they run in.
+  // The commands of these agents find only sessions of the folder that they run in.
   "claude-code": (id, folder) => `${changeTo(folder)}claude --resume ${id}`,
   gemini: (id, folder) => `${changeTo(folder)}gemini --resume ${id}`,
   opencode: (id, folder) => `${changeTo(folder)}opencode -s ${id}`,

@@ -45,7 +45,7 @@ export class SessionState extends SessionFacts {
   #assembler = new MessageAssembler();
   /** Texts in the log were forgotten, so it has to be read again. */
   #hasForgotten = false;
-  /** What had left the history since this event is back, so the log has to be read again from there. */
+  /** Messages that had left the history since this event are back, so the log has to be read again from there. */
   #undone: number | undefined;
 
   get history(): readonly HistoryEntry[] {

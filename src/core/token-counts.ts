@@ -29,7 +29,7 @@ const REFUSED_STEP = 1.1;
 const FALL = 1 / 8;
 
 /**
- * What a session knows of how its models count tokens: a fold of its log.
+ * How the models of a session count tokens, compared with the estimate: a fold of its log.
  *
  *     turn_completed    120 000 counted, 100 000 estimated    factor 1.2
  *     + 5 000 estimated since                                 120 000 + 1.2 × 5 000

@@ -19,7 +19,7 @@ export interface Metered {
   over(traces: Traces): Traces;
 }
 
-/** What work is, by OpenTelemetry's names of the operations of generative AI. rkat's own begin with `rkat.`. */
+/** The kind of work, by OpenTelemetry's names of the operations of generative AI. rkat's own begin with `rkat.`. */
 export type TracedOperation =
   | "invoke_agent"
   | "chat"
@@ -96,7 +96,7 @@ export function whenWatched(open: () => Promise<Traces>): Traces {
 
 /** A number, or several of one kind, that a program which watches a server reads. Nothing in it was said. */
 export interface Metric {
-  /** Such as `rkat_store_up`. */
+  /** The name, such as `rkat_store_up`. */
   readonly name: string;
   /** One sentence. */
   readonly help: string;

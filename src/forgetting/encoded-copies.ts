@@ -128,7 +128,7 @@ function textOf(bytes: Buffer): string | undefined {
   return isShort && text.includes("\ufffd") ? undefined : text;
 }
 
-/** What programs write for a character, and what can stand between characters without being seen. */
+/** The ways to write a character, and the characters that can stand between others without being seen. */
 const ESCAPED = new RegExp(
   [
     "(?:%[\\dA-Fa-f]{2})+",

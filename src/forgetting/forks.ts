@@ -120,7 +120,7 @@ function messageAt(
   return { id: `${sessionId}:${seq}`, content, sessionId, source: { from: seq, to: seq } };
 }
 
-/** What a fork inherited, with the summary as the session that wrote it has it now. */
+/** The events that a fork inherited, with the summary as the session that wrote it has it now. */
 export async function withSummaryOfOrigin(
   event: HistoryInherited,
   events: Log,

@@ -77,7 +77,7 @@ export async function redactLog(
   deleted: readonly Cleaned[] = [],
 ): Promise<readonly Cleaned[]> {
   const redactions: Redaction[] = [];
-  /** Those that only repeat what others say. */
+  /** Events that only repeat what others say. */
   const repeating = new Set<number>();
   /** Removed texts of people, models and tools, as a transcript may have them. */
   const gone: string[] = [];

@@ -112,7 +112,7 @@ const CONSENT =
   /^(?:(?:ok(?:ay)?|cool|great|good|fine|yes|yep|sure)[,!. ]+)?(?:agreed|do (?:it|that)|go (?:ahead|for it|with (?:it|that))|sounds good|let['’]?s do (?:it|that)|yes|yep|sure|einverstanden|ja|mach das|d['’]accord|oui|vas-y|de acuerdo|sí|hazlo)(?!\p{L})/iu;
 
 /**
- * What the person asked, each with what became of it, but not the message `last`. The newest comes first. A command of the
+ * The person's requests, each with its outcome, without the message `last`. The newest comes first. A command of the
  * program is a setting of its own, and says nothing of the work.
  */
 export function requestsOf(messages: readonly HandoffMessage[], last: number): readonly Quote[] {

@@ -205,7 +205,7 @@ class Room {
     return true;
   }
 
-  /** As many of the quotes, from the first on, as a part of the whole has room for. */
+  /** The first quotes, as far as a part of the whole has room. */
   section(
     title: string,
     quotes: readonly Quote[],

@@ -25,7 +25,7 @@ export interface SentRequest {
   readonly params: CallParams;
   /** The messages that its prompt was made of, as a window gave them. */
   readonly messages: readonly AiSdkMessage[];
-  /** As `provider/model`. */
+  /** The model, as `provider/model`. */
   readonly model: string;
   /** Whether its answer is streamed. Some providers get other fields then. */
   readonly isStreamed: boolean;

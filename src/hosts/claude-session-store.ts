@@ -4,7 +4,7 @@ import { WRAPPED_NESTING_MAX, withinNesting } from "../core/json-values.ts";
 import type { ClaudeEntry } from "./claude-entries.ts";
 import { RecentlyUsed } from "./host-chats.ts";
 
-/** Which transcript: of a session, or of one of its subagents (`subpath`). */
+/** The key of a transcript: of a session, or of one of its subagents (`subpath`). */
 export interface ClaudeSessionKey {
   readonly projectKey: string;
   readonly sessionId: string;

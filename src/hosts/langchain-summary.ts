@@ -61,7 +61,7 @@ export function continuedModel(
     counted,
     without,
   }: {
-    /** As `provider/model`. */
+    /** The model, as `provider/model`. */
     readonly id: string;
     readonly counted: Counted | undefined;
     readonly without: WithoutAnswer;

@@ -27,7 +27,7 @@ export function cachedBy(
 
 /** A provider that can be asked for what stands for a history. */
 export interface AskedProvider {
-  /** As `provider/model`. */
+  /** The model, as `provider/model`. */
   readonly model: string;
   /** The count of the last request to this model in the chat. */
   readonly counted: Counted | undefined;

@@ -207,7 +207,7 @@ class ImportWork {
       await this.#group.settle();
       const event = { type: "session_deleted", session_id: id } as const;
       await events.append(id, lastSeq, [stamped(event, Date.now())]);
-      // What else was made of it is deleted by the next service that follows the log.
+      // The next service that follows the log deletes whatever else was made of it.
       await sessions.delete(id);
     }
   }

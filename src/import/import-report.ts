@@ -2,7 +2,7 @@ import type { ImportReport, Skipped } from "../core/operations/imports.ts";
 
 /** The messages and sessions added to one store. */
 export interface AddedTo {
-  /** Such as `~/src/app/.rkat`. Undefined: the import's own store. */
+  /** The folder of a store, such as `~/src/app/.rkat`. Undefined: the import's own store. */
   readonly place: string | undefined;
   readonly messages: number;
   /** Ids of the sessions that got messages. */

@@ -72,9 +72,9 @@ const SURE: readonly (AskedValue | AskedName)[] = [
   "name",
   "surname",
 ];
-/** So many texts may be counted. */
+/** The most texts that are counted. */
 const COUNTED = 2;
-/** What one text, in small letters, lists may be counted too: "ada has a son and a daughter." */
+/** The things that one text lists, in small letters, may be counted too: "ada has a son and a daughter." */
 const LIST =
   /(?<!\p{L})(?:and|und|et|y|e|och|og|en|и|ve)(?!\p{L})|,(?! (?:never|but|so|then|because|since|which|who|where|when|not|the|its?|he|she|we|they|i|you)(?!\p{L}))|[&、，和と与및]/u;
 /** From here on, a hit has so much of a question that it needs no value. */

@@ -38,7 +38,7 @@ function callShape(args: unknown): readonly ArgumentShape[] {
 }
 
 /**
- * What calls have in common. A command is cut at a word, and a path at a folder:
+ * The part that calls have in common. A command is cut at a word, and a path at a folder:
  *
  *     git push origin, git push --force   git push
  *     docs/sdk.md, docs/rest.md           docs/

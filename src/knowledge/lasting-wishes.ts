@@ -154,7 +154,7 @@ function untilAnnounced(text: string, headings: RegExp | undefined): string {
 
 /** A line that begins what others wrote: the head of a message in a chat or of a mail, a line of a log, the heading of a file. */
 const RECORD =
-  /^(?:[^\n.!?]{1,40}[ ,]\[?\d{1,2}[:.]\d{2}(?: ?[AP]M)?[\])]?|\[[^\]\n]{0,20}\d{1,2}[:.]\d{2}[^\]\n]{0,10}\].*|\d{4}-\d{2}-\d{2}[T ]\d{2}:.*|#{1,6} [^\n]{0,80}\w\.\w{1,5}|-{3,} ?\p{L}.*-|(?:From|Von|De|Da|Van|От|差出人|发件人) ?[:：].*)[ \t]*$/imu;
+  /^(?:[^\n.!?]{1,40}[ ,]\[?\d{1,2}[:.]\d{2}(?: ?[AP]M)?[\])]?[ \t]{0,20}$|\[[^\]\n]{0,20}\d{1,2}[:.]\d{2}[^\]\n]{0,10}\]|\d{4}-\d{2}-\d{2}[T ]\d{2}:|#{1,6} [^\n]{0,80}\w\.\w{1,5}[ \t]{0,20}$|-{3,9} ?\p{L}[^\n]{0,80}-[ \t]{0,20}$|(?:From|Von|De|Da|Van|От|差出人|发件人) ?[:：])/imu;
 
 /** A line of a dialogue or of a form. */
 const LABELLED = /^([\p{L}\p{N}][^\n.!?:：]{0,30})[:：][ \t]+\S/u;
@@ -181,7 +181,7 @@ function endOfLastSentence(text: string): number {
 const PREFERENCE_MESSAGE_MAX = 1500;
 const PREFERENCE = { min: 8, max: 300 } as const;
 
-/** What people put before a wish: "Ok, please never …", "Oh, one more thing: never …". */
+/** Words that people put before a wish: "Ok, please never …", "Oh, one more thing: never …". */
 const LEAD_IN =
   /^(?:(?:please|pls|plz|kindly|and|also|but|so|then|ok(?:ay)?|note|remember|important|actually|hey|hi|hello|oh|btw|by the way|again|just|one (?:more|last|other) thing)[,:!]? )+/iu;
 
@@ -240,7 +240,7 @@ const INSTRUCTIONS_MAX = 400;
 const HEADING =
   /^(?:[#*_ ]*(?:(?:please )?(?:follow|obey|respect|keep to|stick to|here are) )?(?:the |these |my |our |following |some |hard |strict |important |standing |ground )*(?:constraints?|rules?|requirements?|restrictions?|limits|limitations?|guidelines?|standing instructions?)(?: (?:for|of) (?:you|this (?:session|task|project)))?[*_ ]*)$/i;
 
-/** What things do and did, in forms that no wish has and that are no things ("Only answers in German", "Always tests first"). */
+/** Verbs of things, in forms that no wish has and that are no things ("Only answers in German", "Always tests first"). */
 const HAPPENINGS =
   "seen known been happens happened works worked fails failed crashes crashed breaks broke hangs hung returns returned throws threw gives gave gets got goes went comes came takes took says said shows showed seems seemed looks looked needs needed wants wanted makes made does did finds found loses lost runs ran stops stopped ends ended starts started finishes finished responds responded appears appeared occurs occurred knows knew forgets forgot loads loaded exists existed matters mattered saw thought heard kidding joking wondering curious gonna".replaceAll(
     " ",

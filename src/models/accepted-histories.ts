@@ -109,7 +109,7 @@ export class AcceptedHistories {
     let sent: readonly Message[] = messages.map(
       (message) => this.#instead.get(message)?.get(model) ?? message,
     );
-    // Of images and filtered messages, the newest alone at first: the older ones were accepted before.
+    // The newest of the images and filtered messages goes alone at first: the older ones were accepted before.
     for (let most = 1, tries = 0; ; most = Infinity, tries += 1) {
       try {
         const answer = await ask(sent);

@@ -430,7 +430,7 @@ const INDEX = "index.jsonl";
 /** Unfinished files beside the folders of sessions, which a killed process leaves. */
 const UNFINISHED = /^(?:index\.jsonl|checkpoint)\.[0-9a-f-]{36}\.tmp$/;
 
-/** Those beside the folders of sessions that could have the name of one. */
+/** Files beside the folders of sessions that could have the name of one. */
 const FILES: ReadonlySet<string> = new Set(["checkpoint"]);
 
 /** The files of a session that are written before its checkpoint. */

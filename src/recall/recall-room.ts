@@ -20,7 +20,7 @@ const SUMMARY_AND_RECORDS_PART = 4 / 5;
 
 /** Tokens that records of memory may take before a prompt. */
 export interface RecallRoom {
-  /** Beside the records of earlier prompts. */
+  /** The tokens left beside the records of earlier prompts. */
   readonly beside: number;
   /** In their place. */
   readonly instead: number;

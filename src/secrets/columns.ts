@@ -94,7 +94,7 @@ function trimmed(line: string, from: number, to: number): Cell {
 /** The head of a column of credentials: the name, and a few words that say whose. */
 const HEAD =
   /^(?:[\p{L}\d]{1,20}[ _-]?){0,3}(?:pass(?:word|wd|phrase|code|wort)?|pwd|psw|kennwort|contraseña|mot de passe|senha|wachtwoord|hasło|пароль|密码|密碼|パスワード|secret|secret (?:access )?key|(?:api|access)[ _-]?(?:key|token|secret)|token|private key|pin|pw)s?$/iu;
-/** Whose it is. */
+/** The head of a column that says whose the credentials are. */
 const OWNER =
   /user|name|login|e-?mail|account|host|server|service|system|benutzer|utilisateur|usuario|usuário|utente|пользов|用户|用戶|ユーザ|url|env|db|database|role|site/i;
 
@@ -253,7 +253,7 @@ function add(match: RegExpExecArray, kind: string, found: FoundSecret[]): void {
   found.push({ kind, start, end: start + value.length });
 }
 
-/** As `crypt` writes them: in `/etc/shadow`, of Apache, of web frameworks. Who has one can try passwords. */
+/** Hashes of passwords, as `crypt` writes them: in `/etc/shadow`, Apache, web frameworks. With one, anybody can try passwords. */
 const CRYPT =
   /\$(?:1|2[abxy]?|[5-9]|y|gy|P|H|S|sha1|md5|apr1|argon2(?:id|i|d)|scrypt|pbkdf2(?:-sha\d{1,3})?)\$[\w./+=,-]{1,60}(?:\$[\w./+=,-]{0,130}){0,4}(?<=[\w./+=,$-]{24})/g;
 const NAMED_HASH =

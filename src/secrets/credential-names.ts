@@ -342,7 +342,7 @@ interface WordsFound {
 }
 
 /**
- * These words in a text, in any case and also inside longer words. Most texts have few of them, and one look for all
+ * Finds these words in a text, in any case and also inside longer words. Most texts have few of them, and one look for all
  * costs less than a pattern for each.
  */
 export function identifyingWords(text: string): WordsFound {

@@ -7,7 +7,7 @@ export type PlaceOf = (at: number) => number;
 const DEPTH_MAX = 3;
 const ENCODED =
   /\\(?:[nrt"'/\\]|u00[2-7][0-9a-fA-F])|&(?:quot|amp|lt|gt|#(?:39|34|10|x27|x22));|%(?:2[0-9a-fA-F]|3[a-fA-F]|40|5[fF])|[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]/;
-/** As `grep` and logs colour what they found. */
+/** Colours, as `grep` and logs put them around what they found. */
 const COLOUR = String.raw`(?:\u001b|\\u001[bB])\[[\d;]{0,12}[mK]`;
 const ESCAPE = new RegExp(`${ENCODED.source}|${COLOUR}`, "g");
 

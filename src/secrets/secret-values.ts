@@ -123,7 +123,7 @@ const KIND = spacedTable((character) => {
   return /[./~[:]/.test(character) ? symbol | REFERS : symbol;
 });
 
-/** Which of `LOWER`, `UPPER`, `DIGIT`, `SYMBOL`, `SPACE` and `REFERS` a text has. */
+/** The flags of a text, among `LOWER`, `UPPER`, `DIGIT`, `SYMBOL`, `SPACE` and `REFERS`. */
 function kindsIn(text: string): number {
   let kinds = 0;
   for (let at = 0; at < text.length; at += 1) {

@@ -242,7 +242,7 @@ function endOrLeave(asked: Promise<unknown>, signal: AbortSignal): Promise<void>
   });
 }
 
-/** Those who may answer: a user, and whoever the options name. */
+/** The kinds of clients that may answer: a user, and those that the options name. */
 export function answerersOf({ answerers = [] }: ApprovalOptions): readonly Answerer[] {
   return ANSWERERS.filter((who) => who === "user" || answerers.includes(who));
 }

@@ -40,7 +40,7 @@ export async function forkSession(
         "Name a message by its id: `rkat sessions show SESSION` lists each with it (@17).",
       );
     const saved = await sessions.load(sessionId);
-    // As the store has it: the session in this process may have what its log must not.
+    // The session as the store has it: the session in this process may have what its log must not.
     const now = saved
       ? await SessionState.restore(saved, read)
       : await SessionState.fold(sessionId, read);

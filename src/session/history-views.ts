@@ -191,7 +191,7 @@ interface EarlierHistory {
   readonly model: string;
   /** The history before this event. */
   readonly seq: number;
-  /** What changed the history, oldest first, and which of it is undone. */
+  /** The changes of the history, oldest first, and which of them are undone. */
   readonly changes: readonly StoredEvent[];
   readonly fold: HistoryChanges;
 }

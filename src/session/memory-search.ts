@@ -22,7 +22,7 @@ import { timeInWords } from "../text/time/time-in-words.ts";
 
 /** The most results that a search can be asked for. */
 export const SEARCH_LIMIT_MAX = 1000;
-/** So many more are looked at for what replaced one of the results. */
+/** The entries looked at beyond the results, for one that replaced a result. */
 export const NEWER_AMONG = 5;
 
 /** Searches for `count` hits that are kept. It asks for more as long as others take their places. */

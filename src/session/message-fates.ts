@@ -44,7 +44,7 @@ export class FollowedMessage {
   readonly fates: Omit<TracedCompaction, "inForce">[] = [];
   readonly #whole: HistoryMessage;
   readonly #isRemembered: boolean;
-  /** As the history has it; undefined when it left. */
+  /** The message as the history has it; undefined when it left. */
   #now: HistoryMessage | undefined;
   /** The same before each change. */
   readonly #before = new Map<number, HistoryMessage | undefined>();

@@ -100,7 +100,7 @@ interface Place {
   isNew(entry: MemoryEntry, leaving?: "shown leave"): boolean;
 }
 
-/** What records are chosen by. Those that are shown may leave for them. */
+/** The grounds on which records are chosen. Records that are shown may leave for them. */
 interface Asked extends Pick<RecordChoice, "query" | "tokensMax" | "sessionId"> {
   readonly leaving: "shown leave" | undefined;
 }

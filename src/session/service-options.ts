@@ -42,7 +42,7 @@ export interface ServiceStores {
   forUser?(user: string): ServiceStores;
   /** The users who have something here. Without it, old sessions are only deleted of users who are served. */
   users?(): Promise<readonly string[]>;
-  /** Those who have something older than that. Without it, a clean-up looks at each user. */
+  /** The users who have something older than that. Without it, a clean-up looks at each user. */
   usersWithOld?(limits: AgeLimits): Promise<readonly string[]>;
   /** Where deleted texts may still be. Without it, receipts say what holds for a file. */
   notCleaned?(): Promise<readonly NotCleaned[]>;

@@ -38,7 +38,7 @@ function processSpace(): string {
 
 const SESSION_KEY = "session:";
 
-/** What work under a lease saves when it ends. */
+/** Saves the state when work under a lease ends. */
 export type SaveLast = (snapshot: SessionSnapshot) => void;
 
 /**

@@ -282,7 +282,7 @@ export const sessionStoreLaws: readonly Law<SessionStore>[] = lawsOf({
   }),
 });
 
-/** Of so many releases, some delete old leases. */
+/** Some of so many releases delete old leases. */
 const OTHERS = 400;
 
 const HOUR_MS = 3_600_000;

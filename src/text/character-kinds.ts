@@ -107,7 +107,7 @@ export function textOf(codes: Uint16Array, length: number): string {
 /** For more units, bytes are faster than arguments of a call. */
 const AT_ONCE = 64;
 
-/** Which UTF-16 units are ASCII characters that a pattern of one character matches, each with a 1. */
+/** The ASCII characters that a pattern of one character matches: a 1 at the place of each. */
 export function asciiSet(pattern: RegExp): Uint8Array {
   // One look at all of them: a program makes many sets at its start.
   const others = new Set(ASCII_CHARACTERS.replaceAll(new RegExp(pattern, `${pattern.flags}g`), ""));

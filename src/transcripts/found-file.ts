@@ -64,7 +64,7 @@ export async function* copiedChunks(chunks: AsyncIterable<Uint8Array>): AsyncGen
   for await (const chunk of chunks) yield Uint8Array.from(chunk);
 }
 
-/** As much as packed text can have. A small file must not keep an import busy for hours. */
+/** The most that packed text can have. A small file must not keep an import busy for hours. */
 const RATIO_MAX = 200;
 const RATIO_FREE = 16 * 1024 * 1024;
 

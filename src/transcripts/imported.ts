@@ -60,7 +60,7 @@ export interface ImportedSession {
   readonly excerptOf?: string;
   /** The id of the same session in earlier versions, which took it for another agent's. */
   readonly formerId?: string;
-  /** They are read once, in order. The next session is asked for after they were read, or left. */
+  /** The events are read once, in order. The next session is asked for after they were read, or left. */
   readonly messages: AsyncIterable<ImportedMessage>;
 }
 

@@ -31,7 +31,7 @@ export function timeOf(value: unknown): string | undefined {
   return year >= 0 && year <= 9999 ? date.toISOString() : undefined;
 }
 
-/** As seconds this is in the year 5138, as milliseconds in 1973. */
+/** The number is in the year 5138 as seconds, and in 1973 as milliseconds. */
 const SECONDS_MAX = 1e11;
 
 const TITLE_MAX = 100;

@@ -125,7 +125,7 @@ const SLICE_MS = 25;
 
 /** Longer texts are not read: a title, a folder, what is hidden. */
 const FIELD_BYTES_MAX = 8 * 1024 * 1024;
-/** As much as a line of other transcripts. */
+/** The same limit as for a line of other transcripts. */
 const DATA_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A column, or null where it is longer. SQLite knows the length without reading it. */

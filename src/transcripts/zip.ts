@@ -7,7 +7,7 @@ type ZipSource = Pick<FoundFile, "size" | "read">;
 
 /** A file in a ZIP archive. */
 export interface ZipEntry {
-  /** As the archive says it. It is a name to look for, and never a place to write to. */
+  /** The name as the archive says it. It is a name to look for, and never a place to write to. */
   readonly path: string;
   readonly size: number;
   readonly packedSize: number;

@@ -321,7 +321,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     return outlookOf(this.#cache, { ...chat, ...given({ prices }) });
   }
 
-  /** What would be sent now, if nothing in it is kept out of summaries. */
+  /** The messages that would be sent now, if nothing in them is kept out of summaries. */
   #now(
     history: readonly HostMessage[],
     call: WindowCall,
@@ -432,7 +432,7 @@ class LocalHistoryWindow<HostMessage extends object> implements HistoryWindow<Ho
     return reservedForRecords({ threshold: threshold / this.#factor, recallTokens, summaryTokens });
   }
 
-  /** Those that are still free for it. The next call of a turn brings no records, so no compaction is due for their sake. */
+  /** The tokens still free for records. The next call of a turn brings none, so no compaction is due for their sake. */
   #reservedNow(call: WindowCall): number {
     if (!this.#history.sent.lastPrompt?.isLast) return 0;
     return Math.max(0, this.#reserved(call) - (this.#recall?.tokens ?? 0));

@@ -31,7 +31,7 @@ export class FollowedHistory<HostMessage extends object> {
   readonly #summaries = new WeakMap<Slot, HostMessage>();
   /** The texts of the newest summaries. A user message that only begins as they do is the user's. */
   readonly #summaryTexts = new Set<string>();
-  /** Those of them that the offered history has. A second message with one of these texts is the user's. */
+  /** The texts of summaries that the offered history has. A second message with one of these texts is the user's. */
   #foundTexts = new Set<string>();
   #cuts: Cut[] = [];
   /** Messages after their forgotten texts were removed, by the keys of their units. */

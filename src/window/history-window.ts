@@ -32,7 +32,7 @@ export interface HistoryWindowOptions<HostMessage extends object> extends Histor
 
 /** A model whose provider has the last request in its cache. */
 export interface CachedModel {
-  /** As `provider/model`. */
+  /** The model, as `provider/model`. */
   readonly model: string;
   /** When it answered, in milliseconds since 1970. */
   readonly atMs: number;

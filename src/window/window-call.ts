@@ -33,7 +33,7 @@ export interface WindowCall {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Those of one call. The window's own names have their checks. */
+/** The options of one call. The window's own names have their checks. */
 const APPLY = group({
   summarize: anything,
   contextWindow: anything,

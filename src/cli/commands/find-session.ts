@@ -54,7 +54,7 @@ export function withSession(
   });
 }
 
-/** Which service changes something. The project's does not see the user-wide store. */
+/** The service that changes something. The project's does not see the user-wide store. */
 export function changedIn(scope: SearchScope): { readonly scope?: "user" } {
   return scope === "user" ? { scope } : {};
 }

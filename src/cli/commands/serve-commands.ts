@@ -213,7 +213,7 @@ function refuseHttpFlags(mcp: Command): void {
 /** A window of fewer tokens has no room for all tools. */
 const SMALL_WINDOW = 30_000;
 
-/** Of those that are offered where you name none, a small window gets the one that it needs most. */
+/** A small window gets the one tool that it needs most, where you name none. */
 function toolsIn(names: readonly string[], env: Environment): readonly string[] {
   const isSmall = (windowTokens(env) ?? SMALL_WINDOW) < SMALL_WINDOW;
   return isSmall ? names.map((name) => (name === "default" ? "memory_search" : name)) : names;

@@ -91,7 +91,7 @@ export interface CompactionView {
   readonly replaces: number | null;
   /** How many messages the history had before. */
   readonly messageCount: number;
-  /** Those of the page, in the order of the history. */
+  /** The messages of the page, in the order of the history. */
   readonly messages: readonly CompactedMessage[];
 }
 
@@ -101,7 +101,7 @@ export interface MessageTrace {
   readonly turn: number;
   /** ISO 8601. */
   readonly time: string;
-  /** As it was said, whatever a compaction did to it. */
+  /** The message as it was said, whatever a compaction did to it. */
   readonly message: Message;
   readonly origin?: Origin;
   /** Estimated tokens. */

@@ -4,7 +4,7 @@ import { issuesOf } from "../issues.ts";
 import { fieldsAt } from "../wire.ts";
 
 /**
- * What a service can do beyond running turns. A capability is something you
+ * An ability of a service beyond running turns. A capability is something you
  * pass: stores, a memory store, a compactor.
  */
 export const CAPABILITIES = ["session-store", "memory-store", "session-compaction"] as const;

@@ -182,5 +182,5 @@ export const sourceView = shape<SourceView>()({
   open: z.string().optional(),
 });
 
-/** Which store a result of two stores is from. */
+/** The store that a result is from, where there are two. */
 export const store = z.literal("user").optional();

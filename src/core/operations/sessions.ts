@@ -53,7 +53,7 @@ export const createSession = z.strictObject({
   maxTokens: positive.optional(),
   memory: z.boolean().optional(),
   compaction: compactionSettings.optional(),
-  /** They can only be stricter than the service's policies. */
+  /** A session's policies can only be stricter than the service's. */
   approvals: toolPolicies.optional(),
   /** Whether the project learns from the session, and the session from the project. */
   knowledge: z.boolean().optional(),

@@ -28,7 +28,7 @@ export interface SourcesView {
   /** For a rule: the statements that it was made from. */
   readonly madeFrom: readonly MadeFrom[];
   readonly messageCount: number;
-  /** Those of the page, in the order of their logs. */
+  /** The messages of the page, in the order of their logs. */
   readonly messages: readonly SourceMessage[];
 }
 

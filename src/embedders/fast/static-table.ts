@@ -24,7 +24,7 @@ interface Tensor {
 
 /** Headers of real tables have some hundred bytes. */
 const HEADER_BYTES_MAX = 1_000_000;
-/** As in the index. */
+/** The same as in the index. */
 const DIMENSIONS_MAX = 4096;
 
 /**

@@ -27,7 +27,7 @@ export interface IndexStore {
   entries(which: WantedEntries): readonly EntryRow[];
   /** Where the entries with these keys are. */
   entrySlots(keys: readonly number[]): readonly Pick<EntryRow, "key" | "slot" | "passages">[];
-  /** Those of the ids that an entry has. */
+  /** The ids, of these, that an entry has. */
   storedIds(ids: readonly string[]): readonly string[];
   sessions(
     which: { readonly ids: readonly string[] } | { readonly numbers: readonly number[] } | "all",
@@ -246,9 +246,9 @@ export interface WordBlockRow {
 }
 
 export type WantedBlocks =
-  /** Those that may have the words from `from` to `to`, both in UTF-8. */
+  /** The blocks that may have the words from `from` to `to`, both in UTF-8. */
   | { readonly segment: number; readonly from: Uint8Array; readonly to: Uint8Array }
-  /** Those that may have the word in these slots. */
+  /** The blocks that may have the word in these slots. */
   | { readonly segment: number; readonly word: Uint8Array; readonly slots: Uint32Array }
   /** The first ones, beginning with the one that may have the word `start`. */
   | { readonly segment: number; readonly start: Uint8Array; readonly limit: number };

@@ -32,7 +32,7 @@ export interface StandIn {
   readonly forms: readonly string[];
   /** Their weight, where the word itself would count 1. */
   readonly counts: number;
-  /** They are spelled almost like the word, and may be others. */
+  /** These words are spelled almost like it, and may be others. */
   readonly isNear: boolean;
   /** A near word that is hardly another one. */
   readonly isSure?: boolean;
@@ -161,7 +161,7 @@ function sessionShares(
     if (only === undefined) addShares(shares, summary, most);
     else (shares[only] as number) += shareOf(timesIn(summary, only), most);
     if (asking.length === 0) continue;
-    // That the asking texts have the word tells nothing of their sessions.
+    // A word in the asking texts tells nothing of their sessions.
     const beside = sessionsBeside(index, postings, sameText);
     for (const [nth, [session, byAsking]] of asking.entries()) {
       const [shareBefore = 0, coveredBefore = 0] = before[nth] ?? [];
@@ -267,7 +267,7 @@ function cleared(
   return arrays;
 }
 
-/** So that an index that grows does not need new ones each time. */
+/** An index that grows then does not need new ones each time. */
 function grown(length: number): number {
   return Math.ceil(1.25 * length);
 }
@@ -401,7 +401,7 @@ export class OwnWords {
     return this.#rareWords;
   }
 
-  /** Those that any text may have. Only entries with a low score need them. */
+  /** The words that any text may have. Only entries with a low score need them. */
   get #common(): ReadonlySet<AskedWord> {
     this.#commonWords ??= new Set(this.#words.filter(({ word }) => isCommonWord(word)));
     return this.#commonWords;
@@ -443,7 +443,7 @@ export class OwnWords {
   }
 }
 
-/** That an entry lacks "reason" or "happen" tells little. */
+/** An entry that lacks "reason" or "happen" may still answer. */
 const COMMON_COUNTS = 0.3;
 
 /** A shorter name may be one with a typo, and a shorter number a part of a version. */

@@ -147,7 +147,7 @@ export const ODDS = {
 
 /** The largest lead that counts: four and a half times the next one. */
 const LEAD_MAX = 1.5;
-/** So that seven of ten results with .7 are right, half of those with .62, and one of ten with .41. */
+/** Seven of ten results with .7 are right, half of those with .62, and one of ten with .41. */
 const SCORE = { times: 0.4, plus: 0.51 } as const;
 
 /**

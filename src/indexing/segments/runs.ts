@@ -147,7 +147,7 @@ export interface NeighbourSlots {
   readonly after: readonly number[];
 }
 
-/** So many entries of a session before and after the one at `slot`. */
+/** The entries of a session around the one at `slot`: so many before it, and so many after. */
 export function neighbourSlots(
   columns: PassageColumns,
   runs: readonly Run[],

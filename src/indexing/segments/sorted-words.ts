@@ -11,7 +11,7 @@ export interface SortedWords {
   readonly words: readonly number[];
   /** Where the postings of each word end. */
   readonly ends: Uint32Array;
-  /** Those of all words. */
+  /** The postings of all words. */
   readonly postings: Postings;
 }
 

@@ -208,7 +208,7 @@ export class VectorQueue {
   }
 
   async #run(): Promise<void> {
-    // So that `wake` returns before the first command runs.
+    // `wake` returns before the first command runs.
     await setImmediate();
     while (this.#wokenAgain && !this.#stopped && !this.#replaced) {
       this.#wokenAgain = false;

@@ -11,7 +11,7 @@ const COMPOUNDING: ReadonlySet<string> = new Set([
   "hungarian",
 ]);
 
-/** Those of the languages that write nouns together. */
+/** The languages, of these, that write nouns together. */
 export function compoundingOf(languages: readonly string[]): readonly string[] {
   return languages.filter((language) => COMPOUNDING.has(language));
 }

@@ -157,7 +157,7 @@ const CUES =
     "|",
   );
 
-/** They say more than what a word stands for: "friendship means a lot to me". */
+/** Verbs that say more than what a word stands for: "friendship means a lot to me". */
 const VAGUE: ReadonlySet<string> = new Set([
   " means ",
   " bedeutet ",

@@ -54,7 +54,7 @@ export class GroupedWork<Work extends object, Answer> {
     });
   }
 
-  /** Those who were answered together have their next work in the same moment. */
+  /** Callers that were answered together have their next work in the same moment. */
   #sendSoon(): void {
     if (this.#isDue) return;
     this.#isDue = true;

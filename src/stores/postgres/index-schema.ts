@@ -168,7 +168,7 @@ export const indexSchema: readonly string[] = [
   )`,
   "alter table rkat.memory_code_block alter codes set storage external",
 
-  // Which process does some work in the background.
+  // The process that does a kind of work in the background.
   `create table rkat.memory_lease (
     namespace text not null,
     work text not null,

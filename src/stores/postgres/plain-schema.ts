@@ -189,7 +189,7 @@ export const KNOWLEDGE_TABLES: readonly string[] = [
  * that it uses has another name.
  */
 /**
- * What was appended before has none. A program that knows no checksums would change an event and leave its checksum,
+ * Events that were appended before have none. A program that knows no checksums would change an event and leave its checksum,
  * so the column that it writes has another name.
  */
 export const CHECKSUM_OF_EVENTS: readonly string[] = [

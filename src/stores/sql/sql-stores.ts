@@ -219,9 +219,9 @@ type WithUsers<Own> = Own & {
 
 /** The namespaces that begin with a text. */
 interface NamespacesBelow {
-  /** Those that have something in them. */
+  /** The namespaces that have something in them. */
   all(start: string): Promise<readonly string[]>;
-  /** Those that have something old in them, with trash as `trashOf` names it. */
+  /** The namespaces that have something old, with trash as `trashOf` names it. */
   withOld?(start: string, limits: AgeLimits): Promise<readonly string[]>;
 }
 

@@ -73,7 +73,7 @@ const deletionCommands = {
         first ? -MERGE_PAGES : MERGE_PAGES,
       ),
     );
-    // So SQLite says that there was nothing left to merge.
+    // SQLite says with this that nothing was left to merge.
     return db.totalChanges() - before >= 2;
   },
 

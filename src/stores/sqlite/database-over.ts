@@ -20,7 +20,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** What runs commands: in this thread, or in another one. */
+/** The runner of commands: in this thread, or in another one. */
 interface Runner {
   run(name: CommandName, values: readonly unknown[]): Outcome | Promise<Outcome>;
   close(): void | Promise<void>;

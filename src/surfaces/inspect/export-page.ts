@@ -95,7 +95,7 @@ const PAGE = 1000;
 const SHOWN_BYTES = 200;
 
 /**
- * What a compaction did to all messages. Their texts are cut from the redacted ones, because half a credential in the
+ * The effect of a compaction on all messages. Their texts are cut from the redacted ones, because half a credential in the
  * service's answer is not seen as one.
  */
 async function compaction(

@@ -184,7 +184,7 @@ function actingIn(context: ServerContext, service: SessionService): SessionServi
   return user === undefined ? service : service.forUser(user);
 }
 
-/** As the client sent it: not checked. */
+/** The user as the client sent it: not checked. */
 function userIn({ mcpReq }: ServerContext): string | undefined {
   return mcpReq._meta?.[USER_META] as string | undefined;
 }

@@ -1,7 +1,7 @@
 import type { EventEnvelope } from "../../core/event.ts";
 
 /**
- * What rkat's own client and server say to each other beyond MCP, in the `_meta`
+ * Keys that rkat's own client and server use beyond MCP, in the `_meta`
  * of requests and notifications.
  */
 

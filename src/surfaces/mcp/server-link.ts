@@ -40,7 +40,7 @@ export function openMcpServer(server: McpServer, onToolsChanged: () => void): Se
   let current: Client | undefined;
   /** The calls of each client that have no answer yet. */
   const calls = new Map<Client, number>();
-  /** Those that have not answered whether they are there, and those that have answered calls meanwhile: they never will. */
+  /** Clients whose server has not answered a ping, and those whose server answered calls meanwhile: it never will. */
   const asked = new Set<Client>();
   const answersNoPing = new WeakSet<Client>();
   let isClosed = false;
@@ -226,7 +226,7 @@ async function connect(server: McpServer, stderr: Stderr, on: Notices): Promise<
     } catch (error) {
       if (late.aborted) throw new Error(noAnswer(server), { cause: error });
       if (wantsSignIn(server, error)) throw new Error(signInHint(server), { cause: error });
-      // What the older transport says of a server of the newer one is no help.
+      // The error of the older transport does not help with a server of the newer one.
       problem = way.isSse ? (problem ?? error) : error;
       const isDenial = statusOf(error) === 401 || statusOf(error) === 403;
       if (!(error instanceof SdkError) || isUnreachable(error) || isDenial) break;

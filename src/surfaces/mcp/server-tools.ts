@@ -296,7 +296,7 @@ function toolOutput({ content: [block], isError }: CallToolResult): ToolOutput {
 
 const END_CHARACTERS = 15_000;
 
-/** As of a command's output, both ends of a long text stay. */
+/** Both ends of a long text stay, as with a command's output. */
 function bothEnds(text: string): string {
   const left = text.length - 2 * END_CHARACTERS;
   if (left <= 0) return text.toWellFormed();

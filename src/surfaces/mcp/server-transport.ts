@@ -70,7 +70,7 @@ async function readMessages({ stdin, stdout }: Child, transport: Transport): Pro
   const isNews = (message: JSONRPCMessage): boolean => {
     if (!("method" in message)) return true;
     if ("id" in message) return stdin.writableLength < UNREAD_BYTES_MAX;
-    // Of many changes at once, the first and the last.
+    // The first and the last of many changes at once.
     changes += 1;
     if (changes > 1) return false;
     setImmediate(() => {

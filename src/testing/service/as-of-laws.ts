@@ -149,7 +149,7 @@ export const asOfLaws: readonly Law<OpenService>[] = lawsOf({
       await service.keepBoth({ ids: [always.id, never.id], undo: true });
       assert.equal(await dropped(), true);
 
-      // What is forgotten is named by nothing.
+      // Nothing names what is forgotten.
       await service.keepBoth({ ids: [first, second] });
       await service.forgetMemory({ ids: [second] });
       assert.doesNotMatch(JSON.stringify(await service.listMemory({ id: first })), /keeps/);

@@ -14,7 +14,7 @@ import {
 
 const SETUP = { capabilities: EVERYTHING, compaction: ROOMY };
 
-/** What a session's model sees next, without ids. */
+/** The history that a session's model sees next, without ids. */
 async function seenIn(service: SessionService, sessionId: string) {
   const { history, task, instructions } = await service.read({ sessionId });
   return {

@@ -15,7 +15,7 @@ export interface ServiceSetup {
   /** The answers of the model, in order. After the last one it answers "ok". */
   readonly replies?: readonly ScriptedReply[];
   readonly compaction?: Partial<CompactionConfig>;
-  /** Which tools need approval, and how long a turn waits for it. */
+  /** The tools that need approval, and how long a turn waits for it. */
   readonly approvals?: {
     readonly policies?: Readonly<Record<string, ToolPolicy>>;
     readonly answerers?: readonly Answerer[];

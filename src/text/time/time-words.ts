@@ -123,7 +123,7 @@ export const DAY_WORDS: ReadonlyMap<string, number> = numbered(
   vorgestern позавчера позавчора anteayer anteontem eergisteren przedwczoraj toissapäivänä tegnapelőtt alaltăieri שלשום`,
 );
 
-/** Which third of a month. */
+/** The third of a month that a word names. */
 export const HALVES: ReadonlyMap<string, number> = numbered(
   "early anfang beginning start début principios inicio início inizio begin början начале, mid mitte middle mediados metà meados середине, late ende end fin fine finales final eind slutet конце",
 );

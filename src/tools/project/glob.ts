@@ -66,7 +66,7 @@ export class PathGlobs {
     return this.#paths.next(places, this.#names.complete(letters));
   }
 
-  /** Which globs fit the names so far, in order. */
+  /** The globs that fit the names so far, in order. */
   fitting(places: Places): readonly number[] {
     return this.#paths.complete(places);
   }
@@ -106,7 +106,7 @@ class Automaton<Key extends string | number> {
       bit += 1;
     }
     for (const [key, places] of elementsOf) {
-      // So neither a step nor all symbols together take more than a few times the room of the patterns.
+      // Neither a step nor all symbols together then take more than a few times the room of the patterns.
       const isFew = places.length < this.words;
       this.#elementsOf.set(key, isFew ? places : bitsOf(places, this.#ones.slice()));
     }

@@ -178,7 +178,7 @@ function isTypedEvent(event: Json): boolean {
   return event.action === "message";
 }
 
-/** What the program says in the user's name when a critic is not content, and when an answer was blocked. */
+/** Words of the program in the user's name, when a critic is not content and when an answer was blocked. */
 const PROGRAMS =
   /^(?:The task appears incomplete \(iteration \d+(?:\/\d+)?, predicted success likelihood: |Your previous response was blocked by the model's content filter\.)/;
 

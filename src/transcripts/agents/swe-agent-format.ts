@@ -136,7 +136,7 @@ async function* messagesOf(
         if (callId !== undefined) yield result(id, { callId, text }, { group: id });
         break;
       }
-      // What was handed in.
+      // The change that was handed in.
       case "exit":
         break;
       default:

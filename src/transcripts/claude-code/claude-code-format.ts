@@ -126,7 +126,7 @@ class Outline {
   others = 0;
   #isEmpty = true;
   readonly #isRest: boolean;
-  /** Which of the titles it had before: a later one is of this kind, or of one before it. */
+  /** The kind of the title that it had before: a later one is of this kind, or of one before it. */
   readonly #titledBy: number;
   readonly #stem: string;
   readonly #folder: string;

@@ -18,7 +18,7 @@ import {
 export interface LinePlace {
   /** The answer that the line is part of, or whose results it has. */
   readonly answer: string | undefined;
-  /** Which of the lines of its answer it is, from 0. */
+  /** The line's place among the lines of its answer, from 0. */
   readonly ordinal: number;
   /** Whether more lines of the same answer, or of its results, follow. */
   readonly isOpen: boolean;

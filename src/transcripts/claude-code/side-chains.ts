@@ -27,7 +27,7 @@ const SILENT: ImportNotes = {
 };
 
 /**
- * What subagents did in a session, as earlier versions wrote it: lines with `isSidechain` in the session's own file. Each chain
+ * The work of a session's subagents, as earlier versions wrote it: lines with `isSidechain` in the session's own file. Each chain
  * begins at a line without a parent. Later lines may have an `agentId`, and name that.
  */
 export async function* sideChains(

@@ -125,7 +125,7 @@ function* objectsIn(
   }
 }
 
-// What took the file's place meanwhile may be a link, or a pipe.
+// A link or a pipe may have taken the file's place meanwhile.
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 function objectAt(path: string): Json | undefined {

@@ -87,7 +87,7 @@ export class Refusal extends Error {
 export class ServerSource implements Source {
   readonly isLive = true;
   readonly #token: string;
-  /** Whose view it is, where the token may show several. */
+  /** The user whose view it is, where the token may show several. */
   readonly user: string | undefined;
 
   constructor(token: string, user?: string) {

@@ -166,7 +166,7 @@ export function MemoryView({
   );
 }
 
-/** Which entries a page shows. A full one says that it may not be all. */
+/** The line that says which entries a page shows. A full one says that it may not be all. */
 function shownText(before: number, count: number): string {
   if (before + count < PAGE) return many(count, "entry");
   return `entries ${amount(before + 1)} to ${amount(before + count)}`;

@@ -113,7 +113,7 @@ export function SummaryWords({
 const QUOTED = 60;
 
 /**
- * What a summary has of messages: their names, and the start of their words. Those that left now come first, then those
+ * The traces of messages in a summary: their names, and the start of their words. Those that left now come first, then those
  * of the summaries before.
  */
 function partsOf(
