@@ -319,13 +319,16 @@ export { SimpleMemoryStore } from "./stores/ephemeral/simple-memory-store.ts";
 export type { ApprovalStore } from "./core/approval.ts";
 export type {
   Backlog,
+  Ending,
   EventStore,
   HistoryHit,
   HistoryQuery,
   IndexedKind,
   KindsRange,
+  LogPlace,
   PositionedEvent,
   Redaction,
+  Removal,
   RepairedEvent,
   SessionChoice,
 } from "./core/event-store.ts";

@@ -10,7 +10,6 @@ import { fileOfBytes } from "../src/transcripts/found-file.ts";
 import { geminiFormat } from "../src/transcripts/gemini-format.ts";
 import { IMPORT_FORMATS } from "../src/transcripts/import-formats.ts";
 import type { ImportedMessage, ImportFormat } from "../src/transcripts/imported.ts";
-import { piFormat } from "../src/transcripts/pi-format.ts";
 import { firstObjects } from "../src/transcripts/read-objects.ts";
 import { damagedBytes, damagedJson, fuzz } from "./support/fuzz.ts";
 import { type ReadImport, readImport } from "./support/read-import.ts";
@@ -145,8 +144,8 @@ for (const sample of TRANSCRIPT_SAMPLES) {
   });
 }
 
-/** The first line of these says which session it is, and nothing else does. */
-const HEADED: readonly ImportFormat[] = [codexFormat, piFormat];
+/** Only the first line of these says which session it is. */
+const HEADED: readonly ImportFormat[] = [codexFormat];
 
 test("a file that does not say which session it is, is told, and an empty one is not", async () => {
   const samples = TRANSCRIPT_SAMPLES.filter(({ format }) => HEADED.includes(format));

@@ -2,23 +2,23 @@ import { contentWords } from "./content-words.ts";
 
 /** What may stand before a change of mind. */
 const LEAD =
-  /^(?:(?:ok|no|wait|stop|halt|sorry|oh|actually|please|nein|warte|bitte|non|attends|finalement|perdón|espera|aspetta|não|nee|нет)(?!\p{L})[\s,.!:…–—-]*){1,4}/iu;
+  /^(?:(?:ok(?:ay)?|no|nope|wait|stop|halt|sorry|oh|hm+|actually|please|well|but|and|nein|warte|bitte|doch|non|attends|finalement|perdón|espera|aspetta|não|nee|wacht|nie|нет|стоп)(?![\p{L}'’])[\s,.!:…–—-]*){1,4}/iu;
 
 /** Verbs that undo. What they undo has to be what was just said: "that", or a thing that the request named. */
 const UNDOES =
-  /^(?:never ?mind|forget|scratch|scrap|cancel|undo|revert|roll back|drop|leave|skip|do(?: not|n['’]t)(?: do)?|vergiss|lass|storniere|oublie|laisse|annule|olvida|olvídalo|deja|déjalo|cancela|dimentica|lascia|annulla|esquece|deixa|vergeet|laat|zapomnij|anuluj|забудь|отмени|не надо)(?!\p{L})/iu;
+  /^(?:never ?mind|forget|scratch|scrap|cancel|undo|revert|roll back|drop|leave|skip|do(?: not|n['’]t)(?: do)?|take back|vergiss|lass|verwirf|storniere|brich|nimm|oublie[zs]?|laisse[zs]?|annule[zs]?|olvida|olvídalo|deja|déjalo|cancela|cancélalo|dimentica|lascia|annulla|esquece|deixa|vergeet|laat|zapomnij|anuluj|забудь|отмени|не надо)(?!\p{L})/iu;
 
 /** The object is what was just said, or nothing follows. */
 const WHAT_WAS_SAID =
-  /^(?: about)?(?: (?:it|that|this|das|es|maar|ça|tomber|lo|eso|perdere|stare|isso|dat|это))?(?: (?:back|alone|please|bitte|sein|for now))*(?=\s*(?:$|[,.;:!–—]))/iu;
+  /^(?: about)? ?(?:it|that|this|all that|das|es|maar|ça|cela|tomber|lo|eso|perdere|stare|isso|pra lá|het|dat|to|это)?(?: (?:back|alone|please|bitte|ab|sein|zurück|for now|request|again))*(?=$|[\s]*[,.;:!–—])/iu;
 
 /** Whole phrases in scripts without spaces, and those that have no verb of their own. */
 const PHRASES =
-  /^(?:算了|不用了|取消|やっぱり|取り消し|忘れて|됐어|취소|(?:doch|lieber|mejor|meglio|melhor) (?:nicht|no|não)(?!\p{L}))/iu;
+  /^(?:算了|不用了|取消|やっぱり(?:いい|やめ|なし)|取り消し|忘れて|됐어|취소)|^doch (?:nicht|kein)|^(?:lieber|mejor|meglio|melhor|plutôt) (?:nicht|pas|no|não)(?!\p{L})|^rückgängig/iu;
 
 /** Another thing in the place of what was asked for. */
 const INSTEAD =
-  /(?<![\p{L}])(?:instead(?! of)|rather(?! than)|stattdessen|lieber|plutôt|mejor|invece|liever|zamiast|лучше)(?!\p{L})|代わりに|改成|대신/iu;
+  /(?<![\p{L}])(?:instead(?! of)|rather(?! than)|stattdessen|lieber|plutôt|en su lugar|mejor|invece|em vez disso|liever|zamiast|вместо этого|лучше)(?!\p{L})|代わりに|改成|대신/iu;
 
 /** A change of mind is short. */
 const CHARACTERS_MAX = 200;

@@ -99,6 +99,7 @@ const METHODS: Readonly<Record<string, Methods>> = {
     turnsAt: ["s", 1],
     readAll: [0, 10],
     backlog: [0],
+    endings: [[{ sessionId: "s", seq: 0 }]],
     search: [{ query: "otter", limit: 5, sessionId: "s", fromTurn: 0, toTurn: 5, ...SAID }],
     checkpoint: ["p"],
     saveCheckpoint: ["p", 1],

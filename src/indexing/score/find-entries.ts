@@ -207,6 +207,7 @@ function entriesWithWords(
     question.words.length <= THING_WORDS_MAX &&
     !evidence.namesSpeaker;
   const things = isUnsure ? askedThings(question, (name) => own.isKnown(name)) : [];
+  const names = [...question.names];
   const found = best.flatMap(({ entry: first, slot, value }, at): FoundEntry[] => {
     const relevance = value * confidence;
     const [match = 0, score = 0] = [matches[at], scores[at]];
@@ -214,7 +215,9 @@ function entriesWithWords(
     const explanation = query.explain
       ? { explanation: explainScore(index, evidence, likelihood, { slot, relevance }, weights) }
       : {};
-    const lacks = things.filter((thing) => !own.hasOneOf(first, thing));
+    // In English a name is a word with a capital, and an entry that has it is shown, as with any rare word.
+    const isOfName = question.isEnglish && own.hasOneOf(first, names);
+    const lacks = isOfName ? [] : things.filter((thing) => !own.hasOneOf(first, thing));
     return [{ slot: first, match, score, ...explanation, ...(lacks.length > 0 ? { lacks } : {}) }];
   });
   return { found, asked };
