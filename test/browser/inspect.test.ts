@@ -84,6 +84,12 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
   const row = (page: Page, text: string) =>
     page.getByRole("article").filter({ hasText: text }).first();
 
+  /** Runs a command, which has to succeed. */
+  async function done(command: readonly string[]): Promise<void> {
+    const { code, stderr } = await project.rkat(command);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.any(String) });
+  }
+
   /** Moves the keyboard on until it is in what has this name. */
   async function tabTo(page: Page, name: RegExp, key = "Tab"): Promise<void> {
     for (let tries = 0; tries < 80; tries += 1) {
@@ -564,20 +570,20 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     const model = ["--model", "ollama/none"];
     const create = ["sessions", "create", ...model, "--messages", "talk.jsonl", "--json"];
     const { session_id: id } = (await project.json(create)) as { session_id: string };
-    const sessions = (command: string) => project.rkat(["sessions", command, id, "--yes"]);
+    const sessions = (command: string) => done(["sessions", command, id, "--yes"]);
     const { page } = await open(at(reading.link, id));
     const rows = page.getByRole("listitem").filter({ hasText: "The ferry" });
     await rows.waitFor();
     await part(page, "Context");
     await page.getByRole("rowheader", { name: "Turns" }).waitFor();
-    await project.rkat(["sessions", "pin", id, "1"]);
+    await done(["sessions", "pin", id, "1"]);
     await page.getByRole("rowheader", { name: "Pins" }).waitFor();
     await part(page, "Transcript");
     await rows.waitFor();
-    await project.rkat(["memory", "forget", "--query", "The ferry leaves at noon", "--yes"]);
+    await done(["memory", "forget", "--query", "The ferry leaves at noon", "--yes"]);
     await rows.waitFor({ state: "detached" });
     await page.getByText("Forgot 1 message").waitFor();
-    await project.rkat(["sessions", "archive", id]);
+    await done(["sessions", "archive", id]);
     await page.locator(".facts").getByText("archived").waitFor();
     await sessions("delete");
     await page.getByRole("alert").getByText("No session has the id").waitFor();
@@ -612,14 +618,14 @@ describe.skipIf(MISSING)(TITLE, { timeout: TEST_MS }, () => {
     });
     const lines = Array.from({ length: 101 }, (_, at) => JSON.stringify(note(at)));
     project.write("crates.jsonl", lines.join("\n"));
-    await project.rkat(["memory", "add", "--jsonl", "crates.jsonl"]);
+    await done(["memory", "add", "--jsonl", "crates.jsonl"]);
     const { page } = await open(reading.link);
     await show(page, "Memory");
     await page.getByLabel("Session").fill("notes");
     await page.getByText("entries 1 to 100").waitFor();
     await page.getByRole("button", { name: "Later" }).click();
     await page.getByText("entries 101 to 101").waitFor();
-    await project.rkat(["memory", "forget", "--session", "notes", "--yes"]);
+    await done(["memory", "forget", "--session", "notes", "--yes"]);
   });
 
   test(`${TABS} tabs of one session all show it`, async () => {
