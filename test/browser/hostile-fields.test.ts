@@ -1,18 +1,16 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 import { rkatSession } from "../../src/openai-agents.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { BUILDS } from "../../src/testing.ts";
 import { RKAT } from "../support/built-package.ts";
 import { ClaudeLines } from "../support/claude-lines.ts";
-import { Project } from "../support/rkat-process.ts";
+import type { Project } from "../support/rkat-process.ts";
 import { scriptedService } from "../support/scripted-service.ts";
 import { execFileSync } from "../support/start-process.ts";
-import { launch, MISSING, newPage, TEST_MS } from "./browser.ts";
-import { inspect } from "./inspected-project.ts";
+import { MISSING, newPage, TEST_MS } from "./browser.ts";
+import { shareForGroup } from "./inspected-project.ts";
 
 /** A text that would hide, run and send something, and has half a character. */
 const bad = (name: string) =>
@@ -103,32 +101,17 @@ describe.skipIf(MISSING)(
   `hostile texts on the page${MISSING ? ` (${MISSING})` : ""}`,
   { timeout: TEST_MS },
   () => {
-    let browser: Browser;
-    let server: { readonly link: string; end(): void };
-    let talk: string;
-    const root = mkdtempSync(join(tmpdir(), "rkat-hostile-"));
-
-    beforeAll(async () => {
-      const project = await Project.open({ root });
-      talk = await fill(project);
-      [browser, server] = await Promise.all([launch(), inspect(project, ["--write"])]);
-    }, 120_000);
-
-    afterAll(async () => {
-      server?.end();
-      await browser?.close();
-      rmSync(root, { recursive: true, force: true, maxRetries: 5 });
-    });
+    const shared = shareForGroup(fill);
 
     // It goes through all views of all sessions.
     test("no field of any view runs, hides, sends or breaks anything", async () => {
-      const page = await newPage(browser, { viewport: { width: 320, height: 700 } });
+      const page = await newPage(shared.browser, { viewport: { width: 320, height: 700 } });
       const asked: string[] = [];
       const said: string[] = [];
       page.on("request", (request) => asked.push(request.url()));
       page.on("console", (message) => said.push(message.text()));
       page.on("pageerror", (error) => said.push(error.message));
-      await page.goto(server.link);
+      await page.goto(shared.link);
       const rows = page.locator("a.session");
       await page.getByText("5 sessions").waitFor();
       await rows.nth(4).waitFor();
@@ -157,15 +140,15 @@ describe.skipIf(MISSING)(
       await page.getByRole("searchbox").fill("<script>window.hacked=5</script> npm");
       await settled(page);
       expect(await faults(page)).toEqual([]);
-      const { origin } = new URL(server.link);
+      const { origin } = new URL(shared.link);
       expect(asked.filter((url) => !url.startsWith(`${origin}/`))).toEqual([]);
       expect(said).toEqual([]);
       expect(await page.evaluate(() => Reflect.get(window, "hacked"))).toBe(undefined);
     });
 
     test("a speaker with the name of a class of the page is seen, with the letters of the name", async () => {
-      const page = await newPage(browser);
-      await page.goto(server.link.replace("#", `#session=${talk}&`));
+      const page = await newPage(shared.browser);
+      await page.goto(shared.link.replace("#", `#session=${shared.made}&`));
       await page.getByRole("link", { name: "Recalled" }).click();
       await page.getByRole("heading", { name: "Came back by itself" }).first().waitFor();
       const speaker = page.locator(".badge").getByText("unseen", { exact: true }).first();

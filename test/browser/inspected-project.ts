@@ -1,15 +1,20 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
 import { newId } from "../../src/core/ids.ts";
 import type { SessionService } from "../../src/index.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import { BUILDS, type ScriptedReply } from "../../src/testing.ts";
 import { RKAT } from "../support/built-package.ts";
 import { ClaudeLines } from "../support/claude-lines.ts";
-import type { Project } from "../support/rkat-process.ts";
+import { Project } from "../support/rkat-process.ts";
 import { scriptedService } from "../support/scripted-service.ts";
 import { execFileSync, spawn } from "../support/start-process.ts";
 import { LONG } from "../support/trials.ts";
+import { launch } from "./browser.ts";
 
 /** What somebody writes who wants the page to run it, to hide something, or to send something away. */
 export const HOSTILE = `<img src="https://evil.example/x.png" onerror="window.hacked=1"><script>window.hacked=2</script> [a](javascript:window.hacked=3) \u202Egnp.exe\u202C \u001b[31mred ${"<b>".repeat(50)}`;
@@ -161,4 +166,31 @@ export async function inspect(project: Project, args: readonly string[]) {
     if (link) return { link, end: () => void child.kill("SIGKILL") };
   }
   throw new Error(`It did not start: ${printed}`);
+}
+
+/** What the tests of a group share: a browser, the link of a page that may write, and what `fillProject` made. */
+export interface Shared<T> {
+  browser: Browser;
+  link: string;
+  made: T;
+}
+
+/** Opens that before the tests of the group, and closes it after them. */
+export function shareForGroup<T>(fillProject: (project: Project) => Promise<T>): Shared<T> {
+  const shared = {} as Shared<T>;
+  const root = mkdtempSync(join(tmpdir(), "rkat-page-"));
+  let end = () => {};
+  beforeAll(async () => {
+    const project = await Project.open({ root });
+    shared.made = await fillProject(project);
+    const [browser, server] = await Promise.all([launch(), inspect(project, ["--write"])]);
+    Object.assign(shared, { browser, link: server.link });
+    end = server.end;
+  }, 120_000);
+  afterAll(async () => {
+    end();
+    await shared.browser?.close();
+    rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+  });
+  return shared;
 }

@@ -1,36 +1,17 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Project } from "../support/rkat-process.ts";
-import { launch, MISSING, newPage, TEST_MS } from "./browser.ts";
-import { fill, type Inspected, inspect } from "./inspected-project.ts";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { MISSING, newPage, TEST_MS } from "./browser.ts";
+import { fill, shareForGroup } from "./inspected-project.ts";
 
 describe.skipIf(MISSING)(
   `the page with a keyboard${MISSING ? ` (${MISSING})` : ""}`,
   { timeout: TEST_MS },
   () => {
-    let browser: Browser;
-    let server: { readonly link: string; end(): void };
-    let made: Inspected;
-    const root = mkdtempSync(join(tmpdir(), "rkat-keyboard-"));
-
-    beforeAll(async () => {
-      const project = await Project.open({ root });
-      made = await fill(project);
-      [browser, server] = await Promise.all([launch(), inspect(project, ["--write"])]);
-    }, 120_000);
-
-    afterAll(async () => {
-      server?.end();
-      await browser?.close();
-      rmSync(root, { recursive: true, force: true, maxRetries: 5 });
-    });
+    const shared = shareForGroup(fill);
 
     async function open(place: string, options = {}): Promise<Page> {
-      const page = await newPage(browser, options);
-      await page.goto(server.link);
+      const page = await newPage(shared.browser, options);
+      await page.goto(shared.link);
       await page.getByRole("heading", { level: 1 }).waitFor();
       await page.evaluate((to) => {
         location.hash = to;
@@ -78,12 +59,12 @@ describe.skipIf(MISSING)(
       await card.getByRole("button", { name: "Edit" }).press("Enter");
       await page.getByLabel("New text").press("Escape");
       await card.locator(":focus").waitFor();
-      await show(page, `#/session/${made.hostile}/transcript`);
+      await show(page, `#/session/${shared.made.hostile}/transcript`);
       await page.getByRole("region", { name: "Transcript" }).press("End");
       const long = page.getByRole("article").filter({ hasText: "characters are left" });
       await long.getByRole("button", { name: /characters are left/ }).press("Enter");
       await page.getByRole("article").locator(":focus").waitFor();
-      await show(page, `#/session/${made.talk}/compactions`);
+      await show(page, `#/session/${shared.made.talk}/compactions`);
       await page.getByRole("button", { name: "Undo this compaction" }).press("Enter");
       await page.locator(".undo :focus, .after:focus").waitFor();
       await show(page, "#/approvals");
@@ -98,7 +79,7 @@ describe.skipIf(MISSING)(
       const viewport = { width: 320, height: 256 };
       const page = await open("#/sessions", { viewport, forcedColors: "active" });
       const views = ["transcript", "context", "compactions", "recalled"];
-      const places = views.map((view) => `#/session/${made.talk}/${view}`);
+      const places = views.map((view) => `#/session/${shared.made.talk}/${view}`);
       for (const place of ["#/sessions", ...places, "#/memory", "#/knowledge", "#/approvals"]) {
         await show(page, place);
         const read = page.locator("main :is(.list, .scroll, .beside)").first();

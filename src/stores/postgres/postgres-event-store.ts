@@ -405,9 +405,9 @@ type EndingRow = { readonly at: number; readonly last: number } & (
   | { readonly seq: null }
 );
 
-/** Each log is looked up by itself, as in `WITH_LOG`: a join of all would read the whole table. */
 const REMOVALS = (["text_forgotten", "session_deleted"] as const).map(kindMark);
 
+/** Each log is looked up by itself, as in `WITH_LOG`: a join of all would read the whole table. */
 const ENDINGS = `
   select place.at, log.last_seq as last, removal.seq, event_id, timestamp_ms, event
   from unnest($2::text[], $3::bigint[]) with ordinality as place (session_id, after, at)
