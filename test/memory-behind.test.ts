@@ -135,9 +135,14 @@ test("the command says in a line that memory is behind", async () => {
     "CREATE TRIGGER full BEFORE INSERT ON memory_entry BEGIN SELECT RAISE(ABORT, 'full'); END",
   );
   database.close();
+  const BEHIND = /Memory is behind: it lacks the last 2 events of the log/;
   const { stdout, stderr } = await project.rkat(["memory", "search", "staging server"]);
   expect(stdout).toContain("in Berlin");
-  expect(stderr).toMatch(/Memory is behind: it lacks the last 2 events of the log/);
+  expect(stderr).toMatch(BEHIND);
+  const forget = ["memory", "forget", "--query", "staging port", "--yes"];
+  const forgotten = await project.rkat(forget);
+  expect(forgotten.stderr).toMatch(/Nothing was forgotten/);
+  expect(forgotten.stderr).toMatch(BEHIND);
 });
 
 test("a process that closes does not fill memory for minutes, and says what is left", async () => {

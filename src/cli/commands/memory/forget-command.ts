@@ -11,10 +11,10 @@ import { shellWord } from "../../../text/quoting.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural, thousands } from "../../render/amounts.ts";
 import { oneLine, printable } from "../../render/printable.ts";
-import { renderNumberedHits } from "../../render/render-memory.ts";
+import { renderLag, renderNumberedHits } from "../../render/render-memory.ts";
 import { styleFor } from "../../render/style.ts";
 import { confirm, pick } from "../../terminal/ask.ts";
-import { printJson } from "../../terminal/print.ts";
+import { printJson, printText } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { findExisting } from "../find-session.ts";
 import { countFlag, SESSION_ARGUMENT, scopeFlag, shareFlag } from "../flags.ts";
@@ -92,11 +92,13 @@ This cannot be undone.
  * only entries that have the exact phrase go.
  */
 async function found(
-  { terminal }: CliContext,
+  { terminal, rkat }: CliContext,
   service: SessionService,
   { query = "", limit, minScore, yes, json }: ForgetFlags,
 ): Promise<readonly string[] | undefined> {
   const all = await service.searchMemory({ query, limit, ...given({ minScore }) });
+  // What memory lacks was not found, and stays.
+  await printText(terminal.stderr, renderLag(all.behind, rkat));
   const phrase = query.toLowerCase();
   const hits = yes ? all.filter(({ content }) => content.toLowerCase().includes(phrase)) : all;
   if (hits.length === 0) return json ? [] : undefined;
