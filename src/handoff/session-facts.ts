@@ -45,6 +45,7 @@ const ANSWER_MAX = 160;
  */
 export function decisions(messages: readonly HandoffMessage[]): readonly Quote[] {
   let asked: Asked | undefined;
+  let statedLast: readonly Quote[] = [];
   const found = messages.flatMap((each): readonly Quote[] => {
     const { at, message } = each;
     const by = message.role === "user" ? "user" : "assistant";
@@ -52,18 +53,17 @@ export function decisions(messages: readonly HandoffMessage[]): readonly Quote[]
     if ((by === "user" && !isTyped(each)) || said === "") return [];
     const mark = by === "user" ? userMark(each) : ({ at, by } as const);
     const stated = decisionsIn(said, by).map((text): Quote => ({ ...mark, text }));
-    const before = asked;
+    const [before, statedBefore] = [asked, statedLast];
     asked = by === "assistant" ? askedAt(at, said) : undefined;
+    statedLast = stated;
     const isAnswer = by === "user" && before && said.length <= ANSWER_MAX && !isCommand(said);
+    if (!isAnswer || ASKS_BACK.test(said) || !before.isAnsweredBy(said)) return stated;
+    // A proposal may be a part of what states it.
+    const isPart = statedBefore.some(({ text }) => text.includes(before.quote.text));
     // Quotes are read backwards, so that an answer has room only with its question.
-    return isAnswer && !ASKS_BACK.test(said) && before.isAnsweredBy(said)
-      ? [before.quote, { ...mark, text: said }]
-      : stated;
+    return [...(isPart ? [] : [before.quote]), { ...mark, text: said }];
   });
-  // A proposal may be a part of what states it.
-  const isPart = ({ at, text }: Quote) =>
-    found.some((whole) => whole.at === at && whole.text !== text && whole.text.includes(text));
-  return newestOfEach(found.filter((quote) => !isPart(quote)));
+  return newestOfEach(found);
 }
 
 /** An answer that is a question, or begins with one. */
