@@ -234,7 +234,7 @@ const WORDS_OF_BASH = `    if declare -F _get_comp_words_by_ref > /dev/null; the
     fi
 `;
 
-/** What is wrong with the library's scripts, and what stands there instead. */
+/** Faulty parts of the library's scripts, each with its replacement. */
 const REPAIRS: readonly (readonly [RegExp | string, string])[] = [
   // A shell that reads the script twice reports errors.
   [/^readonly /gm, ""],

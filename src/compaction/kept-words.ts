@@ -267,7 +267,7 @@ interface Sentence {
   /** Its place among all sentences of the text, and what stands before it there. */
   readonly place: number;
   readonly gap: string;
-  /** What says whose words it has, or what it is about: "The wiki says:". It never stands without that. */
+  /** The sentences before it that say whose words it has, or what it is about: "The wiki says:". It never stands without them. */
   readonly leads: readonly Lead[];
 }
 
@@ -301,8 +301,8 @@ function sentencesOf({ text }: Word): readonly Sentence[] {
 }
 
 /**
- * What a sentence says of those after it, if it is a line that announces them, a label, a heading, the head of a message in a
- * chat, or a question about what stands below it.
+ * The lead of the sentences that follow, if a sentence is one: a line that announces them, a label, a heading, the head of a
+ * message in a chat, or a question about the text below it.
  */
 function leadOf(
   sentence: string,

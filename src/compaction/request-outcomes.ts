@@ -33,7 +33,7 @@ interface Request extends Word {
   readonly at: number;
 }
 
-/** The words that people typed in messages, each with its outcome, oldest first. Nobody takes back what another one asked for. */
+/** The words that people typed in messages, each with its outcome, oldest first. Only its author takes a request back. */
 export function requestsIn(
   messages: readonly Message[],
   injected: ReadonlySet<Message> = new Set(),
@@ -68,7 +68,7 @@ export function requestsIn(
   });
 }
 
-/** What was done before a request was taken back is told, and not that it is open. */
+/** The outcome of a request that was taken back: the work done before, and not that it is open. */
 function withdrawn({ outcome }: Word): string {
   const [first = "", ...done] = outcome.split("; ");
   return [...(first === ANSWERED ? [first] : []), ...done, TAKEN_BACK].join("; ");

@@ -3,7 +3,7 @@ import { readQuestion } from "./score/question.ts";
 import { type AskedName, askedName, lacksName } from "./words/asked-name.ts";
 import { type AskedValue, askedValue, lacksValue } from "./words/asked-value.ts";
 
-/** So many results are the same however many are asked for, and tell what a question is about. */
+/** The number of first results that are the same for each limit, and that tell what a question is about. */
 export const FIRST = 5;
 
 /**

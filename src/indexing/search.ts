@@ -59,7 +59,7 @@ export function* searchEntries(
   return found.length > query.limit ? found.slice(0, query.limit) : found;
 }
 
-/** So many results are read when some of fewer are no likely answers. */
+/** The number of results that are read when some of fewer are no likely answers. */
 const READ_MAX = 40;
 
 function* answersAmong(

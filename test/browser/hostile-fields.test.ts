@@ -3,14 +3,13 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { rkatSession } from "../../src/openai-agents.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
-import { BUILDS } from "../../src/testing.ts";
 import { RKAT } from "../support/built-package.ts";
 import { ClaudeLines } from "../support/claude-lines.ts";
 import type { Project } from "../support/rkat-process.ts";
 import { scriptedService } from "../support/scripted-service.ts";
 import { execFileSync } from "../support/start-process.ts";
 import { MISSING, newPage, TEST_MS } from "./browser.ts";
-import { shareForGroup } from "./inspected-project.ts";
+import { COMPACTING, shareForGroup } from "./inspected-project.ts";
 
 /** A text that would hide, run and send something, and has half a character. */
 const bad = (name: string) =>
@@ -26,13 +25,7 @@ const LONG_TEXT = "The quick brown fox considers the merits of jumping over it. 
 async function fill(project: Project): Promise<string> {
   const stores = sqliteStores({ path: join(project.folder, ".rkat", "rkat.db") });
   const setup = {
-    capabilities: BUILDS.F ?? [],
-    compaction: {
-      autoCompactThreshold: 3000,
-      recentTurnBudget: 1,
-      minTurnsBetweenCompactions: 1,
-      summarizer: "fallback",
-    },
+    ...COMPACTING,
     approvals: { timeoutMs: 1 },
     replies: [
       {

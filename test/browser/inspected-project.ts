@@ -63,17 +63,22 @@ export interface Inspected {
   readonly imported: string;
 }
 
+/** A session with everything, which compacts early and without a model. */
+export const COMPACTING = {
+  capabilities: BUILDS.F ?? [],
+  compaction: {
+    autoCompactThreshold: 3000,
+    recentTurnBudget: 1,
+    minTurnsBetweenCompactions: 1,
+    summarizer: "fallback",
+  },
+} as const;
+
 /** Fills a project with a talk that was compacted, a hostile one, and one of many events. */
 export async function fill(project: Project): Promise<Inspected> {
   const stores = sqliteStores({ path: join(project.folder, ".rkat", "rkat.db") });
   const setup = {
-    capabilities: BUILDS.F ?? [],
-    compaction: {
-      autoCompactThreshold: 3000,
-      recentTurnBudget: 1,
-      minTurnsBetweenCompactions: 1,
-      summarizer: "fallback",
-    },
+    ...COMPACTING,
     replies: REPLIES,
     approvals: { timeoutMs: 1 },
   } as const;

@@ -117,7 +117,7 @@ function namesIn(question: string): readonly string[] {
 /** Endings of what people are by their work, in English. */
 const OF_PEOPLE = /.{3}(?:er|or|ist|ian|man|men|woman|women|eur)s?$/u;
 
-/** Whether a word says that somebody is meant, whose name may be said instead. */
+/** Whether a word stands for a person, such as "sister", whose name may be said instead. */
 export function isPerson(word: string): boolean {
   return people().has(word);
 }

@@ -11,7 +11,7 @@ export function keepFocus(page: HTMLElement): void {
   page.addEventListener("focusin", ({ target }) => {
     if (target instanceof HTMLElement) last = target;
   });
-  // Who points somewhere else has left it.
+  // A pointer that is pressed elsewhere takes the place of the keyboard.
   addEventListener("pointerdown", () => {
     last = undefined;
   });
