@@ -426,6 +426,11 @@ test("entries are forgotten by their ids, and others that say the same are liste
     remaining_count: 0,
     cleaned: [],
     not_cleaned: [],
+    not_found: ["copy"],
+  });
+  expect(await project.rkat(["memory", "forget", "copy"])).toMatchObject({
+    code: 0,
+    stdout: 'Nothing was forgotten: nothing has the id "copy".\n',
   });
   expect(await project.json(["memory", "search", "redb", "--json"])).toEqual([]);
   for (const file of readdirSync(join(project.folder, ".rkat"))) {
@@ -456,6 +461,34 @@ test("a session is forgotten at once; the results of a query only when they are 
   expect(await project.json(["memory", "stats", "--json"])).toMatchObject({ entries: 0 });
   expect((await project.rkat(["memory", "forget"])).code).toBe(2);
   expect((await project.rkat(["memory", "forget", "x", "--session=y"])).code).toBe(2);
+});
+
+test("--yes forgets each entry with the phrase, more than a search shows, and of words that no search asks for", async () => {
+  const project = await Project.open();
+  const crate = (at: number) => ({ session_id: "s", content: `Crate ${at} is in the north shed.` });
+  const crates = Array.from({ length: 25 }, (_, at) => crate(at));
+  const others = [
+    { session_id: "s", content: "The north has a shed." },
+    { session_id: "t", content: "To be or not to be." },
+  ];
+  await project.rkat(["memory", "add", "--jsonl=-"], lines(...crates, ...others));
+  const forget = (...args: string[]) =>
+    project.json(["memory", "forget", "--yes", "--json", "--query", ...args]);
+  const few = await forget("the North shed", "--limit", "2");
+  expect(few).toMatchObject({ forgotten: 2, not_found: [] });
+  expect(await forget("the North shed")).toMatchObject({ forgotten: 23 });
+  expect(await forget("or not to")).toMatchObject({ forgotten: 1 });
+  const left = (await project.json(["memory", "list", "--json"])) as { content: string }[];
+  expect(left.map(({ content }) => content)).toEqual(["The north has a shed."]);
+  const scored = ["memory", "forget", "--query", "shed", "--yes", "--min-score", "0.5"];
+  expect(await project.rkat(scored)).toMatchObject({ code: 2, stdout: "" });
+});
+
+test("of several ids the receipt names those that nothing has", async () => {
+  const project = await projectWithMemory();
+  const { stdout, code } = await project.rkat(["memory", "forget", "redb", "rebd", "other"]);
+  expect(code).toBe(0);
+  expect(stdout).toContain('Not forgotten: nothing has the id "rebd", "other".');
 });
 
 test("flags that only a query heeds are refused without one, and nothing is forgotten", async () => {
@@ -671,6 +704,7 @@ test("a day that no calendar has, and a range that ends before it begins, are re
 test("what to type next has the flags of the command line, and survives a shell", async () => {
   const project = await Project.open();
   const as = ["--dir", "my notes"];
+  await project.rkat([...as, "init"]);
   const same = { content: "Redb allows one process only.", session_id: "s" };
   const texts = lines({ ...same, id: "-a b" }, { ...same, id: "$HOME" }, { ...same, id: "c" });
   await project.json([...as, "memory", "add", "--jsonl=-", "--json"], texts);

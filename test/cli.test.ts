@@ -410,9 +410,26 @@ test("the version is printed as any other text: a closed pipe is no failure, a f
   expect(full.stderr).toBe("error: The output cannot be written (ENOSPC).\n");
 });
 
-test("a folder that is not there is named by every command that makes none", async () => {
+test("a folder that is not there is named by every command, but those that fill a store", async () => {
   const project = await Project.open();
   for (const command of [
+    ["run", "Hello."],
+    ["continue", "Hello."],
+    ["chat"],
+    ["serve", "--port", "0"],
+    ["rpc"],
+    ["mcp"],
+    ["inspect", "--no-open"],
+    ["install", "claude-code", "--scope", "project"],
+    ["uninstall", "claude-code", "--scope", "project"],
+    ["sessions", "create"],
+    ["memory", "add", "A note."],
+    ["memory", "forget", "a"],
+    ["knowledge", "add", "Use pnpm.", "--kind", "preference"],
+    ["approvals", "list"],
+    ["replay", "talk.jsonl"],
+    ["backup", "nosuch.backup"],
+    ["export", "-"],
     ["sessions", "context", "last"],
     ["sessions", "project"],
     ["knowledge", "list"],
@@ -455,6 +472,7 @@ test("`trust --show` changes nothing, so it goes with no --revoke", async () => 
 test("commands that `doctor` and others name can be pasted into a shell", async () => {
   const project = await Project.open();
   const as = ["--dir", "my notes"];
+  await project.rkat([...as, "init"]);
   await project.rkat([...as, "memory", "add", "hello"]);
   const store = join(project.folder, "my notes/.rkat/rkat.db");
   chmodSync(store, 0o644);

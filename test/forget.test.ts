@@ -217,6 +217,7 @@ test.each(["save", "redact", "delete"] as const)(
       remainingCount: 0,
       cleaned: [],
       notCleaned: [],
+      notFound: ids,
     });
     expect(await events.readAll(0, 1000)).toEqual(log);
   },
@@ -278,6 +279,45 @@ test.each([
   expect((await service.read({ sessionId })).source).not.toHaveProperty("title");
   await service.close();
   expect(await filesWithTraces(folder, TRACES)).toEqual([]);
+});
+
+test("what is forgotten while another process adds it to memory does not come back", async () => {
+  const path = join(await temporaryFolder(), "rkat.db");
+  const others = sqliteStores({ path });
+  const stores = sqliteStores({ path });
+  const forgetting = createSessionService({ model: scriptedModel([]), stores, knowledge: false });
+  let meanwhile = async () => {};
+  // The other process has read the message from the log when it is forgotten, and adds it afterwards.
+  const add: typeof others.memory.add = async (...given) => {
+    await meanwhile();
+    return await others.memory.add(...given);
+  };
+  const memory = new Proxy(others.memory, {
+    get: (store, name) => (name === "add" ? add : Reflect.get(store, name)?.bind(store)),
+  });
+  const indexing = createSessionService({
+    model: scriptedModel(["Noted."]),
+    stores: { ...others, memory },
+    knowledge: false,
+  });
+  onTestFinished(async () => {
+    await indexing.close();
+    await forgetting.close();
+    await Promise.all([stores.close(), others.close()]);
+  });
+  const { sessionId } = await indexing.createSession({ memory: true });
+  const receipts: unknown[] = [];
+  meanwhile = async () => {
+    meanwhile = async () => {};
+    const [entry] = await forgetting.listMemory({});
+    receipts.push(await forgetting.forgetMemory({ ids: [entry?.id ?? "", "none"] }));
+  };
+  await indexing.startTurn({ sessionId, prompt: SECRET });
+  const texts = async (service: SessionService) =>
+    (await service.listMemory({})).map(({ content }) => content);
+  expect(await texts(indexing)).toEqual(["Noted."]);
+  expect(await texts(forgetting)).toEqual(["Noted."]);
+  expect(receipts).toEqual([expect.objectContaining({ forgotten: 1, notFound: ["none"] })]);
 });
 
 test("what was forgotten is known afterwards, without its text, and after everything was closed", async () => {

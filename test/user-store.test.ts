@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { userStoreFile } from "../src/config/config-places.ts";
 import { folderForImport, openWorkspace } from "../src/config/workspace.ts";
+import { SessionError } from "../src/core/errors.ts";
 import type { Operation } from "../src/core/operations/operation.ts";
 import { OPERATIONS } from "../src/core/operations.ts";
 import { createSessionService, type SessionService, withLibrary } from "../src/index.ts";
@@ -231,7 +232,10 @@ test("what a search shows can be forgotten, in the library too", async () => {
   // The same scope as the search: only what was said in the project's folder.
   const ofProject = withLibrary(own, library, { project: "/a" });
   expect(await ofProject.forgetMemory({ sessionId: there })).toMatchObject({ forgotten: 0 });
-  const outcome = await ofProject.forgetMemory({ ids });
+  const outcome = await ofProject.forgetMemory({ ids: [...ids, "none"] });
+  // Two are in neither store of this scope.
+  expect(outcome.notFound).toHaveLength(3);
+  expect(outcome.notFound).toContain("none");
   expect(outcome.forgotten).toBe(2);
   expect(outcome.cleaned.find(({ place }) => place === "memory")?.count).toBe(2);
   expect(outcome.notCleaned).not.toEqual([]);
@@ -246,13 +250,31 @@ test("what a search shows can be forgotten, in the library too", async () => {
   expect(await found(library)).toEqual([]);
 });
 
+/** A service whose sessions cannot be read now. */
+function failing(service: SessionService): SessionService {
+  const read = async () => {
+    throw new SessionError("SESSION_STORE_ERROR");
+  };
+  return new Proxy(service, {
+    get: (target, name) => (name === "read" ? read : Reflect.get(target, name)),
+  });
+}
+
 test("a library that cannot forget says so, unless the project forgot something", async () => {
   const own = await openAt(join(await temporaryFolder(), "own.db"));
   const broken = createSessionService({ model: scriptedModel([]), memory: false });
   const sessionId = await say(own, "The port is 1.");
   const both = withLibrary(own, broken);
   expectWarning(/Nothing was forgotten in the user-wide store/);
-  expect(await both.forgetMemory({ sessionId })).toMatchObject({ forgotten: 1 });
+  const receipt = await both.forgetMemory({ sessionId });
+  expect(receipt.forgotten).toBe(1);
+  expect(receipt.notCleaned.at(-1)).toEqual({
+    place: "user_store",
+    why: expect.stringMatching(/^Nothing was forgotten in the user-wide store\. .*disabled/),
+  });
+  // What fails is no reason to believe that the library does not have it.
+  const narrowed = withLibrary(own, failing(broken), { project: "/a" });
+  await expect(narrowed.forgetMemory({ ids: ["other:1"] })).rejects.toThrow(/The store failed/);
   await expect(both.forgetMemory({ ids: ["none"] })).rejects.toThrow();
 });
 

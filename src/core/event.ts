@@ -454,6 +454,7 @@ export const NOT_CLEANED_PLACES = [
   "dead_rows",
   "backups",
   "unreadable_sessions",
+  "user_store",
 ] as const;
 
 export type NotCleanedPlace = (typeof NOT_CLEANED_PLACES)[number];

@@ -85,11 +85,13 @@ export async function forgetMemory(
   const wholeSession = "sessionId" in what ? what.sessionId : undefined;
   const forked = await forkedMessages(named, wholeSession, events);
   const found = [...named, ...forked.copies];
-  const ids = new Set([...("ids" in what ? what.ids : []), ...found.map(({ id }) => id)]);
+  const asked = "ids" in what ? what.ids : [];
+  const ids = new Set([...asked, ...found.map(({ id }) => id)]);
   const knows = namedKnowledge(ids, all);
+  const there = new Set([...found, ...all].map(({ id }) => id));
   const isNamed = new Set(knows.map(({ id }) => id));
   const entries = found.filter(({ id }) => !isNamed.has(id));
-  if (entries.length + knows.length === 0) return await forgetDeleted(wholeSession, deps);
+  if (entries.length + knows.length === 0) return await forgetDeleted(what, deps);
 
   const sources = await sourcesOf(entries, knows, wholeSession, events);
   const learned = [...new Set([...knows, ...learnedFrom(sources, all)])];
@@ -183,6 +185,7 @@ export async function forgetMemory(
       ...notReadable(unreadable, trashed?.unreadable ?? []),
       ...(await notCleanedIn(deps)),
     ],
+    notFound: [...new Set(asked)].filter((id) => !there.has(id)),
   };
 }
 
@@ -198,18 +201,20 @@ async function readablePlaces(
   }
 }
 
-/** Forgets a session that was deleted before. */
+/** Forgets a session that was deleted before. Nothing else that was named is there. */
 async function forgetDeleted(
-  sessionId: string | undefined,
+  what: ForgetTarget,
   { trash, ...deps }: Pick<ForgettingDeps, "trash" | "notCleaned">,
 ): Promise<MemoryForgotten> {
-  const found = sessionId === undefined ? undefined : await trash?.remove(sessionId);
+  const found = "sessionId" in what ? await trash?.remove(what.sessionId) : undefined;
+  const named = "sessionId" in what ? [what.sessionId] : [...new Set(what.ids)];
   return {
     forgotten: found?.message_count ?? 0,
     remaining: [],
     remainingCount: 0,
     cleaned: found ? [{ place: "trash", count: 1 }] : [],
     notCleaned: found ? await notCleanedIn(deps) : [],
+    notFound: found ? [] : named,
   };
 }
 

@@ -162,12 +162,15 @@ export function withLibrary(
       const first = await own.forgetMemory(request);
       try {
         const narrowed = await narrowForgetting(request, library, options);
-        return narrowed ? bothForgotten(first, await library.forgetMemory(narrowed)) : first;
+        return narrowed
+          ? bothForgotten(first, await library.forgetMemory(narrowed), narrowed)
+          : first;
       } catch (error) {
         // A removal from the project is worth its receipt.
         if (first.forgotten === 0) throw error;
-        warn(SessionError.from(error), "Nothing was forgotten in the user-wide store.");
-        return first;
+        warn(SessionError.from(error), LIBRARY_KEPT);
+        const why = `${LIBRARY_KEPT} ${SessionError.from(error).message}`;
+        return { ...first, notCleaned: [...first.notCleaned, { place: "user_store", why }] };
       }
     },
   };
@@ -275,7 +278,16 @@ function bothStats(own: MemoryStats, library: MemoryStats): MemoryStats {
   };
 }
 
-function bothForgotten(own: MemoryForgotten, library: MemoryForgotten): MemoryForgotten {
+const LIBRARY_KEPT = "Nothing was forgotten in the user-wide store.";
+
+/** The receipt of both. `asked` is what the library was asked for. */
+function bothForgotten(
+  own: MemoryForgotten,
+  library: MemoryForgotten,
+  { ids = [], sessionId = "" }: ForgetMemory,
+): MemoryForgotten {
+  const foundThere = new Set([...ids, sessionId]);
+  for (const name of library.notFound) foundThere.delete(name);
   const notCleaned = library.forgotten > 0 ? library.notCleaned : [];
   return {
     forgotten: own.forgotten + library.forgotten,
@@ -283,6 +295,7 @@ function bothForgotten(own: MemoryForgotten, library: MemoryForgotten): MemoryFo
     remainingCount: own.remainingCount + library.remainingCount,
     cleaned: sumCleaned([...own.cleaned, ...library.cleaned]),
     notCleaned: own.notCleaned.length > 0 ? own.notCleaned : notCleaned,
+    notFound: own.notFound.filter((name) => !foundThere.has(name)),
   };
 }
 
@@ -372,10 +385,10 @@ async function narrowForgetting(
   if (options.project === undefined) return request;
   const { ids, sessionId } = request;
   if (sessionId !== undefined)
-    return (await isShown(sessionId, library, options)) ? request : undefined;
+    return (await readsShown(sessionId, library, options)) ? request : undefined;
   const shown: string[] = [];
   for (const id of ids ?? []) {
-    if (await isShown(sessionIn(id), library, options)) shown.push(id);
+    if (await readsShown(sessionIn(id), library, options)) shown.push(id);
   }
   return shown.length > 0 ? { ids: shown } : undefined;
 }
@@ -386,11 +399,22 @@ function sessionIn(id: string): string {
 }
 
 /** Whether the library shows a session: it has it, and it is of the project, if there is one. */
-async function isShown(
+async function readsShown(
   sessionId: string,
   library: SessionService,
   { project }: LibraryOptions,
 ): Promise<boolean> {
-  const found = await library.read({ sessionId }).catch(() => undefined);
-  return found !== undefined && (project === undefined || found.source.project === project);
+  if (sessionId === "") return false;
+  try {
+    const { source } = await library.read({ sessionId });
+    return project === undefined || source.project === project;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+/** The same for what only reads. A library that fails shows nothing. */
+function isShown(...of: Parameters<typeof readsShown>): Promise<boolean> {
+  return readsShown(...of).catch(() => false);
 }

@@ -1,6 +1,7 @@
 import { SessionError } from "../../core/errors.ts";
 import { given } from "../../core/fields.ts";
 import type { KnowledgeEntry } from "../../core/knowledge.ts";
+import type { MemoryHit } from "../../core/memory-store.ts";
 import { indexableText, toolResults, toolUses } from "../../core/message.ts";
 import type { HistoryMessage } from "../../core/operations/sessions.ts";
 import { nearestName } from "../../text/nearest-name.ts";
@@ -99,9 +100,7 @@ const recallCommands: readonly SlashCommand[] = [
           renderMemoryStats(await chat.service.memoryStats({}), chat.style),
         );
       }
-      const hits = await chat.service.searchMemory({ query: argument, limit: RESULTS_SHOWN });
-      const behind = renderLag(hits.behind, chat.rkat).trimEnd();
-      if (behind !== "") await chat.screen.note(behind);
+      const hits = await searchedFor(chat, argument);
       if (hits.length === 0) return await chat.screen.note("Nothing relevant in memory.");
       await chat.screen.say(renderMemoryHits(hits, chat.style, chat.terminal.stdout.columns));
     },
@@ -152,6 +151,14 @@ function linesOf(
   return `-  ${text}${aside}`;
 }
 
+/** The best results of a query. What memory lacks is said first: it is not among them. */
+async function searchedFor(chat: Conversation, query: string): Promise<readonly MemoryHit[]> {
+  const hits = await chat.service.searchMemory({ query, limit: RESULTS_SHOWN });
+  const behind = renderLag(hits.behind, chat.rkat).trimEnd();
+  if (behind !== "") await chat.screen.note(behind);
+  return hits;
+}
+
 /** Shows the results of a query, and forgets those that the user picks. */
 async function forget(chat: Conversation, argument: string): Promise<void> {
   if (argument === "") {
@@ -160,7 +167,7 @@ async function forget(chat: Conversation, argument: string): Promise<void> {
       hint: "Type what to look for: /forget the old address.",
     });
   }
-  const hits = await chat.service.searchMemory({ query: argument, limit: RESULTS_SHOWN });
+  const hits = await searchedFor(chat, argument);
   if (hits.length === 0) return await chat.screen.note("Nothing relevant in memory.");
   await chat.screen.say(
     hits

@@ -17,7 +17,7 @@ import { printJson, printPlaces } from "../terminal/print.ts";
 import { learnedNote, RULES_SEARCHED } from "../terminal/turn-view.ts";
 import { findExisting, findSession } from "./find-session.ts";
 import { SESSION_ARGUMENT } from "./flags.ts";
-import { existingWorkspaceOf, withService } from "./with-service.ts";
+import { withService, workspaceOf } from "./with-service.ts";
 
 interface AnswerFlags {
   readonly session?: string;
@@ -190,7 +190,7 @@ function approvalRulesCommands(approvals: Command, context: CliContext): void {
     .action(async (tool: string, words: string[], { session: name, json }: RuleFlags) => {
       const calls = { tool, ...given({ command: words.length > 0 ? words.join(" ") : undefined }) };
       if (name === undefined) {
-        const own = projectApprovals(await existingWorkspaceOf(context, revoke), terminal.env);
+        const own = projectApprovals(await workspaceOf(context, revoke), terminal.env);
         if (own.revoke(calls).length === 0) throw nothingToRevoke("this project");
         if (json) return await printJson(terminal.stdout, { allowed: own.list() });
         return await terminal.stderr.write("Revoked.\n");

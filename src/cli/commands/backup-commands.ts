@@ -21,7 +21,7 @@ import { printJson, printText } from "../terminal/print.ts";
 import { longWork } from "../terminal/progress-line.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { scopeFlag } from "./flags.ts";
-import { workspaceOf } from "./with-service.ts";
+import { workspaceOf, workspaceToFill } from "./with-service.ts";
 
 interface BackupFlags {
   readonly scope: SearchScope;
@@ -93,7 +93,7 @@ export function restoreCommand(program: Command, context: CliContext): void {
     .option("--json", "for scripts")
     .action((file: string, { scope, compare, trust, json }: RestoreFlags) =>
       watched(context, "The same command goes on or starts again.", async (watch) => {
-        const workspace = await workspaceOf(context, command);
+        const workspace = await (compare ? workspaceOf : workspaceToFill)(context, command);
         const work = { file: resolve(terminal.cwd, file), scope, ...watch };
         if (compare)
           return await showDifferences(context, await compareBackup(workspace, work), json);

@@ -32,7 +32,7 @@ import { printJson, printText } from "../terminal/print.ts";
 import { longWork, ProgressLine } from "../terminal/progress-line.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { roomProblem } from "./disk-room.ts";
-import { existingWorkspaceOf, withMemory } from "./with-service.ts";
+import { withMemory, workspaceOf } from "./with-service.ts";
 
 /** `rkat doctor`: checks that rkat has everything that it needs. */
 export function doctorCommand(program: Command, context: CliContext): void {
@@ -93,7 +93,7 @@ async function projectFindings(
   let workspace: Workspace;
   try {
     home.push(...hookFindings(context), homeFinding(env));
-    workspace = await existingWorkspaceOf(context, command);
+    workspace = await workspaceOf(context, command);
   } catch (error) {
     return [...home, { name: "config", state: "wrong", detail: SessionError.from(error).message }];
   }
@@ -263,7 +263,7 @@ async function repaired(
   command: Command,
   signal: AbortSignal,
 ): Promise<Repaired> {
-  const workspace = await existingWorkspaceOf(context, command);
+  const workspace = await workspaceOf(context, command);
   requireStore(workspace);
   const kept = await keepDamaged(workspace);
   try {

@@ -28,7 +28,7 @@ import { confirm } from "../terminal/ask.ts";
 import { printJson, printText } from "../terminal/print.ts";
 import { ProgressLine, sayStopped } from "../terminal/progress-line.ts";
 import { filtersOf, folderFlag, timeOf } from "./flags.ts";
-import { workspaceOf } from "./with-service.ts";
+import { workspaceToFill } from "./with-service.ts";
 
 interface ImportFlags {
   readonly scope?: SearchScope;
@@ -72,7 +72,7 @@ export function importCommand(program: Command, context: CliContext): void {
     .action(async (first: string | undefined, second: string | undefined, flags: ImportFlags) => {
       const from = sourceOf(first, second, terminal.cwd);
       if (flags.since !== undefined) await filtersOf({ since: flags.since }, terminal);
-      const workspace = await workspaceOf(context, command, flags.scope);
+      const workspace = await workspaceToFill(context, command, flags.scope);
       const exported = await exportAt(from.path);
       if (exported) return await exported(workspace, flags, context);
       const isNamed = flags.scope !== undefined || command.optsWithGlobals().dir !== undefined;

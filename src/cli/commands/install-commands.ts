@@ -17,6 +17,7 @@ import { plural } from "../render/amounts.ts";
 import { printable } from "../render/printable.ts";
 import { type Style, styleFor } from "../render/style.ts";
 import { printJson, printText } from "../terminal/print.ts";
+import { requireFolder } from "./with-service.ts";
 
 interface InstallFlags {
   readonly scope?: Scope;
@@ -115,7 +116,9 @@ function requireScope(name: CodingAgentName, scope: Scope): Scope {
   });
 }
 
-function projectFolder({ terminal }: CliContext, command: Command): string {
+function projectFolder(context: CliContext, command: Command): string {
+  requireFolder(context, command);
+  const { terminal } = context;
   const { dir } = command.optsWithGlobals<{ dir?: string }>();
   return dir === undefined ? findProject(terminal.cwd, terminal.env) : resolve(terminal.cwd, dir);
 }

@@ -27,7 +27,7 @@ import { printJson, printText } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { changedIn } from "./find-session.ts";
 import { AS_OF, countFlag, listFlag, storeFlag, timeOf } from "./flags.ts";
-import { existingWorkspaceOf, withService } from "./with-service.ts";
+import { withService, workspaceOf } from "./with-service.ts";
 
 /** `rkat knowledge …`: what the project has learned. Only `distill` may need a model. */
 export function knowledgeCommand(program: Command, context: CliContext): void {
@@ -73,7 +73,7 @@ async function readKnowledge(
   work: (service: SessionService) => Promise<void>,
 ): Promise<void> {
   const { scope } = command.opts<{ scope?: Scope }>();
-  const workspace = await existingWorkspaceOf(context, command);
+  const workspace = await workspaceOf(context, command);
   const isProject = hasStore(workspace) || existsSync(workspace.storePlace.dataFolder);
   await withService(context, command, work, changedIn(scope ?? (isProject ? "project" : "user")));
 }

@@ -20,7 +20,7 @@ import { openInBrowser } from "../terminal/open-in-browser.ts";
 import { printJson, roomIn } from "../terminal/print.ts";
 import { countFlag, flagOf, listFlag } from "./flags.ts";
 import { changeOwnSettings, ownSettingsFile, tableIn, withoutTable } from "./own-settings.ts";
-import { existingWorkspaceOf } from "./with-service.ts";
+import { workspaceOf } from "./with-service.ts";
 
 interface AddFlags {
   readonly url?: string;
@@ -85,7 +85,7 @@ export function serverCommands(mcp: Command, context: CliContext): void {
     )
     .option("--json", "for scripts")
     .action(async ({ json }: { json?: true }) => {
-      const found = findMcpServers(await existingWorkspaceOf(context, list), terminal.env);
+      const found = findMcpServers(await workspaceOf(context, list), terminal.env);
       if (json) return await printJson(terminal.stdout, { servers: found.map(serverJson) });
       const say = (text: string) => terminal.stderr.write(calledIn(`${text}\n`, context.rkat));
       if (found.length === 0) return await say(NONE);
@@ -108,11 +108,7 @@ export function serverCommands(mcp: Command, context: CliContext): void {
     .description("allow a server that the project's .mcp.json describes, as it is described now")
     .option("--json", "for scripts")
     .action(async (name: string, { json }: { json?: true }) => {
-      const { shown } = allowMcpServer(
-        name,
-        await existingWorkspaceOf(context, allow),
-        terminal.env,
-      );
+      const { shown } = allowMcpServer(name, await workspaceOf(context, allow), terminal.env);
       if (json) return await printJson(terminal.stdout, { name, starts: shown });
       await terminal.stdout.write(`${oneLine(name, 40)} may be started: ${printable(shown)}\n`);
       const note =
@@ -195,7 +191,7 @@ function signInCommands(mcp: Command, context: CliContext): void {
 }
 
 async function namedServer(name: string, command: Command, context: CliContext) {
-  const found = findMcpServers(await existingWorkspaceOf(context, command), context.terminal.env);
+  const found = findMcpServers(await workspaceOf(context, command), context.terminal.env);
   const named = found.find((each) => each.name === name);
   if (named?.state === "on" || (named?.server.address && command.name() === "logout")) {
     return named.server;

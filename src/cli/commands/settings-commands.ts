@@ -16,7 +16,7 @@ import { oneLine } from "../render/printable.ts";
 import { renderTable, type Style, styleFor } from "../render/style.ts";
 import { printJson, printText, roomIn } from "../terminal/print.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { examinedWorkspace, existingWorkspaceOf } from "./with-service.ts";
+import { examinedWorkspace, workspaceOf } from "./with-service.ts";
 
 /** `rkat init`: creates `.rkat` and never changes existing files. */
 export function initCommand(program: Command, context: CliContext): void {
@@ -66,7 +66,7 @@ export function capabilitiesCommand(program: Command, context: CliContext): void
     .command("capabilities")
     .option("--json", "for scripts")
     .action(async ({ json }: { json?: true }) => {
-      const { config } = await existingWorkspaceOf(context, command);
+      const { config } = await workspaceOf(context, command);
       const capabilities = CAPABILITIES.map((id) => ({
         id,
         description: CAPABILITY_DESCRIPTIONS[id],

@@ -1,8 +1,9 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Asking, OpenedProjectService } from "../../app/open-project-service.ts";
 import { openMemory, openMemoryOf } from "../../app/open-stores.ts";
-import { type Opened, onlyReads, type StoreAccess, useOpened } from "../../app/opened.ts";
+import { type Opened, type StoreAccess, useOpened } from "../../app/opened.ts";
 import type { SearchScope } from "../../config/settings.ts";
 import {
   examineWorkspace,
@@ -23,8 +24,22 @@ import type { Terminal } from "../terminal/terminal.ts";
 
 type GlobalFlags = Readonly<Partial<Record<"dir" | "user" | "store", string>>>;
 
-/** The project that the command line names, or with the scope `user` the folder of the user-wide store. */
-export function workspaceOf(
+/**
+ * The project that the command line names, or with the scope `user` the folder of the user-wide store.
+ *
+ * @throws SessionError `INVALID_PARAMS` for a folder that is not there: it may only be misspelt
+ */
+export async function workspaceOf(
+  context: Pick<CliContext, "terminal">,
+  command: Command,
+  scope?: unknown,
+): Promise<Workspace> {
+  if (scope !== "user") requireFolder(context, command);
+  return await workspaceToFill(context, command, scope);
+}
+
+/** The same for a command that fills a store, and makes the folder for it: `import` and `restore`. */
+export function workspaceToFill(
   { terminal }: Pick<CliContext, "terminal">,
   command: Command,
   scope?: unknown,
@@ -34,38 +49,21 @@ export function workspaceOf(
   return openWorkspace(terminal, dir, user, store);
 }
 
-/**
- * The same for a command that makes no folder.
- *
- * @throws SessionError `INVALID_PARAMS` when it is not there
- */
-export async function existingWorkspaceOf(
-  context: Pick<CliContext, "terminal">,
-  command: Command,
-  scope?: unknown,
-): Promise<Workspace> {
-  const workspace = await workspaceOf(context, command, scope);
-  requireFolder(workspace, "existing");
-  return workspace;
-}
-
 /** The same for a command that shows what is wrong with the settings. */
-export async function examinedWorkspace(
-  { terminal }: Pick<CliContext, "terminal">,
-  command: Command,
-) {
+export async function examinedWorkspace(context: Pick<CliContext, "terminal">, command: Command) {
   const { dir, user, store } = command.optsWithGlobals<GlobalFlags>();
-  const examined = await examineWorkspace(terminal, dir, user, store);
-  requireFolder(examined.workspace, "existing");
-  return examined;
+  requireFolder(context, command);
+  return await examineWorkspace(context.terminal, dir, user, store);
 }
 
-/** A folder that is not there has nothing to read. It may only be misspelt. */
-function requireFolder({ folder }: Workspace, access: StoreAccess): void {
-  if (!onlyReads(access) || existsSync(folder)) return;
+/** Requires the folder that `--dir` names. An empty name is refused where it is read. */
+export function requireFolder({ terminal }: Pick<CliContext, "terminal">, command: Command): void {
+  const { dir } = command.optsWithGlobals<GlobalFlags>();
+  const folder = dir && resolve(terminal.cwd, dir);
+  if (!folder || statSync(folder, { throwIfNoEntry: false })) return;
   throw new SessionError("INVALID_PARAMS", {
     message: `There is no folder ${folder}.`,
-    hint: "Name the project's folder with --dir.",
+    hint: "Name the project's folder with --dir. `rkat init` makes one.",
   });
 }
 
@@ -95,7 +93,6 @@ export async function withService<Result>(
   }: ServiceAccess = {},
 ): Promise<Result> {
   const workspace = await workspaceOf(context, command, scope);
-  requireFolder(workspace, access);
   const { openProjectService, openServiceInScope } = await import(
     "../../app/open-project-service.ts"
   );
@@ -128,7 +125,6 @@ export async function withMemory(
   }: Pick<ServiceAccess, "access"> & { scope?: SearchScope; needsStore?: boolean } = {},
 ): Promise<void> {
   const workspace = await workspaceOf(context, command);
-  requireFolder(workspace, access);
   if (needsStore) requireStore(workspace);
   const opened = scope ? openMemoryOf(scope, workspace) : openMemory(workspace, access);
   await useOpened(await opened, work);

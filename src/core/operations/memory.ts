@@ -158,6 +158,8 @@ export interface MemoryForgotten {
   readonly cleaned: readonly Cleaned[];
   /** Where the texts may still be, because rkat cannot delete them there. */
   readonly notCleaned: readonly NotCleaned[];
+  /** The ids, or the session, that were named and are not there. They may be misspelt, or forgotten already. */
+  readonly notFound: readonly string[];
 }
 
 const memoryEntryFields = {
@@ -237,6 +239,7 @@ export const memoryForgotten = shape<MemoryForgotten>()({
   remainingCount: count,
   cleaned: z.array(z.object({ place: z.enum(CLEANED_PLACES), count })),
   notCleaned: z.array(notCleaned),
+  notFound: z.array(z.string()),
 });
 
 export const historyHit = shape<HistoryHit>()({

@@ -227,6 +227,7 @@ export const memoryLaws: readonly Law<OpenService>[] = lawsOf({
     const receipt = await service.forgetMemory({ ids: [port.id, "no such id", log] });
     assert.equal(receipt.forgotten, 1);
     assert.deepEqual(receipt.remaining, []);
+    assert.deepEqual(receipt.notFound, ["no such id", log]);
     const query = "staging port 7443";
     const { history } = await service.read({ sessionId });
     for (const left of [

@@ -3,6 +3,7 @@ import type { SearchScope } from "../../../config/settings.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { sumCleaned } from "../../../core/event.ts";
 import { given } from "../../../core/fields.ts";
+import type { ShownEntry } from "../../../core/memory-store.ts";
 import type { MemoryForgotten } from "../../../core/operations/memory.ts";
 import { memoryForgotten } from "../../../core/operations/memory.ts";
 import type { SessionService } from "../../../core/session-service.ts";
@@ -11,23 +12,26 @@ import { shellWord } from "../../../text/quoting.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { plural, thousands } from "../../render/amounts.ts";
 import { oneLine, printable } from "../../render/printable.ts";
-import { renderLag, renderNumberedHits } from "../../render/render-memory.ts";
-import { styleFor } from "../../render/style.ts";
+import { renderMemoryEntries, renderNumberedHits } from "../../render/render-memory.ts";
+import { type Style, styleFor } from "../../render/style.ts";
 import { confirm, pick } from "../../terminal/ask.ts";
-import { printJson, printText } from "../../terminal/print.ts";
+import { printJson } from "../../terminal/print.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { findExisting } from "../find-session.ts";
 import { countFlag, SESSION_ARGUMENT, scopeFlag, shareFlag } from "../flags.ts";
 import { withService } from "../with-service.ts";
+import { waitForMemory } from "./wait-for-memory.ts";
 
 const LIMIT_DEFAULT = 10;
 /** The most ids in one request. */
 const IDS_MAX = 1000;
+/** Entries read at once. */
+const PAGE = 1000;
 
 interface ForgetFlags {
   readonly session?: string;
   readonly query?: string;
-  readonly limit: number;
+  readonly limit?: number;
   readonly minScore?: number;
   readonly scope: SearchScope;
   readonly yes?: true;
@@ -46,7 +50,11 @@ export function forgetCommand(memory: Command, context: CliContext): void {
       "--query <text>",
       "search, then pick from the results; with --yes, all that have this exact phrase",
     )
-    .option("-n, --limit <n>", "with --query: limit of results", countFlag(1000, 1), LIMIT_DEFAULT)
+    .option(
+      "-n, --limit <n>",
+      `with --query: limit of results (default: ${LIMIT_DEFAULT}; with --yes, none)`,
+      countFlag(1000, 1),
+    )
     .option("--min-score <score>", "with --query: only results with at least this score", shareFlag)
     .addOption(
       scopeFlag("forget in this project, the user-wide store ~/.rkat, or both").default("all"),
@@ -57,6 +65,7 @@ export function forgetCommand(memory: Command, context: CliContext): void {
     .action(async (ids: string[], flags: ForgetFlags) => {
       requireOneWay(ids, flags);
       if (flags.query === undefined) refuseQueryFlags(forget);
+      else if (flags.yes && flags.minScore !== undefined) throw scoredPhrase();
       const again = `${context.rkat} memory forget${flags.scope === "all" ? "" : ` --scope ${flags.scope}`}`;
       const work = async (service: SessionService) => {
         const named = flags.query === undefined ? ids : await found(context, service, flags);
@@ -87,28 +96,56 @@ that, and from .rkat/sessions. Other messages that say the same are listed, and 
 This cannot be undone.
 `;
 
-/**
- * The ids of the results that the user picks. Searching is a loose match, so with `--yes`
- * only entries that have the exact phrase go.
- */
+/** The ids of the results that the user picks. Searching is a loose match, so with `--yes` only entries that have the exact phrase go. */
 async function found(
-  { terminal, rkat }: CliContext,
+  context: CliContext,
   service: SessionService,
   { query = "", limit, minScore, yes, json }: ForgetFlags,
 ): Promise<readonly string[] | undefined> {
-  const all = await service.searchMemory({ query, limit, ...given({ minScore }) });
-  // What memory lacks was not found, and stays.
-  await printText(terminal.stderr, renderLag(all.behind, rkat));
-  const phrase = query.toLowerCase();
-  const hits = yes ? all.filter(({ content }) => content.toLowerCase().includes(phrase)) : all;
-  if (hits.length === 0) return json ? [] : undefined;
+  const { terminal } = context;
   const { stderr, stdin, env } = terminal;
+  const style = styleFor(stderr, env);
+  await waitForMemory(context, service);
+  if (yes) {
+    const entries = await havingPhrase(query, service, limit);
+    if (!json) await stderr.write(renderSome(entries, style));
+    return entries.length > 0 || json ? entries.map(({ id }) => id) : undefined;
+  }
+  const hits = await service.searchMemory({
+    query,
+    limit: limit ?? LIMIT_DEFAULT,
+    ...given({ minScore }),
+  });
+  if (hits.length === 0) return json ? [] : undefined;
   // A person sees the results that they are asked about, whatever a script reads.
-  if (!json || (!yes && stdin.isTerminal))
-    await stderr.write(renderNumberedHits(hits, styleFor(stderr, env), stderr.columns));
+  if (!json || stdin.isTerminal)
+    await stderr.write(renderNumberedHits(hits, style, stderr.columns));
   const otherwise = `Give ids, or pass --yes to forget what has the exact phrase "${query}".`;
-  const picked = yes ? [...hits.keys()] : await pick(hits.length, otherwise, terminal);
+  const picked = await pick(hits.length, otherwise, terminal);
   return picked.length === 0 ? undefined : picked.flatMap((position) => hits[position]?.id ?? []);
+}
+/** The entries that have the phrase, in any capitals. All are read: a search leaves out what its words are too common for. */
+async function havingPhrase(
+  query: string,
+  service: SessionService,
+  limit = Number.POSITIVE_INFINITY,
+): Promise<readonly ShownEntry[]> {
+  const phrase = query.toLowerCase();
+  const having: ShownEntry[] = [];
+  for (let after: string | undefined; having.length < limit; ) {
+    const page = await service.listMemory({ limit: PAGE, ...given({ after }) });
+    having.push(...page.filter(({ content }) => content.toLowerCase().includes(phrase)));
+    after = page.at(-1)?.id;
+    if (page.length < PAGE) break;
+  }
+  return having.slice(0, limit);
+}
+
+/** The first entries, and how many more there are. */
+function renderSome(entries: readonly ShownEntry[], style: Style): string {
+  const more = entries.length - LIMIT_DEFAULT;
+  const shown = renderMemoryEntries(entries.slice(0, LIMIT_DEFAULT), style);
+  return more > 0 ? `${shown}\nand ${thousands(more)} more\n` : shown;
 }
 
 /** The session that is named. Texts can be added under any name, and a deleted session can still be forgotten. */
@@ -150,6 +187,7 @@ async function forgetAll(
     remainingCount: Math.max(listed.length, ...outcomes.map((one) => one.remainingCount)),
     cleaned: sumCleaned(outcomes.flatMap((outcome) => outcome.cleaned)),
     notCleaned: outcomes.find((outcome) => outcome.forgotten > 0)?.notCleaned ?? [],
+    notFound: outcomes.flatMap((outcome) => outcome.notFound),
   };
 }
 
@@ -166,15 +204,17 @@ async function textsOf(
 }
 
 function sentences(
-  { forgotten, remaining, remainingCount, cleaned, notCleaned }: MemoryForgotten,
+  { forgotten, remaining, remainingCount, cleaned, notCleaned, notFound }: MemoryForgotten,
   texts: ReadonlyMap<string, string>,
   { again, columns }: { readonly again: string; readonly columns: number },
 ): string {
-  if (forgotten === 0) return "Nothing was forgotten: no matching entries.\n";
+  const missing = notFoundText(notFound);
+  if (forgotten === 0) return `Nothing was forgotten: ${missing || "no matching entries."}\n`;
   const places = cleaned.map(({ place, count }) => `${place.replaceAll("_", " ")} ${count}`);
   const receipt = [
     `Forgot ${plural(forgotten, "entry", "entries")}. Deleted from: ${places.join(", ")}.`,
     ...notCleaned.map(({ why }) => `Not deleted: ${why}`),
+    ...(missing === "" ? [] : [`Not forgotten: ${missing}`]),
   ];
   if (remaining.length > 0) {
     receipt.push(
@@ -196,6 +236,17 @@ function sentences(
   return `${receipt.join("\n")}\n`;
 }
 
+/** Ids that a line names. */
+const NAMED_MAX = 20;
+
+/** The ids that nothing has, in a sentence; empty where there are none. */
+function notFoundText(ids: readonly string[]): string {
+  if (ids.length === 0) return "";
+  const named = ids.slice(0, NAMED_MAX).map((id) => `"${oneLine(id)}"`);
+  const more = ids.length - named.length;
+  return `nothing has the id ${named.join(", ")}${more > 0 ? ` or ${thousands(more)} others` : ""}.`;
+}
+
 function requireOneWay(ids: readonly string[], { session, query }: ForgetFlags): void {
   const isAsked = query !== undefined && query.trim() !== "";
   const ways = [ids.length > 0, session !== undefined, isAsked].filter(Boolean);
@@ -206,6 +257,14 @@ function requireOneWay(ids: readonly string[], { session, query }: ForgetFlags):
         ? "Nothing to forget is named."
         : "Ids, --session and --query exclude each other.",
     hint: "Give ids of entries, a session with --session, or a query with --query.",
+  });
+}
+
+function scoredPhrase(): SessionError {
+  return new SessionError("INVALID_PARAMS", {
+    message:
+      "--min-score is for results that you pick from. With --yes an entry goes that has the exact phrase, whatever it scores.",
+    hint: "Leave --min-score or --yes out.",
   });
 }
 

@@ -25,7 +25,7 @@ import {
 } from "../find-session.ts";
 import { SESSION_ARGUMENT, storeFlag } from "../flags.ts";
 import { type OutputForm, outputOption } from "../run-flags.ts";
-import { existingWorkspaceOf, withService } from "../with-service.ts";
+import { withService, workspaceOf } from "../with-service.ts";
 
 /** The commands that change a session as a whole, in the order of the help. */
 export function changeCommands(sessions: Command, context: CliContext): void {
@@ -230,7 +230,7 @@ function projectCommand(sessions: Command, context: CliContext): void {
     .description("write the files of all sessions again, from their logs")
     .option("--json", "for scripts")
     .action(async ({ json }: { json?: true }) => {
-      const workspace = await existingWorkspaceOf(context, project);
+      const workspace = await workspaceOf(context, project);
       const written = await projectSessions(workspace);
       if (json) return await printJson(terminal.stdout, written);
       const { folder, sessions: count } = written;

@@ -20,7 +20,7 @@ import { changingCommand, findSession, readingCommand, withSession } from "../fi
 import { addSourceFlags, countFlag, labelFlag, scopeFlag, sourceOf } from "../flags.ts";
 import { toolsOf } from "../run-flags.ts";
 import { withTitles } from "../session-titles.ts";
-import { existingWorkspaceOf, withService } from "../with-service.ts";
+import { withService, workspaceOf } from "../with-service.ts";
 
 const LIMIT_DEFAULT = 20;
 const OFFSET_MAX = 1_000_000_000;
@@ -111,7 +111,7 @@ function contextCommand(sessions: Command, context: CliContext): void {
   )
     .option("--json", "for scripts")
     .action(async (name: string, { scope, json }: { scope: SearchScope; json?: true }) => {
-      const workspace = await existingWorkspaceOf(context, command, scope);
+      const workspace = await workspaceOf(context, command, scope);
       // With the tools of a chat, because their definitions take room.
       const tools = toolsOf({}, workspace.config);
       const opened = await openProjectService(workspace, "existing", tools);

@@ -264,6 +264,9 @@ function Receipt({
           </ul>
         </>
       )}
+      {receipt.not_found.length > 0 && (
+        <p>Not there any more: {receipt.not_found.slice(0, 20).map(plain).join(", ")}</p>
+      )}
       {receipt.remaining_count > 0 && (
         <p>
           Others that say the same or have one of its names ({amount(receipt.remaining_count)}):{" "}

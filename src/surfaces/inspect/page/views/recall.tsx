@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { HistoryHit } from "../../../../core/event-store.ts";
-import type { MemoryEntry } from "../../../../core/memory-store.ts";
+import type { MemoryEntry, MemoryLag } from "../../../../core/memory-store.ts";
 import {
   amount,
   Badge,
@@ -40,7 +40,7 @@ export function RecallView({ source, asked }: ViewProps & { readonly asked: URLS
     query.length === 0
       ? undefined
       : () =>
-          source.get<{ results: readonly Hit[] }>("memory/search", {
+          source.get<{ results: readonly Hit[]; behind?: MemoryLag }>("memory/search", {
             query,
             limit: SHOWN,
             explain: true,
@@ -77,6 +77,11 @@ export function RecallView({ source, asked }: ViewProps & { readonly asked: URLS
           <p class="empty">
             You see what a search of memory gives an agent, best first, with the parts of each
             score. What came back by itself in a session is in its part “Recalled”.
+          </p>
+        )}
+        {value?.behind && (
+          <p role="status">
+            Memory is behind: it lacks the last {many(value.behind.events, "event")} of the log.
           </p>
         )}
         {value?.results.length === 0 && (
