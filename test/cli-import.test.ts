@@ -470,7 +470,7 @@ test("what is wrong on the command line is said before anything is read", async 
   );
   const nowhere = join(home, "not there");
   expect(await failed("--dir", nowhere, "sessions", "list")).toBe(
-    `error: There is no folder ${nowhere}.\nhint: Name the project's folder with --dir.\n`,
+    `error: There is no folder ${nowhere}.\nhint: Name the project's folder with --dir. \`rkat --dir '${nowhere}' init\` makes one.\n`,
   );
   const { stdout, stderr } = await project.rkat(["import", "--project", nowhere, "--yes"]);
   expect(stdout).toBe("Added 0 messages of 0 sessions.\n");

@@ -106,6 +106,7 @@ test("the built `memory search` does not load Node's crypto, which takes as long
   writeFileSync(join(folder, "entries.jsonl"), '{"content":"We chose SQLite.","session_id":"s"}');
   const project = ["--dir", join(folder, "built")];
   const add = [RKAT, "memory", "add", "--jsonl", join(folder, "entries.jsonl"), ...project];
+  mkdirSync(join(folder, "built"));
   execFileSync(process.execPath, add);
   const print = `process.on("exit", () => { for (const name of process.moduleLoadList) console.log(name) });`;
   const loaded = execFileSync(process.execPath, [
