@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { zstdCompressSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
 import { importTranscripts } from "../src/app/import-transcripts.ts";
 import { sqliteStores } from "../src/sqlite.ts";
@@ -431,6 +432,43 @@ function openhandsWrites(): readonly Write[] {
   });
 }
 
+/** What Continue's file has after each message, and in the middle of an answer. */
+function continueTexts(): readonly string[] {
+  const item = (role: string, content: string) => ({ message: { role, content } });
+  const talk = [
+    [item("user", "Why is it red?")],
+    [item("user", "Why is it red?"), item("assistant", "It is")],
+    [
+      item("user", "Why is it red?"),
+      item("assistant", "It is paint."),
+      item("user", "Make it blue."),
+    ],
+  ];
+  const about = { sessionId: "s", title: "Red", workspaceDirectory: "/home/ada/app" };
+  return talk.map((history) => json({ ...about, history }));
+}
+
+/** The same in Zed's database, whose row of a thread is replaced. */
+function zedWrites(): readonly Write[] {
+  const user = (id: string, Text: string) => ({ User: { id, content: [{ Text }] } });
+  const agent = (Text: string) => ({ Agent: { content: [{ Text }], tool_results: {} } });
+  const first = user("u1", "Why is it red?");
+  const talk = [
+    [first],
+    [first, agent("It is")],
+    [first, agent("It is paint."), user("u2", "Make it blue.")],
+  ];
+  const columns = "id TEXT PRIMARY KEY, summary TEXT, updated_at TEXT, data_type TEXT, data BLOB";
+  return talk.map((messages, index) => (db) => {
+    if (index === 0) db.exec(`CREATE TABLE threads (${columns})`);
+    const data = zstdCompressSync(Buffer.from(json({ version: "0.3.0", messages })));
+    db.prepare("REPLACE INTO threads VALUES ('t', 'Red', ?, 'zstd', ?)").run(
+      new Date(TIME).toISOString(),
+      data,
+    );
+  });
+}
+
 /** Writes a file anew. */
 const written =
   (value: string): Write =>
@@ -462,6 +500,9 @@ async function importedAfter(name: string, writes: readonly Write[], ends: reado
 
 const WRITTEN = [
   ["opencode", "opencode.db", opencodeWrites(), "It is fixed."],
+  ["kilo", "kilo.db", opencodeWrites(), "It is fixed."],
+  ["continue", "s.json", continueTexts().map(written), "Make it blue."],
+  ["zed", "threads.db", zedWrites(), "Make it blue."],
   ["opencode, the newer table", "opencode.db", opencodeNewerWrites(), "It is blue."],
   ["cursor", "state.vscdb", cursorWrites(), "Now it is blue."],
   ["goose", "sessions.db", gooseWrites(), "Done."],

@@ -68,6 +68,11 @@ export async function* copiedChunks(chunks: AsyncIterable<Uint8Array>): AsyncGen
 const RATIO_MAX = 200;
 const RATIO_FREE = 16 * 1024 * 1024;
 
+/** The most bytes that so many packed ones may become. */
+export function unpackedMax(bytes: number): number {
+  return bytes * RATIO_MAX + RATIO_FREE;
+}
+
 /**
  * The bytes of a file, unpacked if its name ends in `.zst`. A file that is cut or damaged gives what
  * comes before, and `onDamage` is called with the reason why the rest is missing.
@@ -84,7 +89,7 @@ export async function* plainBytes(
     yield* file.read(start);
     return;
   }
-  const room = { bytes: file.size * RATIO_MAX + RATIO_FREE };
+  const room = { bytes: unpackedMax(file.size) };
   for (let at = 0; at < file.size; ) {
     const { end, skip } = await frameAt(file, at);
     const error = skip ? undefined : yield* unpacked(file, at, end, room);

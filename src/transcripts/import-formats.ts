@@ -1,6 +1,7 @@
 import { atifFormat } from "./agents/atif-format.ts";
 import { claudeStreamFormat } from "./agents/claude-stream-format.ts";
-import { clineFormat, rooFormat } from "./agents/cline-format.ts";
+import { clineFormat, kiloTaskFormat, rooFormat } from "./agents/cline-format.ts";
+import { continueFormat } from "./agents/continue-format.ts";
 import { copilotChatFormat } from "./agents/copilot-chat-format.ts";
 import { copilotFormat } from "./agents/copilot-format.ts";
 import { cursorAgentFormat } from "./agents/cursor-agent-format.ts";
@@ -11,6 +12,7 @@ import { opencodeExportFormat } from "./agents/opencode-export-format.ts";
 import { openhandsFormat } from "./agents/openhands-format.ts";
 import { qwenFormat } from "./agents/qwen-format.ts";
 import { sweAgentFormat } from "./agents/swe-agent-format.ts";
+import { zedFormat } from "./agents/zed-format.ts";
 import { chatgptFormat, claudeAiFormat } from "./chat-exports.ts";
 import { aiSdkFormat, chatFileFormat, openaiAgentsFormat } from "./chat-files.ts";
 import { claudeCodeFormat } from "./claude-code/claude-code-format.ts";
@@ -19,7 +21,7 @@ import { codexFormat } from "./codex/codex-format.ts";
 import { cursorFormat } from "./cursor-format.ts";
 import { geminiFormat } from "./gemini-format.ts";
 import type { ImportFormat } from "./imported.ts";
-import { opencodeFormat } from "./opencode/opencode-format.ts";
+import { kiloFormat, opencodeFormat } from "./opencode/opencode-format.ts";
 import { piFormat } from "./pi-format.ts";
 import { rkatFormat } from "./rkat-format.ts";
 
@@ -28,6 +30,9 @@ export const IMPORT_FORMATS: readonly ImportFormat[] = [
   claudeCodeFormat,
   codexFormat,
   geminiFormat,
+  // Before the database, in which Kilo Code may have put the same tasks later.
+  kiloTaskFormat,
+  kiloFormat,
   opencodeFormat,
   piFormat,
   // Before the transcripts of the same chats: they have their times and results.
@@ -41,6 +46,8 @@ export const IMPORT_FORMATS: readonly ImportFormat[] = [
   qwenFormat,
   openhandsFormat,
   gooseFormat,
+  zedFormat,
+  continueFormat,
   aiderFormat,
   sweAgentFormat,
   atifFormat,

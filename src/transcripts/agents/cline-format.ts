@@ -53,6 +53,11 @@ export const clineFormat = clineFamily("cline", "saoudrizwan.claude-dev", (head)
 /** Roo Code and what came of it. */
 export const rooFormat = clineFamily("roo", "rooveterinaryinc.roo-cline", isRoo);
 
+/** Kilo Code until it was made of opencode. A task that was copied elsewhere cannot be told from one of Roo Code. */
+export const kiloTaskFormat = clineFamily("kilo", "kilocode.kilo-code", ({ path }) =>
+  /kilo-?code/i.test(path),
+);
+
 const ROO = /roo-?(?:cline|code)|zoo-?code/i;
 
 /** Marks that only Roo Code writes: the mode of a task as an element, and the protocol of a request. As JSON, a line ends with `\\n`. */
@@ -148,7 +153,7 @@ async function sessionOf(
   const about = {
     title: titleOf(prompt ?? ""),
     startedAt: startedAt ?? (isTask ? timeOf(Number(folder)) : undefined),
-    formerId: agent === "roo" ? `cline:${id}` : undefined,
+    formerId: agent === "cline" ? undefined : `${agent === "roo" ? "cline" : "roo"}:${id}`,
   };
   return importedSession(agent, id, messages(`${agent}:${id}`, file, notes), about);
 }

@@ -72,7 +72,8 @@ function exportedSession(
     const own = objectOf(objectOf(one).info);
     return { id: textOf(own.id), info: own, parts: listOf(objectOf(one).parts).map(objectOf) };
   });
-  return importedSession("opencode", id, messagesOf(id, stored, about.revert, file, notes), {
+  const said = messagesOf(`opencode:${id}`, stored, about.revert, file, notes);
+  return importedSession("opencode", id, said, {
     parent: callerOf("opencode", nameOf(about.parentID)),
     title: nameOf(about.title),
     project: nameOf(about.directory),

@@ -22,44 +22,56 @@ import { readTree, type StoredMessage, type StoredSession } from "./opencode-sto
  *     storage/message/<session>/<message>.json
  *     storage/part/<message>/<part>.json
  */
-export const opencodeFormat: ImportFormat = {
-  agent: "opencode",
-  places: ({ env, home }) => [join(env.XDG_DATA_HOME || join(home, ".local", "share"), "opencode")],
-  mayBe: (path) => isDatabase(path) || SESSION_FILE.test(path),
-  recognises: ({ path, head, first }) =>
-    isDatabase(path) ? isSqlite(head) : SESSION_FILE.test(path) && nameOf(first?.id) !== undefined,
-  async *read(file, notes) {
-    const stored = isDatabase(file.path) ? readDatabase(file, notes) : readTree(file, notes);
-    for await (const session of stored) yield sessionOf(session, file, notes);
-  },
-};
+export const opencodeFormat = storesOf("opencode", /^opencode[^/\\]*\.db$/, /./);
+
+/** Kilo Code, since it is made of opencode. */
+export const kiloFormat = storesOf("kilo", /^kilo\.db$/, /[/\\]kilo[/\\]storage[/\\]/);
+
+/** A tree of files has the same names in both: `tree` tells whose it is by the path. */
+function storesOf(agent: "opencode" | "kilo", database: RegExp, tree: RegExp): ImportFormat {
+  const isDatabase = (path: string) => database.test(basename(path));
+  return {
+    agent,
+    places: ({ env, home }) => [join(env.XDG_DATA_HOME || join(home, ".local", "share"), agent)],
+    mayBe: (path) => isDatabase(path) || SESSION_FILE.test(path),
+    recognises: ({ path, head, first }) =>
+      isDatabase(path)
+        ? isSqlite(head)
+        : SESSION_FILE.test(path) && tree.test(path) && nameOf(first?.id) !== undefined,
+    async *read(file, notes) {
+      const stored = isDatabase(file.path) ? readDatabase(file, notes) : readTree(file, notes);
+      for await (const session of stored) yield sessionOf(agent, session, file, notes);
+    },
+  };
+}
 
 const SESSION_FILE = /(?:^|[/\\])storage[/\\]session[/\\][^/\\]+[/\\]ses[^/\\]*\.json$/;
 
-function isDatabase(path: string): boolean {
-  return /^opencode[^/\\]*\.db$/.test(basename(path));
-}
-
 function sessionOf(
+  agent: "opencode" | "kilo",
   { id, about, project, messages, changedMs }: StoredSession,
   file: FoundFile,
   notes: ImportNotes,
 ): ImportedSession {
   const time = objectOf(about.time);
   const model = objectOf(about.model);
+  const session = `${agent}:${id}`;
+  // A task that Kilo Code moved into its database has the task's id there.
+  const taskId = agent === "kilo" ? nameOf(about.slug) : undefined;
   return importedSession(
-    "opencode",
+    agent,
     id,
     changedMs
-      ? treeMessages(id, messages(), about.revert, { file, notes, changedMs })
-      : messagesOf(id, messages(), about.revert, file, notes),
+      ? treeMessages(session, messages(), about.revert, { file, notes, changedMs })
+      : messagesOf(session, messages(), about.revert, file, notes),
     {
-      parent: callerOf("opencode", nameOf(about.parent_id) ?? nameOf(about.parentID)),
+      parent: callerOf(agent, nameOf(about.parent_id) ?? nameOf(about.parentID)),
       title: nameOf(about.title),
       project: nameOf(about.directory) ?? project,
       model: nameOf(model.id),
       startedAt: timeOf(about.time_created ?? time.created),
       updatedAt: timeOf(about.time_updated ?? time.updated),
+      formerId: taskId && `kilo:${taskId}`,
     },
   );
 }
@@ -109,7 +121,7 @@ export async function* messagesOf(
   const from = nameOf(objectOf(revert).messageID);
   const fromPart = nameOf(objectOf(revert).partID);
   for await (const { id, info, parts } of finished(messages, file, notes)) {
-    const sourceId = `opencode:${session}:${id}`;
+    const sourceId = `${session}:${id}`;
     if (from !== undefined && (id > from || (id === from && fromPart === undefined))) {
       notes.otherBranch(1);
     } else if (parts === undefined) {
@@ -158,7 +170,7 @@ async function* sessionsIn(
 }
 
 const SESSION = [
-  ...["id", "project_id", "parent_id", "directory", "title"],
+  ...["id", "project_id", "parent_id", "directory", "title", "slug"],
   ...["revert", "model", "time_created", "time_updated"],
 ];
 
