@@ -101,10 +101,11 @@ const NEEDS_VERB = wordSet(
 const VERBS =
   /^(is|are|was|were|be|been|remains?|stays?|still|left|turned|switched|set|to|not|now|fully|completely|already|currently)$/;
 
-const NEGATIONS = /^(not|never|cannot|dont|.{1,12}n['’]t)$/;
+const NEGATIONS =
+  /^(not|never|cannot|dont|.{1,12}n['’]t|nicht|niemals|keine?[mnrs]?|pas|jamais|nunca)$/;
 /** With these, a clause is no plain statement, or no plain negation. */
 const UNSURE =
-  /^(should|could|may|might|would|maybe|perhaps|probably|possibly|likely|seems?|appears?|apparently|if|unless|whether|suppose|think|guess|hope|hopefully|expect|expected|try|tried|trying|plan|planned|no|none|nothing|neither|nor|without|avoid|except|instead|rather|only|stop|hardly|barely|some|partly|partially|almost|nearly|mostly|half|sometimes|flaky|it|they|them|he|she|him|this|these|those|its|their|both|which|who|ask|either)$/;
+  /^(should|could|may|might|would|maybe|perhaps|probably|possibly|likely|seems?|appears?|apparently|if|unless|whether|suppose|think|guess|hope|hopefully|expect|expected|try|tried|trying|plan|planned|no|none|nothing|neither|nor|without|avoid|except|instead|rather|only|stop|hardly|barely|some|partly|partially|almost|nearly|mostly|half|sometimes|flaky|it|they|them|he|she|him|this|these|those|its|their|both|which|who|ask|either|soll(?:te|ten)?|könnten?|würden?|vielleicht|wohl|wenn|falls|ob|ohne|statt|nur|kaum|fast|teils|noch|er|sie|es|ihn|ihm|das|dies|diese|si|peut-être|devrait|pourrait|sans|sauf|presque|seulement|encore|il|elle|ça|sin|excepto|casi|quizás|podría|debería|solo|sólo|lo|eso|esto)$/;
 /** With these, a state is demanded or expected, not told. */
 const MODALS = /^(must|need|needs|will|shall|have|let|make|make|until|once|when|after|before|to)$/;
 const APPROXIMATE =
@@ -113,7 +114,7 @@ const HISTORY =
   /^(initially|before|first|originally|previously|earlier|formerly|used|was|were|had|until|old|former|yesterday|reported|because|since|then|when)$/;
 /** Words that carry nothing of a statement. */
 const EMPTY =
-  /^(the|a|an|of|in|on|at|to|for|with|by|and|or|as|is|are|was|were|be|been|being|do|does|did|has|have|had|will|must|that|user|users|asked|asks|said|says|wants?|wanted|demand(?:s|ed)|insist(?:s|ed)|stated?|states|mentioned|noted|confirmed|requested|told|wrote|assistant|agent|please|now|also|still|then|so|we|i|you|your|my|our|me|us|not|never|cannot|need|needs|shall|can|too|just|very|fully|completely|entirely|already|currently|finally|successfully)$/;
+  /^(the|a|an|of|in|on|at|to|for|with|by|and|or|as|is|are|was|were|be|been|being|do|does|did|has|have|had|will|must|that|user|users|asked|asks|said|says|wants?|wanted|demand(?:s|ed)|insist(?:s|ed)|stated?|states|mentioned|noted|confirmed|requested|told|wrote|assistant|agent|please|now|also|still|then|so|we|i|you|your|my|our|me|us|not|never|cannot|need|needs|shall|can|too|just|very|fully|completely|entirely|already|currently|finally|successfully|nicht|niemals|keine?[mnrs]?|ne|pas|jamais|nunca)$/;
 
 /** More of them are a table, and say nothing of one thing. */
 const WORDS_MAX = 40;
@@ -185,8 +186,12 @@ const DURATION =
   /\b(?:in|within) \d[\d.,]{0,12} ?(?:ms|s|sec|seconds?|min|minutes?|h|hours?|days?)\b/gi;
 
 function wordsOf(text: string): readonly string[] {
-  return (text.toLowerCase().match(WORD) ?? []).map(bare).filter((word) => word !== "");
+  const words = text.toLowerCase().match(WORD) ?? [];
+  return words.map((word) => bare(word).replace(ELISION, "")).filter((word) => word !== "");
 }
+
+/** The French negation before a vowel: `n'est`. */
+const ELISION = /^n['’](?=\p{L}{3})/u;
 
 /** Smaller numbers are often counted by who writes. */
 const COUNTED_MIN = 10;

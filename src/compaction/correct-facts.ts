@@ -8,7 +8,10 @@ import {
   plainNumber,
 } from "./clause-facts.ts";
 import { twoEnds } from "./cut-text.ts";
+import type { Speakers } from "./kept-words.ts";
+import { withValuesBack } from "./misplaced-values.ts";
 import { summaryText, summaryWords, userText } from "./render-transcript.ts";
+import { ToldOutcomes } from "./told-outcomes.ts";
 
 /** A longer text is read at its two ends only. */
 const TEXT_CHARACTERS_MAX = 20_000;
@@ -27,6 +30,8 @@ interface Contradicted {
   readonly is: "contradicted";
   /** The text that replaces the clause; nothing where it is dropped. */
   readonly instead: string;
+  /** The end of what it replaces, if that is not the end of the clause. */
+  readonly end?: number;
   /** The clause is wrong whatever else the summary has: it tells of no earlier time. */
   readonly always?: true;
 }
@@ -54,13 +59,38 @@ const SUPPORTED: Verdict = { is: "supported" };
 export function correctFacts(
   summary: string,
   record: readonly Message[],
+  speakers: Speakers = new Map(),
 ): { readonly text: string; readonly changed: number } {
+  const texts = record.flatMap((message) => {
+    const by = speakers.get(message);
+    const said = textsOf(message).map(({ text }) => twoEnds(text, TEXT_CHARACTERS_MAX));
+    return [...said, ...(isSummary(message) ? [summaryText(message)] : [])].map((text) => ({
+      text,
+      by,
+    }));
+  });
+  const back = withValuesBack(summary, texts);
+  const put = correctClauses(back.text, record);
+  return { text: put.text, changed: back.changed + put.changed };
+}
+
+function correctClauses(summary: string, record: readonly Message[]) {
   const clauses = clausesIn(summary);
   if (clauses.every(saysNothing)) return { text: summary, changed: 0 };
   const facts = new RecordedFacts(record);
-  const verdicts = clauses.map((clause) => {
+  const outcomes = new ToldOutcomes(record);
+  const verdicts = clauses.map((clause, at): Verdict => {
     const goesOn = GOES_ON.test(summary.slice(clause.end, clause.end + 40));
-    return facts.judge(goesOn ? { ...clause, isHistory: true } : clause);
+    const verdict = facts.judge(goesOn ? { ...clause, isHistory: true } : clause);
+    if (verdict !== UNKNOWN || goesOn) return verdict;
+    const next = clauses[at + 1];
+    const isSentence = next && SAME_SENTENCE.test(summary.slice(clause.end - 3, next.start));
+    // "The user agreed, to send it": what it was about may be behind a comma.
+    for (const end of isSentence ? [clause.end, next.end] : [clause.end]) {
+      const instead = outcomes.instead(clause.text, summary.slice(clause.end, end));
+      if (instead !== undefined) return { is: "contradicted", instead, end, always: true };
+    }
+    return UNKNOWN;
   });
   const told = new Set(
     clauses.flatMap(({ subject }, at) => (verdicts[at] === SUPPORTED ? [subject] : [])),
@@ -72,15 +102,19 @@ export function correctFacts(
     const verdict = verdicts[at];
     // A summary that has what holds now may tell what was before, too.
     if (verdict?.is !== "contradicted" || (!verdict.always && told.has(clause.subject))) return;
+    if (clause.start < from) return;
     changed += 1;
     text += summary.slice(from, clause.start) + verdict.instead;
-    from = clause.end;
+    from = verdict.end ?? clause.end;
     if (verdict.instead === "")
       from += /^[.,;!。\uff01\uff0c\uff1b]?[ \t]*/.exec(summary.slice(from))?.[0].length ?? 0;
   });
   if (changed === 0) return { text: summary, changed };
   return { text: (text + summary.slice(from)).replace(NESTED, "$1"), changed };
 }
+
+/** A comma, or the full stop of a short word: "M. Caron". */
+const SAME_SENTENCE = /, $| \p{Lu}\. $/u;
 
 /** Words behind a clause that tells what was before. */
 const GOES_ON =

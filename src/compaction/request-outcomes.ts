@@ -10,10 +10,10 @@ import {
 import { looksRecalled } from "../core/recalled.ts";
 import { refusalIn } from "../core/refusal.ts";
 import { areApart } from "../core/speaker-name.ts";
-import { failedIds, filesIn } from "./changed-files.ts";
+import { filesIn, withoutEffect } from "./changed-files.ts";
 import { cutMiddle } from "./cut-text.ts";
 import { summaryText, userText } from "./render-transcript.ts";
-import { takesBack } from "./takes-back.ts";
+import { putsOff, takesBack } from "./takes-back.ts";
 
 /** A message of a person that left the history, as the summary carries it on. */
 export interface Word {
@@ -40,12 +40,13 @@ export function requestsIn(
   speakers: ReadonlyMap<Message, string> = new Map(),
 ): readonly Request[] {
   const hasAnswers = messages.some(isAnswer);
+  const idle = withoutEffect(messages);
   const words: Request[] = [];
   // People often say several things in a row, and the answer is to all of them.
   let asked: Omit<Request, "outcome">[] = [];
   let work: Message[] = [];
   const close = () => {
-    const outcome = outcomeOf(work, hasAnswers);
+    const outcome = outcomeOf(work, hasAnswers, idle);
     words.push(...asked.map((each) => ({ ...each, outcome })));
     asked = [];
     work = [];
@@ -64,27 +65,36 @@ export function requestsIn(
   return words.map((word, index) => {
     const next = words[index + 1];
     const isSame = next && !areApart(speakers.get(next.message), speakers.get(word.message));
-    return isSame && takesBack(next.text, word.text) ? { ...word, outcome: withdrawn(word) } : word;
+    if (!isSame) return word;
+    if (takesBack(next.text, word.text)) return ended(word, TAKEN_BACK);
+    return putsOff(next.text) ? ended(word, PUT_OFF) : word;
   });
 }
 
-/** The outcome of a request that was taken back: the work done before, and not that it is open. */
-function withdrawn({ outcome }: Word): string {
-  const [first = "", ...done] = outcome.split("; ");
-  return [...(first === ANSWERED ? [first] : []), ...done, TAKEN_BACK].join("; ");
+/** A request that the next words ended or stopped: the work done before, and not that it is open. */
+function ended<Said extends Word>(word: Said, how: string): Said {
+  const [first = "", ...done] = word.outcome.split("; ");
+  const outcome = [...(first === ANSWERED ? [first] : []), ...done, how].join("; ");
+  return { ...word, outcome };
 }
 
 /** The outcome of a request that the words after it took back, or replaced in part or as a whole. */
 const TAKEN_BACK = "taken back or changed by what was said next";
 
+/** The outcome of a request that waits for a decision of the person. */
+const PUT_OFF = "put off by what was said next";
+
 /** Files that an outcome names. */
 const FILES_MAX = 3;
 
 /** The outcome of a request, from the messages that answered it. */
-function outcomeOf(work: readonly Message[], hasAnswers: boolean): string {
+function outcomeOf(
+  work: readonly Message[],
+  hasAnswers: boolean,
+  idle: ReadonlySet<string>,
+): string {
   if (!work.some(isAnswer)) return hasAnswers ? "not answered" : "said";
-  const withoutEffect = failedIds(work);
-  const done = work.flatMap(toolUses).filter(({ id }) => !withoutEffect.has(id));
+  const done = work.flatMap(toolUses).filter(({ id }) => !idle.has(id));
   const files = new Set(done.flatMap(changedFiles));
   const errors = work.flatMap(toolResults).filter((result) => result.is_error);
   const refused = errors.filter(({ content }) => refusalIn(content)).length;

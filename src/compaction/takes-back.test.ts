@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { takesBack } from "./takes-back.ts";
+import { putsOff, takesBack } from "./takes-back.ts";
 
 describe("what is said next takes a request back", () => {
   test.each([
@@ -38,4 +38,23 @@ describe("what is about something else takes nothing back", () => {
     ["Book the hotel in Bled.", "Radovljica instead?"],
     ["Book the hotel.", "Leave early on Friday, please."],
   ])("%s – %s", (request, next) => expect(takesBack(next, request)).toBe(false));
+});
+
+describe("what is said next stops a request until the person decides", () => {
+  test.each([
+    "Let me see the invoices first, then I'll decide.",
+    "Show me what would go before we decide.",
+    "Zeig erst die Rechnungen, danach entscheide ich.",
+    "Montre-moi d'abord les factures, ensuite je décide.",
+    "Primero enséñame las facturas y luego decido.",
+    "Not yet, Ana has to see it.",
+    "Nein, noch nicht.",
+  ])("%s", (next) => expect(putsOff(next)).toBe(true));
+
+  test.each([
+    "First rename it, then run the tests.",
+    "Tell me when you decide to use a table.",
+    "Show me the first ten.",
+    "I decided for the table.",
+  ])("this goes on: %s", (next) => expect(putsOff(next)).toBe(false));
 });

@@ -52,3 +52,19 @@ function isWhollyAbout(object: string, asked: ReadonlySet<string>): boolean {
 }
 
 const PRONOUN = /(?<!\p{L})(?:it|them|es|ihn|le|la|lo|het|его)(?!\p{L})/iu;
+
+/** What is to come first, and the decision after it. */
+const FIRST =
+  /(?<!\p{L})(?:first|before|erst|zuerst|vorher|bevor|d['’]abord|avant|primero|antes|prima|eerst|primeiro|först|først|сначала)(?!\p{L})|先に|먼저/iu;
+const THEN_DECIDES =
+  /(?<!\p{L})(?:(?:i|we)(?:['’]ll| will)? decide|i (?:can )?say (?:yes|no|so)|entscheide ich|ich entscheide|je (?:décide|déciderai)|decid(?:o|iré)|decido io|besluit ik|bestämmer jag|решу)(?!\p{L})|決め|결정/iu;
+const NOT_YET =
+  /^(?:not? yet|hold (?:on|off)|wait (?:with|for|until|before)|(?:do not|don['’]t) (?:start|begin|do (?:it|that|anything)) (?:yet|until|before)|noch nicht|warte (?:noch|damit|bis)|pas encore|attends (?:avant|que)|todavía no|aún no|espera a|non ancora|nog niet|ainda não|ещё не)(?!\p{L})/iu;
+
+/** Whether what was said next stops a request until the person decides: "First show me the list, then I decide." */
+export function putsOff(next: string): boolean {
+  if (next.length > CHARACTERS_MAX) return false;
+  return (
+    (FIRST.test(next) && THEN_DECIDES.test(next)) || NOT_YET.test(next.trim().replace(LEAD, ""))
+  );
+}

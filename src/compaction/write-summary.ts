@@ -141,7 +141,9 @@ export async function writeSummary(
     }
     const { score, problem } = worth(answer);
     if (problem === undefined) {
-      const text = redactSecrets(correctFacts(answer, options.record).text.trim());
+      const text = redactSecrets(
+        correctFacts(answer, options.record, options.speakers).text.trim(),
+      );
       return isBlank(text) ? fallback() : { text, by: "model", score, rejected };
     }
     rejected.push(problem);

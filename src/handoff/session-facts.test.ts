@@ -66,6 +66,30 @@ test.each([
 });
 
 test.each([
+  "Wir nehmen die Warteschlange, die Tabelle wird zu groß.",
+  "Wir haben uns gegen ein zweites Fenster entschieden.",
+  "Ich bleibe bei Lua, denn die Spieler kennen es.",
+  "Also bleiben wir bei der alten Adresse.",
+  "On garde la table des prix.",
+  "Nous avons décidé de ne rien envoyer la nuit.",
+  "Nos quedamos con el puerto antiguo.",
+  "Usamos hilos en lugar de procesos.",
+])("a decision in another language is one: %s", (text) => {
+  expect(decisionsIn(text)).toEqual([text]);
+});
+
+test.each([
+  "Ich habe die Schleife statt der Rekursion eingebaut.",
+  "Jetzt schreibe ich den Test statt der Anleitung.",
+  "Die Summe ist 1191 statt 1190 Cent.",
+  "Das Treffen findet am Montag statt.",
+  "Je vais utiliser une table au lieu d'une liste.",
+  "Nehmen wir die Tabelle?",
+])("a step, a report and a question in another language are none: %s", (text) => {
+  expect(decisionsIn(text)).toEqual([]);
+});
+
+test.each([
   "Now let me update the executeBash method.",
   "Now let me update the executeBash method to use spawn instead of exec.",
   "OK, great. I'll rewrite the parser rather than patch it.",

@@ -1,4 +1,6 @@
-import { failedIds, filesIn } from "../compaction/changed-files.ts";
+import { filesIn, withoutEffect } from "../compaction/changed-files.ts";
+import { plainCall } from "../compaction/command-lines.ts";
+import { consentIn } from "../compaction/consent.ts";
 import { contentWords } from "../compaction/content-words.ts";
 import { LASTING_CUES, lastingCues } from "../compaction/lasting-cues.ts";
 import { requestsIn } from "../compaction/request-outcomes.ts";
@@ -93,7 +95,7 @@ function askedAt(at: number, said: string): Asked | undefined {
   return {
     quote,
     isAnsweredBy: (answer) =>
-      CONSENT.test(answer) || [...contentWords(answer)].some((word) => words.has(word)),
+      consentIn(answer) === 1 || [...contentWords(answer)].some((word) => words.has(word)),
   };
 }
 
@@ -106,10 +108,6 @@ const OFFER =
 /** Words of a choice that is left open, or of an advice. */
 const PROPOSAL =
   /(?<![\p{L}])(?:or|options?|alternatively|either|i['’]d|i would|(?:i|we) c(?:an|ould)|i (?:suggest|recommend|propose)|better|simpler|smaller|oder|besser|ich würde|ou|je proposerais|o bien|oppure|of|eller|lub|albo|или)(?![\p{L}])/iu;
-
-/** Consent to a proposal. */
-const CONSENT =
-  /^(?:(?:ok(?:ay)?|cool|great|good|fine|yes|yep|sure)[,!. ]+)?(?:agreed|do (?:it|that)|go (?:ahead|for it|with (?:it|that))|sounds good|let['’]?s do (?:it|that)|yes|yep|sure|einverstanden|ja|mach das|d['’]accord|oui|vas-y|de acuerdo|sí|hazlo)(?!\p{L})/iu;
 
 /**
  * The person's requests, each with its outcome, without the message `last`. The newest comes first. A command of the
@@ -180,16 +178,16 @@ export function failedCalls(messages: readonly HandoffMessage[]): readonly (read
   const calls = new Map<string, { readonly call: Quote; readonly key: string }>();
   const failed = new Map<string, readonly Quote[]>();
   for (const { at, message, denied = [] } of messages) {
-    for (const { id, name, args } of toolUses(message)) {
-      const key = `${name} ${jsonText(args)}`;
-      calls.set(id, { key, call: { at, by: "assistant", text: key } });
+    for (const use of toolUses(message)) {
+      const text = `${use.name} ${jsonText(use.args)}`;
+      calls.set(use.id, { key: plainCall(use), call: { at, by: "assistant", text } });
     }
     const refused = new Set(denied.map(({ toolUseId }) => toolUseId));
     for (const { tool_use_id, content, is_error } of toolResults(message)) {
       const known = calls.get(tool_use_id);
       if (!known) continue;
       failed.delete(known.key);
-      if (!is_error || refused.has(tool_use_id) || foundNothing(known.key, content)) continue;
+      if (!is_error || refused.has(tool_use_id) || foundNothing(known.call.text, content)) continue;
       const error: Quote = { at, by: "tool", text: content };
       failed.set(known.key, content.trim() === "" ? [known.call] : [known.call, error]);
     }
@@ -207,10 +205,10 @@ function foundNothing(call: string, output: string): boolean {
 
 /** The files that tools changed, and those that they only read. The newest of each comes first. */
 export function filesOf(messages: readonly HandoffMessage[]) {
-  const failed = failedIds(messages.map(({ message }) => message));
+  const idle = withoutEffect(messages.map(({ message }) => message));
   const used = messages.flatMap(({ at, message }) =>
     toolUses(message)
-      .filter(({ id }) => !failed.has(id))
+      .filter(({ id }) => !idle.has(id))
       .map(filesIn)
       .flatMap(({ files, isChange }) =>
         files.map((text) => ({ quote: { at, by: "assistant" as const, text }, isChange })),
@@ -303,26 +301,27 @@ function isOpenStatus(status: string): boolean {
   return !/^(?:completed|done|cancell?ed|deleted)$/.test(status);
 }
 
-/** A sentence that states a choice or an exclusion, or a difference. */
-const DECISION =
-  /\b(?:decided|decision|we(?:'ll|’ll| will)? (?:chose|choose|go with|use|keep|settle)|agreed|settled on|let(?:'|’)?s (?:use|go with|keep)|chose|ruled out|rejected|instead of|rather than|trade-?off)\b/iu;
+/** A sentence that states a choice or an exclusion. */
+const CHOICE =
+  /(?<!\p{L})(?:decided|decision|we(?:'ll|’ll| will)? (?:chose|choose|go with|use|keep|settle)|agreed|settled on|let(?:'|’)?s (?:use|go with|keep)|chose|ruled out|rejected|entschieden|entscheidung|(?:wir|ich) (?:nehmen?|wählen?|behalten?|bleiben? bei|setzen? auf|verzichten? auf)|wir (?:verwenden|benutzen|lassen)|(?:nehmen|behalten|verwenden|bleiben|lassen) wir|geeinigt|abgelehnt|verworfen|décid(?:é|ons)|décision|choisi|retenu|on (?:garde|prend|reste sur)|nous (?:gardons|prenons|utilisons)|decidi(?:do|mos)|decisión|elegi(?:do|mos)|acordado|nos quedamos con|descartado)(?!\p{L})/iu;
 
 /** "The total is 1191 instead of 1190" is a difference. It takes someone who chooses, or a reason, to make it a choice. */
-const DIFFERENCE = /\b(?:instead of|rather than|trade-?off)\b/giu;
+const DIFFERENCE =
+  /(?<!\p{L})(?:instead of|rather than|trade-?off|statt (?=\p{L})|anstelle|plutôt que|au lieu d[e'’]|en (?:lugar|vez) de)/iu;
 const CHOOSES =
-  /\b(?:we|i|us|let(?:'|’)?s|use|keep|take|prefer|choose|chose|pick|switch|stick)\b/iu;
+  /(?<!\p{L})(?:we|i|us|let(?:'|’)?s|use|keep|take|prefer|choose|chose|pick|switch|stick|wir|uns|ich|nimm|nehmt|nous|on|je|usamos|usa|usemos)(?!\p{L})/iu;
 
 /** A report of work: "Fixed the loader to use a map instead of a list". The files that changed say it. */
 const REPORT =
-  /^(?:\*\*|`)?(?:fixed|changed|updated|added|removed|replaced|renamed|moved|rewrote)\b/iu;
+  /^(?:\*\*|`)?(?:(?:fixed|changed|updated|added|removed|replaced|renamed|moved|rewrote)\b|ich habe(?!\p{L})(?! mich\b)|j['’]ai (?!décidé|choisi)|he (?!decidido|elegido))/iu;
 
 /** Words that may stand before the sentence's own. */
 const OPENING =
-  /^(?:(?:ok(?:ay)?|now|next|first|then|great|good|perfect|so|and|but|also|finally|alright|right|sure|yes|actually|hmm|wait|done)\b[\s,.:;!–—-]{0,4}){1,4}/iu;
+  /^(?:(?:ok(?:ay)?|now|next|first|then|great|good|perfect|so|and|but|also|finally|alright|right|sure|yes|actually|hmm|wait|done|gut|ja|also|und|aber|fertig|bon|oui|et|bien|vale|sí|y)(?!\p{L})[\s,.:;!–—-]{0,4}){1,4}/iu;
 
 /** The model's next step. It is no choice. */
 const ANNOUNCEMENT =
-  /^(?:let me\b|i(?:'ll|’ll| will|(?:'m|’m| am) (?:going to|about to)|(?:'m|’m| am) now| need to| have to| want to| should| can| could)\b|we (?:need to|have to|should|can|could)\b|let(?:'|’)?s (?!use|go with|keep|settle|stick)|time to\b|going to\b|\p{L}{2,}ing\b)/iu;
+  /^(?:let me\b|i(?:'ll|’ll| will|(?:'m|’m| am) (?:going to|about to)|(?:'m|’m| am) now| need to| have to| want to| should| can| could)\b|we (?:need to|have to|should|can|could)\b|let(?:'|’)?s (?!use|go with|keep|settle|stick)|time to\b|going to\b|\p{L}{2,}ing\b|(?:jetzt|nun|dann|zuerst|als nächstes) (?!nehmen|bleiben|behalten|verwenden)|ich (?:werde|muss|möchte|will|kann|ändere|prüfe|schreibe|baue)(?!\p{L})|lass mich\b|je (?:vais|dois|peux)(?!\p{L})|voy a\b|(?:puedo|debo|déjame)(?!\p{L}))/iu;
 
 /** A choice that the one who makes it announces: "I'll go with the table". */
 const OWN_CHOICE =
@@ -333,7 +332,7 @@ const STEP = /[:：]$|^[^.!?]{0,120}, let me\b/iu;
 
 /** A reason, in the sentence or at the beginning of the next one. */
 const REASON =
-  /\b(?:because|since|so that|otherwise|the reason|due to|weil|damit|sonst|parce que|porque)\b/iu;
+  /\b(?:because|since|so that|otherwise|the reason|due to|weil|denn|damit|sonst|parce que|porque)\b/iu;
 const GIVES_REASON =
   /^(?:because|since|otherwise|the reason|that way|this way|it|that|this|they|weil|sonst|car|porque)\b/iu;
 
@@ -376,8 +375,9 @@ function isDecision(sentence: string): boolean {
   if (sentence.endsWith("?") || STEP.test(sentence)) return false;
   const own = sentence.replace(/^[-*•\d.)\s]{0,8}/, "").replace(OPENING, "");
   if (OWN_CHOICE.test(own)) return true;
-  if (!DECISION.test(sentence)) return false;
+  const isChoice = CHOICE.test(sentence);
+  if (!isChoice && !DIFFERENCE.test(sentence)) return false;
   if (REASON.test(own)) return true;
   if (ANNOUNCEMENT.test(own) || REPORT.test(own)) return false;
-  return DECISION.test(sentence.replace(DIFFERENCE, "")) || CHOOSES.test(sentence);
+  return isChoice || CHOOSES.test(sentence);
 }

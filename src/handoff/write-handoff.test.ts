@@ -260,3 +260,35 @@ test("a line that is in no message is found", () => {
   expect(checkHandoff(text.replace("the docs?", "the rest?"), source, 2000)).toHaveLength(2);
   expect(checkHandoff(text, source, 100)).toEqual(["it takes more than 100 tokens"]);
 });
+
+test("a file that git took back is not changed, and a command that ran later is no failed attempt", () => {
+  const failed = (content: string, tool_use_id: string): Message => ({
+    role: "tool_results",
+    results: [{ tool_use_id, content, is_error: true }],
+  });
+  const { text } = writeHandoff(
+    sourceOf([
+      user("Make the index smaller."),
+      call("Edit", { file_path: "lib/index.rb" }, "1"),
+      result("ok", "1"),
+      call("Edit", { file_path: "lib/pages.rb" }, "2"),
+      result("ok", "2"),
+      call("Bash", { command: "bundle exec rspec" }, "3"),
+      failed("1 example failed", "3"),
+      call("Bash", { command: "cd lib && git restore index.rb" }, "4"),
+      result("", "4"),
+      call("Bash", { command: "cd . && bundle exec rspec 2>&1 | tail -2" }, "5"),
+      result("9 examples, 0 failures", "5"),
+      assistant("Only the pages are smaller now."),
+      user("Do not delete the old one yet, first show me both, then I decide."),
+      assistant("Here they are."),
+      user("Which is larger?"),
+    ]),
+    3000,
+  );
+  expect(sectionOf(text, "Files changed")).toBe("> [assistant #4] lib/pages.rb");
+  expect(sectionOf(text, "Failed attempts")).toBeUndefined();
+  expect(text).toContain(
+    "> [user #1; answered; changed lib/pages.rb; 1 call failed; put off by what was said next] Make the index smaller.",
+  );
+});
