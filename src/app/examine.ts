@@ -37,6 +37,13 @@ export async function examineStore(file: string): Promise<readonly string[]> {
   return problemsOf(file);
 }
 
+/** A note about the indexes in a sound file, when they are being made again. */
+export async function examineIndexes(file: string): Promise<readonly Finding[]> {
+  const { examineIndexes: noteOf } = await import("../stores/sqlite/examine-sqlite.ts");
+  const detail = noteOf(file);
+  return detail === undefined ? [] : [{ name: "memory index", state: "note", detail }];
+}
+
 /** The findings about a database at this address. */
 export async function examineServer(
   { config }: Workspace,

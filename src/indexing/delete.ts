@@ -15,6 +15,7 @@ import { linksOf } from "./segments/runs.ts";
 import { foldSmall, putColumns } from "./segments/segments.ts";
 import { pairsOf } from "./segments/sorted-words.ts";
 import { blocksWithWords, removeFromBlocks, removeFromSmall } from "./segments/word-blocks.ts";
+import { renewIndex } from "./upkeep/reindex.ts";
 import { removeVectors } from "./vectors/store-vectors.ts";
 
 /** The limits of one step, so that no other writer waits long. */
@@ -52,8 +53,10 @@ export function deleteSession(sessionId: string): Asking<Deleted> {
   });
 }
 
-function deleteStep(find: () => Asking<readonly EntryRow[]>): Asking<Deleted> {
-  return transaction("write", function* () {
+function* deleteStep(find: () => Asking<readonly EntryRow[]>): Asking<Deleted> {
+  // An earlier rkat may have found other words in a text, and none of them may stay.
+  if ((yield* renewIndex()).more) return { deleted: 0, more: true };
+  return yield* transaction("write", function* () {
     const head = yield* openHead();
     if (!head) return { deleted: 0, more: false };
     const found = yield* find();

@@ -16,8 +16,7 @@ import { addEntries } from "../indexing/add.ts";
 import { type Deleted, deleteEntries, deleteSession } from "../indexing/delete.ts";
 import { listEntries, markEntry, memoryStats, readEntries } from "../indexing/list.ts";
 import type { Asking } from "../indexing/port/asking.ts";
-import { mergeSegments } from "../indexing/upkeep/merge.ts";
-import { prepareIndex, type RebuildStep, reindex } from "../indexing/upkeep/reindex.ts";
+import { keepUp, type RebuildStep, reindex, renewIndex } from "../indexing/upkeep/reindex.ts";
 import { mendVectors } from "../indexing/upkeep/verify-vectors.ts";
 import {
   EmbeddedMemory,
@@ -102,6 +101,8 @@ export type RunTask = <Name extends MemoryTask>(
 
 /** Ids that one step deletes. */
 const STEP = 1000;
+/** Steps that the first use takes. So processes that end soon make a large index again too, one after the other. */
+const RENEWED_AT_ONCE = 3;
 
 /** A memory found by its words, with an index of rkat's own in the database (`src/indexing`). */
 export class IndexedMemoryStore implements IndexedMemory {
@@ -113,7 +114,7 @@ export class IndexedMemoryStore implements IndexedMemory {
   readonly #vectors: EmbeddedMemory | undefined;
   /** By namespace. */
   readonly #others = new Map<string, IndexedMemoryStore>();
-  #ready: Promise<void> | undefined;
+  #renewal: Promise<void> | undefined;
   #redact: typeof redactEntries | undefined;
 
   /** Closing the store closes the database. */
@@ -138,7 +139,7 @@ export class IndexedMemoryStore implements IndexedMemory {
   async add(added: readonly MemoryEntry[], log?: EventStore): Promise<number> {
     // A search does not need it, and starts sooner without. A second `import` would take longer than the work.
     this.#redact ??= (await import("../secrets/redact-secrets.ts")).redactEntries;
-    await this.#prepare();
+    await this.#beginRenewal();
     const entries = this.#redact(added);
     // Entries from the log come in larger numbers, and nobody waits for them.
     const few = log ? undefined : await this.#database.addFew?.(entries);
@@ -157,7 +158,7 @@ export class IndexedMemoryStore implements IndexedMemory {
   }
 
   async search(query: MemoryQuery): Promise<readonly MemoryHit[]> {
-    await this.#prepare();
+    await this.#beginRenewal();
     const texts = [query.query].flat().filter((text) => text.trim() !== "");
     const embedded =
       texts.length > 0 && query.limit > 0 ? await this.#vectors?.embed(texts) : undefined;
@@ -165,18 +166,15 @@ export class IndexedMemoryStore implements IndexedMemory {
   }
 
   async read(ids: readonly string[]): Promise<readonly MemoryEntry[]> {
-    await this.#prepare();
     return this.#database.run("readMemories", ids);
   }
 
   async list(page: MemoryPage): Promise<readonly MemoryEntry[]> {
-    await this.#prepare();
     return this.#database.run("listMemories", page);
   }
 
   async mark(id: string, marks: EntryMarks): Promise<boolean> {
     this.#redact ??= (await import("../secrets/redact-secrets.ts")).redactEntries;
-    await this.#prepare();
     const [redacted = marks] = this.#redact([{ content: "", ...marks }]);
     const isThere = await this.#database.run("markMemory", id, redacted);
     // An earlier text may be gone.
@@ -185,7 +183,6 @@ export class IndexedMemoryStore implements IndexedMemory {
   }
 
   async stats(of?: { readonly sessionId: string }): Promise<MemoryStats> {
-    await this.#prepare();
     const stats = await this.#database.run("memoryStats", of?.sessionId ?? null);
     if (!this.#vectors || of) return stats;
     return { ...stats, vectors: await this.#vectors.stats() };
@@ -194,7 +191,6 @@ export class IndexedMemoryStore implements IndexedMemory {
   async delete(
     which: { readonly ids: readonly string[] } | { readonly sessionId: string },
   ): Promise<number> {
-    await this.#prepare();
     const count = await ("sessionId" in which
       ? deleteAll(() => this.#database.run("deleteSessionMemories", which.sessionId))
       : this.#deleteEntries([...new Set(which.ids)]));
@@ -213,13 +209,14 @@ export class IndexedMemoryStore implements IndexedMemory {
 
   /** Sees one state of the memory, whatever is written meanwhile. */
   async verify(watch: Watch = {}): Promise<MemoryCheck> {
-    await this.#prepare();
+    // The words of the entries are compared, and those of an earlier rkat are others.
+    const { signal } = watch;
+    await rebuild(() => this.#database.run("renewMemories"), signal ? { signal } : {});
     return this.#database.verify(watch);
   }
 
   /** Works in short steps. When it is stopped, the next one goes on there. */
   async reindex(watch: Watch = {}): Promise<void> {
-    await this.#prepare();
     await this.#database.aside(async (run) => {
       await rebuild(() => run("reindexMemories"), watch);
       await run("mendVectors");
@@ -229,12 +226,10 @@ export class IndexedMemoryStore implements IndexedMemory {
   }
 
   async finishMerging(): Promise<void> {
-    await this.#prepare();
     await this.#database.finishMerging();
   }
 
   async finishEmbedding(): Promise<VectorQueueStatus | undefined> {
-    await this.#prepare();
     return this.#vectors?.done();
   }
 
@@ -244,13 +239,20 @@ export class IndexedMemoryStore implements IndexedMemory {
     await this.#database.close();
   }
 
-  /** Converts the index of another version of rkat, once. */
-  #prepare(): Promise<void> {
-    this.#ready ??= rebuild(() => this.#database.run("prepareMemories")).catch((error) => {
-      this.#ready = undefined;
-      throw error;
-    });
-    return this.#ready;
+  /**
+   * Begins to make the index of an earlier rkat again, once: a small one at once, and the rest of a larger one in the background. An
+   * index that cannot be made again is searched as it is.
+   */
+  #beginRenewal(): Promise<void> {
+    this.#renewal ??= this.#renew().catch(() => {});
+    return this.#renewal;
+  }
+
+  async #renew(): Promise<void> {
+    for (let step = 0; step < RENEWED_AT_ONCE; step += 1) {
+      if (!(await this.#database.run("renewMemories")).more) return;
+    }
+    this.#database.wakeMerging();
   }
 }
 
@@ -296,8 +298,8 @@ export const MEMORY_TASKS = {
   markMemory: markEntry,
   deleteMemories: deleteEntries,
   deleteSessionMemories: deleteSession,
-  mergeMemories: mergeSegments,
-  prepareMemories: prepareIndex,
+  mergeMemories: keepUp,
+  renewMemories: renewIndex,
   reindexMemories: reindex,
   mendVectors,
   openVectorSpace: openSpace,

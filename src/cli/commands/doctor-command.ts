@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readFileSync, statSync } from "node:
 import type { Command } from "commander";
 import {
   examineEmbedder,
+  examineIndexes,
   examineLeases,
   examineMemory,
   examineMemoryOfLog,
@@ -128,6 +129,10 @@ function givenFiles({ files }: Workspace): string {
 async function storesFindings(workspace: Workspace, env: Terminal["env"]): Promise<Finding[]> {
   const found = await storeFindings(workspace, env);
   if (found.some(({ state }) => state === "wrong")) return found;
+  const { storeFile } = workspace.storePlace;
+  if (workspace.storeAddress === undefined && existsSync(storeFile)) {
+    found.push(...(await examineIndexes(storeFile)));
+  }
   found.push(...(await examineLeases(workspace)));
   const [first, ...others] = await examineMemoryOfLog(workspace);
   if (first === undefined) return found;

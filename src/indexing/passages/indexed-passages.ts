@@ -254,7 +254,7 @@ const WIDE_STOP = 4;
 /** The kind of each UTF-16 unit. */
 const KIND = new Uint8Array(0x10000).fill(LETTER);
 const SPACES =
-  "\t\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff";
+  "\t\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000";
 for (const space of SPACES) KIND[space.charCodeAt(0)] = SPACE;
 for (const stop of ".!?") KIND[stop.charCodeAt(0)] = STOP;
 for (const stop of "。！？") KIND[stop.charCodeAt(0)] = WIDE_STOP;

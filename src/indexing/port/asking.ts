@@ -153,19 +153,21 @@ export async function runAsync<Result>(
 type Operation = (...args: readonly unknown[]) => unknown;
 
 /**
- * Raise it when `words/` or `passages/` make other words or passages of a text. An index of another version is
- * rebuilt.
+ * Raise it when `words/` or `passages/` make other words or passages of a text. An index of an earlier version is searched as it is while it is
+ * made again, and what is added meanwhile has the words of this one.
+ *
+ * - 2: marks that are not seen are in no word
  */
-export const INDEX_VERSION = 1;
+export const INDEX_VERSION = 2;
 
 /** The head of a namespace to search or to change; `undefined` when it has no memory yet. */
 export function* openHead(): Asking<Head | undefined> {
   return checked(yield* ask("head"));
 }
 
-/** @throws SessionError `SESSION_STORE_ERROR` when another rkat indexed it while this one ran. */
+/** @throws SessionError `SESSION_STORE_ERROR` when a later rkat indexed it: it knows better words */
 export function checked(head: Head | undefined): Head | undefined {
-  if (!head || head.version === INDEX_VERSION) return head;
+  if (!head || head.version <= INDEX_VERSION) return head;
   throw new SessionError("SESSION_STORE_ERROR", {
     detail: `The memory was indexed by another rkat (index ${head.version}; this one has ${INDEX_VERSION}).`,
     hint: "Use one version of rkat, and start it again.",

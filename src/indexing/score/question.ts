@@ -73,14 +73,7 @@ export function readQuestion(query: string, at?: string): Question {
   return last.question;
 }
 
-/**
- * Characters that are not seen, and that a copied text may have inside its words: hyphens for the end of a line, joiners. The sign
- * behind ❤️ that it is a picture is a word of every text with such pictures.
- */
-const UNSEEN = /[\u00ad\u2060\ufeff]|[\ufe0e\ufe0f](?![\p{L}\p{N}\p{M}])/gu;
-
-function read(asked: string, at: string | undefined): Question {
-  const query = asked.replace(UNSEEN, "");
+function read(query: string, at: string | undefined): Question {
   const clock = at === undefined ? undefined : readClock(at);
   const said = clock && timeInWords(query, clock);
   const timeWords = new Set(said ? askedWords(query, [said.start, said.end]) : []);

@@ -13,7 +13,7 @@ import { recordsOf } from "../segments/columns.ts";
 import { columnsOf, placedEntry, wordsOf } from "../segments/entries.ts";
 import { linksOf } from "../segments/runs.ts";
 import { isMergeDue, writeSegment } from "../segments/segments.ts";
-import { deleteColumns, mergeStep } from "./merge.ts";
+import { deleteColumns, mergeSegments, mergeStep } from "./merge.ts";
 
 export interface RebuildStep extends Progress {
   readonly more: boolean;
@@ -25,12 +25,22 @@ const NOTHING_TO_DO: RebuildStep = { done: 0, total: 0, more: false };
 const STEP_ENTRIES = 500;
 const STEP_PASSAGES = 1000;
 
-/** One step of rebuilding an index that an older rkat built; takes no time when there is none. */
-export function* prepareIndex(): Asking<RebuildStep> {
-  const head = yield* ask("head");
-  // `checked` refuses the index of a newer rkat, which knows better words.
-  const isOlder = head !== undefined && head.version < INDEX_VERSION;
-  return isOlder ? yield* reindex() : NOTHING_TO_DO;
+/**
+ * One step of making the index of an earlier rkat again, until nothing of that one is left; takes no time when there is
+ * nothing of it.
+ */
+export function* renewIndex(): Asking<RebuildStep> {
+  const [head, segments] = yield* together(question("head"), question("segments"));
+  if (!head) return NOTHING_TO_DO;
+  if (head.version < INDEX_VERSION) return yield* reindex();
+  const isReplaced = segments.some(({ generation }) => generation < head.generation);
+  if (isReplaced) yield* mergeStep(head.generation);
+  return { done: head.stored, total: head.stored, more: isReplaced };
+}
+
+/** Takes one short step of what is done in the background. Returns whether there may be more. */
+export function* keepUp(stepBytes?: number): Asking<boolean> {
+  return (yield* renewIndex()).more || (yield* mergeSegments(stepBytes));
 }
 
 /**
@@ -81,36 +91,36 @@ function* indexPage(): Asking<void> {
   if (!read) return;
   const entries = read.rows.map((row) => ({ ...placedEntry(row), columns: columnsOf(row) }));
   const words = wordsOf(entries);
+  const [first, last] = [read.rows[0], read.rows.at(-1)];
+  const indexed = last?.key ?? read.head.rebuilt ?? -1;
   yield* transaction("write unsynced", function* () {
     const [head, segments, sessions, rest] = yield* together(
       question("head"),
       question("segments"),
       question("sessions", { numbers: [...new Set(read.rows.map(({ session }) => session))] }),
-      question("entries", { after: read.head.rebuilt ?? -1, limit: 1 }),
+      question("entries", { after: indexed, limit: 1 }),
     );
     // Another process has continued, or deleted entries that were read: the next step reads again.
     if (!head || head.rebuilt !== read.head.rebuilt || head.removedAt !== read.head.removedAt)
       return;
     const draft = new Draft(head);
-    const [first, last] = [read.rows[0], read.rows.at(-1)];
-    if (!first || !last) {
-      // An entry may have been added meanwhile.
-      if (rest.length > 0) return;
+    if (first && last) {
+      const extent = {
+        generation: head.generation + 1,
+        firstEntry: first.key,
+        lastEntry: last.key,
+        firstChange: head.changes + 1,
+        lastChange: head.changes + 1,
+      };
+      const links = sessions.flatMap(({ runs }) => linksOf(runs));
+      yield* writeSegment(draft, segments, { extent, words, records: recordsOf(entries, links) });
+      draft.head.rebuilt = indexed;
+    }
+    // Others may add without a pause, so the last entries and the replacement are one step.
+    if (rest.length === 0) {
       const counts = head.changes === read.head.changes ? read.counts : undefined;
       replaceIndex(draft, segments, counts);
-      yield* draft.save();
-      return;
     }
-    const extent = {
-      generation: head.generation + 1,
-      firstEntry: first.key,
-      lastEntry: last.key,
-      firstChange: head.changes + 1,
-      lastChange: head.changes + 1,
-    };
-    const links = sessions.flatMap(({ runs }) => linksOf(runs));
-    yield* writeSegment(draft, segments, { extent, words, records: recordsOf(entries, links) });
-    draft.head.rebuilt = last.key;
     yield* draft.save();
   });
 }
@@ -125,7 +135,8 @@ function* readPage() {
     passages += row.passages;
     return fits;
   });
-  return { head, rows, counts: rows.length === 0 ? yield* ask("recount") : undefined };
+  const isEnd = rows.length === all.length && all.length < STEP_ENTRIES;
+  return { head, rows, counts: isEnd ? yield* ask("recount") : undefined };
 }
 
 /** The next generation takes the place of the one that is searched. `counts` are right if they are given. */

@@ -8,6 +8,7 @@ import {
   unicodePattern,
 } from "../../text/character-kinds.ts";
 import { baseIn } from "./english.ts";
+import { withoutUnseen } from "./unseen.ts";
 import { hashOf, newRoom, unitsOf, type Vocabulary } from "./vocabulary.ts";
 import {
   BETWEEN_PIECES,
@@ -21,8 +22,8 @@ import {
 
 /**
  * The form in which texts are compared: in lower case, with plain characters in place of
- * compatibility characters, and without marks that people leave out when they type (accents,
- * Arabic and Hebrew vowels).
+ * compatibility characters, and without marks that people leave out when they type or do not see (accents,
+ * Arabic and Hebrew vowels, soft hyphens).
  */
 export function foldText(text: string): string {
   const lower = text.toLowerCase();
@@ -58,12 +59,9 @@ function staysFolded(code: number): boolean {
 
 function foldTogether(text: string): string {
   // NFKD takes Hangul and kana apart. NFKC puts them together again.
-  const apart = normalForm(text.toLowerCase(), "NFKD").replace(MARKS, "");
+  const apart = withoutUnseen(normalForm(text.toLowerCase(), "NFKD")).replaceAll("\u2010", "-");
   return normalForm(apart, "NFKC").toLowerCase();
 }
-
-/** Not all of \p{M}: in Thai or Devanagari a mark is a vowel, and without it the word is another one. */
-const MARKS = /[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0652]+/gu;
 
 /**
  * The folded form of a letter or digit that is one UTF-16 unit before and after, whatever stands beside it.
@@ -184,7 +182,7 @@ export class FoldedParts {
     for (let at = start; at < end && length < most; at += 1) {
       const unit = units[at] as number;
       if (unit === COMMA_UNIT) continue;
-      const own = SIGNS[unit] === BETWEEN_PIECES ? unit : foldUnit(unit);
+      const own = SIGNS[unit] !== BETWEEN_PIECES ? foldUnit(unit) : unit < 128 ? unit : HYPHEN;
       if (own === 0) return -1;
       folded[length] = own;
       length += 1;
@@ -193,6 +191,8 @@ export class FoldedParts {
     return length;
   }
 }
+
+const HYPHEN = "-".charCodeAt(0);
 
 /** Characters that folding adds beside letters: ㈠ becomes (一), ½ becomes 1⁄2. */
 const FOLDED_IN = unicodePattern(/[^A-Za-z0-9._-]/g, {

@@ -5,6 +5,7 @@ import {
   sizeIn,
   unicodePattern,
 } from "../../text/character-kinds.ts";
+import { isGap, isUnseen } from "./unseen.ts";
 
 /** The kinds of UTF-16 units. Those that are not ASCII are `FOREIGN`. */
 export const OTHER = 0;
@@ -22,38 +23,56 @@ for (let code = 0; code < 128; code += 1) {
   else KIND[code] = /\d/.test(character) ? DIGIT : OTHER;
 }
 
-/** The kinds of characters. The numbers are in order: from `UNCASED` on, a word may begin with one. */
+/**
+ * The kinds of characters. The numbers are in order: from `UNSEEN` on, a word may go on with one, and from `UNCASED` on it may
+ * begin with one.
+ */
 const SIGN = 1;
 /** A word of its own, as 🎉 is. */
 export const PICTURE = 2;
 export const APOSTROPHE = 3;
-export const UNCASED = 4;
-export const CAPITAL = 5;
-export const SMALL = 6;
+/** Folding takes it away: a soft hyphen, an accent, the sign behind ❤️ that it is a picture. */
+export const UNSEEN = 4;
+/** It is not seen either, and may be between two words, as a zero-width space is. */
+export const GAP = 5;
+export const UNCASED = 6;
+export const CAPITAL = 7;
+export const SMALL = 8;
 /** A number that is no digit of a decimal: ½, Ⅳ. */
-const NUMBER = 7;
-const DECIMAL = 8;
+const NUMBER = 9;
+const DECIMAL = 10;
 export const GLYPHS = new CharacterKinds((character) => {
+  if (APOSTROPHES.includes(character)) return APOSTROPHE;
+  if (isUnseen(character)) return UNSEEN;
+  if (isGap(character)) return GAP;
+  if (FRAMES.includes(character)) return SIGN;
   if (/\p{Lu}/u.test(character)) return CAPITAL;
   if (/\p{Ll}/u.test(character)) return SMALL;
   if (/\p{Nd}/u.test(character)) return DECIMAL;
   if (/\p{N}/u.test(character)) return NUMBER;
   if (/[\p{L}\p{M}]/u.test(character)) return UNCASED;
-  if (/['’]/.test(character)) return APOSTROPHE;
   return /\p{Extended_Pictographic}/u.test(character) ? PICTURE : SIGN;
 });
 
+/** The signs that are written as an apostrophe is. */
+const APOSTROPHES = "'’\u2018\u201b\u2032\u02bc\uff07\u00b4`";
+/** A hyphen, one that does not break, and wide and small ones. Folding makes hyphens of them. */
+const HYPHENS = "-\u2010\u2011\uff0d\ufe63";
+/** Letters of Hangul that are written as blanks, and the frame of 1️⃣. */
+const FRAMES = "\u3164\uffa0\u20e3";
+
 /** By sign, the kinds of units that may follow it inside a word. */
 const JOINS = new Uint8Array(0x10000);
-for (const sign of "._'’-") JOINS[sign.charCodeAt(0)] = LOWER | UPPER | DIGIT | FOREIGN;
+for (const sign of `._${HYPHENS}${APOSTROPHES}`)
+  JOINS[sign.charCodeAt(0)] = LOWER | UPPER | DIGIT | FOREIGN;
 JOINS[",".charCodeAt(0)] = DIGIT | FOREIGN;
 
 /** The signs inside a compound. */
 export const BETWEEN_PIECES = 1;
 export const QUOTE = 2;
 export const SIGNS = new Uint8Array(0x10000);
-for (const sign of "._-") SIGNS[sign.charCodeAt(0)] = BETWEEN_PIECES;
-for (const sign of "'’") SIGNS[sign.charCodeAt(0)] = QUOTE;
+for (const sign of `._${HYPHENS}`) SIGNS[sign.charCodeAt(0)] = BETWEEN_PIECES;
+for (const sign of APOSTROPHES) SIGNS[sign.charCodeAt(0)] = QUOTE;
 export const COMMA_UNIT = ",".charCodeAt(0);
 
 const SPACE = 1;
@@ -92,7 +111,7 @@ export function compoundEnd(units: Uint16Array, start: number, textEnd: number):
     if (units[end] === COMMA_UNIT) {
       at = thousandsEnd(units, end + 1, textEnd);
       if (at === end + 1) return end;
-      if (at < textEnd && GLYPHS.in(units, at) >= UNCASED) return at;
+      if (at < textEnd && GLYPHS.in(units, at) >= UNSEEN) return at;
     } else if (goesOn(units, end, textEnd)) at = end + 1;
     else return end;
   }
@@ -104,7 +123,7 @@ function lettersEnd(units: Uint16Array, start: number, end: number): number {
     const kind = KIND[units[at] as number] as number;
     if (kind === OTHER) break;
     if (kind !== FOREIGN) at += 1;
-    else if (GLYPHS.in(units, at) >= UNCASED) at += sizeIn(units, at);
+    else if (GLYPHS.in(units, at) >= UNSEEN) at += sizeIn(units, at);
     else break;
   }
   return at;

@@ -8,6 +8,7 @@ import {
   CAPITAL,
   compoundEnd,
   FOREIGN,
+  GAP,
   GLYPHS,
   goesOn,
   isPlain,
@@ -17,9 +18,12 @@ import {
   OTHER,
   PICTURE,
   QUOTE,
+  SCRIPTS,
   SIGNS,
   SMALL,
+  SPACED,
   UNCASED,
+  UNSEEN,
 } from "./word-breaks.ts";
 
 /** English endings after an apostrophe, as in it's, I'm, we'll. */
@@ -96,7 +100,7 @@ class WordReader {
           const next = units[to] as number;
           const kind = KIND[next] as number;
           if (kind === FOREIGN) {
-            if (GLYPHS.in(units, to) >= UNCASED) rest |= FOREIGN;
+            if (GLYPHS.in(units, to) >= UNSEEN) rest |= FOREIGN;
             break;
           }
           if (kind !== OTHER) rest |= kind;
@@ -254,8 +258,7 @@ class WordReader {
       }
       const isWhole = to === end || SIGNS[units[to] as number] === BETWEEN_PIECES;
       if (isWhole && isPlain(first, rest)) {
-        this.#addPart(units, from, to, hash, false, list);
-        parts += 1;
+        parts += this.#addPart(units, from, to, hash, false, list);
       } else {
         let quote = -1;
         for (; to < end; to += 1) {
@@ -290,7 +293,7 @@ class WordReader {
     return this.#addParts(joined, 0, quote - start + 1, list);
   }
 
-  /** Adds the parts of an identifier, getUser|Name and HTTP|Server, and those between apostrophes. */
+  /** Adds the parts of an identifier, getUser|Name and HTTP|Server, and those between apostrophes and gaps. */
   #addParts(units: Uint16Array, start: number, end: number, list: number[]): number {
     let parts = 0;
     let from = start;
@@ -304,26 +307,26 @@ class WordReader {
       const isHump =
         kind === CAPITAL &&
         before >= CAPITAL &&
-        (before !== CAPITAL || (next < end && GLYPHS.in(units, next) === SMALL));
-      if (isHump || kind === APOSTROPHE) {
-        this.#addPart(units, from, at, hash, isForeign, list);
-        parts += 1;
+        (before !== CAPITAL || seenKind(units, next, end) === SMALL);
+      // A script without spaces has none here either.
+      const isGap = kind === GAP && next < end && SCRIPTS.in(units, next) === SPACED;
+      if (isHump || isGap || kind === APOSTROPHE) {
+        parts += this.#addPart(units, from, at, hash, isForeign, list);
         from = isHump ? at : next;
         hash = 0;
         isForeign = false;
       }
-      if (kind !== APOSTROPHE) {
+      if (from <= at) {
         hash = hashOf(units, at, next, hash);
         if (unit >= 128) isForeign = true;
       }
-      before = kind;
+      if (kind !== UNSEEN) before = kind;
       at = next;
     }
-    this.#addPart(units, from, end, hash, isForeign, list);
-    return parts + 1;
+    return parts + this.#addPart(units, from, end, hash, isForeign, list);
   }
 
-  /** Adds the words of a part of a compound: one, or several in a script without spaces. */
+  /** Adds the words of a part of a compound: one, or several in a script without spaces. Returns 0 where it has none. */
   #addPart(
     units: Uint16Array,
     start: number,
@@ -331,10 +334,11 @@ class WordReader {
     hash: number,
     isForeign: boolean,
     list: number[],
-  ): void {
+  ): 0 | 1 {
+    const before = list.length;
     if (end - start > KEPT_UNITS) {
       for (const word of this.#folded.wordsOf(units, start, end, isForeign)) list.push(word);
-      return;
+      return list.length > before ? 1 : 0;
     }
     const part = this.#vocabulary.numberAt(units, start, end, hash);
     const known = this.#meaningOf(part);
@@ -345,7 +349,15 @@ class WordReader {
       const last = this.#lists[-meaning] as number;
       for (let at = 1; at <= last; at += 1) list.push(this.#lists[at - meaning] as number);
     }
+    return list.length > before ? 1 : 0;
   }
+}
+
+/** The kind of the next character that is seen. */
+function seenKind(units: Uint16Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && GLYPHS.in(units, at) === UNSEEN) at += sizeIn(units, at);
+  return at < end ? GLYPHS.in(units, at) : UNSEEN;
 }
 
 /** All readers of a process share the vocabulary. Ask it for the words of one text at a time. */

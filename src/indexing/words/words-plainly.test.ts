@@ -9,7 +9,9 @@ import { askedWords, stemmedWords, words } from "./words.ts";
 
 test("the words are those that one pattern finds in the whole text", () => {
   const telling = fc.constantFrom(
-    ..."aZ19._-,'’ \né東京あ🎉ß٣½ﬁÉ\u0301\u{20000}\ud800".split(""),
+    ..."aZ19._-,'’ \né東京あ🎉ß٣½ﬁÉ\u0301\u{20000}\ud800\u00ad\u200b\ufeff\ufe0f\u20e3\u02bc\u2011`".split(
+      "",
+    ),
     ..."🎉 \u{20000} 1,000 it's HTTPServer getUser went twenty-one 東京都 सेवा ŵé ㈠ we'LL".split(
       " ",
     ),
@@ -43,10 +45,14 @@ test("a text is folded as the whole of it is", () => {
       .array(fc.nat({ max: 0x600 }), { maxLength: 20 })
       .map((codes) => String.fromCharCode(...codes)),
   );
-  const marks = /[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0652]+/gu;
+  const marks = new RegExp(`[${UNSEEN}${GAP}]+`, "gu");
   fc.assert(
     fc.property(texts, (text) => {
-      const letters = text.toLowerCase().normalize("NFKD").replace(marks, "");
+      const letters = text
+        .toLowerCase()
+        .normalize("NFKD")
+        .replace(marks, "")
+        .replace(/\u2010/g, "-");
       expect(foldText(text)).toBe(letters.normalize("NFKC").toLowerCase());
     }),
     { numRuns: trials(400, 2000) },
@@ -72,26 +78,42 @@ function stemPlainly(word: string): string {
   return /^[a-z]+$/.test(word) ? stem(word) : word;
 }
 
-const CHUNK =
-  /[\p{L}\p{N}\p{M}]+(?:[._'’-][\p{L}\p{N}\p{M}]+|,\p{Nd}{3}(?!\p{N}))*|\p{Extended_Pictographic}/gu;
-const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
-const CLITIC = /['’](?:s|t|d|m|ll|re|ve)$/i;
+const UNSEEN = String.raw`\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20e2\u20e4-\u20ff\ufe20-\ufe2f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u02b9-\u02bf\u180b-\u180f\ufe00-\ufe0f\u{e0000}-\u{e0fff}\u00ad\u2060-\u2064\u206a-\u206f\ufeff`;
+const GAP = String.raw`\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069`;
+const HYPHEN = String.raw`\u2010\u2011\uff0d\ufe63\-`;
+const APOSTROPHE = String.raw`'’\u2018\u201b\u2032\u02bc\uff07\u00b4\u0060`;
+const BEGINS = String.raw`(?![${UNSEEN}${GAP}\u3164\uffa0\u20e3])[\p{L}\p{N}\p{M}]`;
+const LETTERS = String.raw`${BEGINS}(?:${BEGINS}|(?!\u02bc)[${UNSEEN}${GAP}])*`;
+const CHUNK = new RegExp(
+  String.raw`${LETTERS}(?:[._${HYPHEN}${APOSTROPHE}]${LETTERS}|,\p{Nd}{3}(?!\p{N}))*|\p{Extended_Pictographic}`,
+  "gu",
+);
+const HUMP = new RegExp(
+  String.raw`(?<=[\p{Ll}\p{N}][${UNSEEN}]*)(?=\p{Lu})|(?<=\p{Lu}[${UNSEEN}]*)(?=\p{Lu}[${UNSEEN}]*\p{Ll})`,
+  "u",
+);
+const CLITIC = new RegExp(`[${APOSTROPHE}](?:s|t|d|m|ll|re|ve)$`, "i");
 const FOLDED_IN = /[^\p{L}\p{N}\p{M}\p{Extended_Pictographic}._-]/gu;
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
+const SCRIPTS = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`;
+const UNSPACED = new RegExp(`[${SCRIPTS}]+`, "gu");
+const BETWEEN = new RegExp(`[${GAP}](?![${SCRIPTS}]|$)`, "u");
 
 function wordsPlainly(text: string, keepsLast: boolean): string[] {
   const cut = (word: string) => [...word].slice(0, 100).join("");
   return (text.match(CHUNK) ?? []).flatMap((chunk) => {
     const parts = chunk
       .replaceAll(",", "")
-      .split(/[._-]/)
+      .split(new RegExp(`[._${HYPHEN}]`))
       .map((part) => part.replace(CLITIC, (clitic) => (/t$/i.test(clitic) ? "t" : "")))
-      .flatMap((part) => part.split(/['’]/))
-      .flatMap((part) => part.split(HUMP));
-    const isWhole = parts.length > 1 && !/['’]/.test(chunk);
+      .flatMap((part) => part.split(new RegExp(`[${APOSTROPHE}]`)))
+      .flatMap((part) => part.split(BETWEEN))
+      .flatMap((part) => part.split(HUMP))
+      .map((part) => partsPlainly(part, keepsLast, cut));
+    const isWhole =
+      parts.filter((part) => part.length > 0).length > 1 &&
+      !new RegExp(`[${APOSTROPHE}]`).test(chunk);
     const whole = isWhole ? [cut(foldText(chunk).replace(FOLDED_IN, ""))] : [];
-    return [...whole, ...parts.flatMap((part) => partsPlainly(part, keepsLast, cut))];
+    return [...whole, ...parts.flat()];
   });
 }
 

@@ -19,6 +19,22 @@ describe("words", () => {
     ["ÄRGER, e\u0301te\u0301, ﬁn", "arger ete fin"],
     ["सेवा", "सेवा"],
     ["🎉 party", "🎉 party"],
+    ["☕️coffee 1️⃣ #️⃣sale ❤️", "☕ coffee 1 sale ❤"],
+    [
+      "cof\u00adfee, cof\u2060fee, \ufeffcoffee\ufeff, c\u0336offee\u20dd",
+      "coffee coffee coffee coffee",
+    ],
+    ["base\u200bball \u200dtea\u200c \u202btea\u202c", "baseball base ball tea tea"],
+    ["กา\u200bแฟ", "กา าแ แฟ ฟ"],
+    ["itʼs, it‘s, it`s; donʼt; Caroline´s Прибалтʼ l‘été", "it it it dont caroline прибалт l ete"],
+    ["Hawaiʻi, Qurʾan", "hawaii quran"],
+    ["wi‑fi wi‐fi ｗｉ－ｆｉ", "wi-fi wi fi wi-fi wi fi wi-fi wi fi"],
+    ["ｃｏｆｆｅｅ，ｔｅａ！（１）", "coffee tea 1"],
+    ["oﬃceHours cafe\u0301Bar", "officehours office hours cafebar cafe bar"],
+    ["coffeeㅤtea", "coffee tea"],
+    ["בית־ספר هٰذا", "בית ספר هذا"],
+    ["می\u200cخواهم", "میخواهم می خواهم"],
+    ["\u200b \ufe0f a.\u0301 \u00ad", "a"],
     ["?!... --", ""],
   ])("%s", (text, expected) => {
     expect(words(text).join(" ")).toBe(expected);

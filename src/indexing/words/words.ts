@@ -15,8 +15,11 @@ import { wordReader as reader } from "./word-reader.ts";
  *     1,000 at 10:30         1000 at 10 30
  *     東京都                  東京 京都 都
  *     🎉                     🎉
+ *     ☕️coffee 1️⃣           ☕ coffee 1
+ *     soft\u00adware         software
+ *     base\u200bball         baseball base ball
  *
- * A compound gives the whole and its parts. Scripts without spaces between words give pairs of
+ * A compound gives the whole and its parts. Marks that are not seen are in no word, and a space without width may be inside a word or between two. Scripts without spaces between words give pairs of
  * characters. The last character also stands alone, so that each character begins some word.
  *
  * Stores keep these words. Raise `INDEX_VERSION` when you change the result, and stores are indexed again.
@@ -99,8 +102,9 @@ const BEGINNING = 500;
 
 /** Whether `textKey` of a text is this key. A long text is read to its end only if it begins as the key does. */
 export function hasTextKey(text: string, key: string): boolean {
-  // No word goes over white space.
-  const length = text.length > BEGINNING ? text.slice(BEGINNING, 2 * BEGINNING).search(/\s/) : -1;
+  // No word goes over white space, of which a byte order mark is none here.
+  const length =
+    text.length > BEGINNING ? text.slice(BEGINNING, 2 * BEGINNING).search(/[^\S\ufeff]/) : -1;
   const beginning = length < 0 ? [] : words(text.slice(0, BEGINNING + length));
   return key.startsWith(beginning.join(" ")) && textKey(text) === key;
 }

@@ -17,6 +17,7 @@ import { hasOnlyStopWords, readQuestion } from "../../indexing/score/question.ts
 import { ODDS, reportedMatch, scoresOf } from "../../indexing/score/score.ts";
 import { isCommonWord } from "../../indexing/words/common-words.ts";
 import { otherWays, withOtherWay } from "../../indexing/words/definitions.ts";
+import { foldText } from "../../indexing/words/fold-text.ts";
 import { hasTextKey, textKey } from "../../indexing/words/words.ts";
 import { redactEntries } from "../../secrets/redact-secrets.ts";
 
@@ -24,7 +25,7 @@ import { redactEntries } from "../../secrets/redact-secrets.ts";
  * Keeps memory in this process, without an index. The first memory store to read.
  *
  * A search splits the query at its spaces, and leaves out stop words. The match of an entry is the share of these words that its
- * text contains, in any case and also inside of longer words. Words of any text ("use", "get") count less. 1 is left to the same
+ * text contains, in any case, without accents, and also inside of longer words. Words of any text ("use", "get") count less. 1 is left to the same
  * text. The score says how sure it is:
  *
  *                                                                   match        score
@@ -157,7 +158,7 @@ export class SimpleMemoryStore implements MemoryStore {
 
 /** The words at its spaces, without stop words unless they are a name. */
 function wordsOf(text: string): readonly AskedWord[] {
-  const all = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const all = foldText(text).split(/\s+/).filter(Boolean);
   const asked = hasOnlyStopWords(text)
     ? readQuestion(text).words
     : all.filter((word) => !hasOnlyStopWords(word));
@@ -190,7 +191,7 @@ function found(
   const own = textKey(query);
   const matched = entries
     .map((entry) => {
-      const text = entry.content.toLowerCase();
+      const text = foldText(entry.content);
       const has = words.filter(({ word }) => text.includes(word));
       const isSame = hasTextKey(entry.content, own);
       const match = isSame ? 1 : reportedMatch(all === 0 ? 0 : sumOf(has) / all);

@@ -1,4 +1,5 @@
 import { messageAndHint, SessionError } from "../../core/errors.ts";
+import { earlierIndexes, renewalNote } from "../earlier-indexes.ts";
 import {
   type CheckedEventRow,
   eventProblem,
@@ -67,12 +68,16 @@ export async function examinePostgres(
     const tables = await database.row<Tables>(TABLES, database.schema, namespace, projection);
     if (!server || !tables) return [];
     const entries = await changedRows(database);
+    const renewal = renewalNote(await database.row(earlierIndexes("rkat.")));
     const counted = await database.row<{ lost: number }>(lostEntries("rkat."));
     return [
       { name: "store", state: "good", detail: `${database.address}, schema ${database.schema}` },
       ...serverFindings(server),
       layoutFinding(await database.partitions()),
       ...tableFindings(tables),
+      ...(renewal === undefined
+        ? []
+        : [{ name: "memory index", state: "note", detail: renewal } as const]),
       ...changedEntries(entries, Number(counted?.lost ?? 0), PROBLEMS_MAX).map(
         (detail): ServerFinding => ({ name: "knowledge", state: "wrong", detail }),
       ),

@@ -16,7 +16,7 @@ import {
   runAsync,
 } from "../../indexing/port/asking.ts";
 import { searchEntries } from "../../indexing/search.ts";
-import { mergeSegments } from "../../indexing/upkeep/merge.ts";
+import { keepUp } from "../../indexing/upkeep/reindex.ts";
 import { verifyIndex } from "../../indexing/upkeep/verify.ts";
 import type { EmbeddedSearch } from "../../indexing/vectors/search-vectors.ts";
 import {
@@ -315,7 +315,7 @@ class BackgroundMerger {
     if (this.#closed || !(await lease.take(LEASE_MS))) return false;
     try {
       let renewedAt = performance.now();
-      while (!this.#closed && (await runAsync(mergeSegments(STEP_BYTES), store))) {
+      while (!this.#closed && (await runAsync(keepUp(STEP_BYTES), store))) {
         await setImmediate();
         if (performance.now() - renewedAt < LEASE_MS / 3) continue;
         if (!(await lease.take(LEASE_MS))) return false;

@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { errorText, SessionError } from "../../core/errors.ts";
+import { earlierIndexes, renewalNote } from "../earlier-indexes.ts";
 import { isChangedSnapshot } from "../sql/sql-session-store.ts";
 import { CHECKED_COLUMNS, type CheckedEntry, changedEntries, lostEntries } from "../stored-json.ts";
 import { changedEvents } from "./event-commands.ts";
@@ -37,15 +38,24 @@ export function examineSqlite(): { readonly version: string; readonly problem?: 
 
 const PROBLEMS_MAX = 10;
 
+/** What is to be known of the indexes in a sound file: that they are made again. */
+export function examineIndexes(file: string): string | undefined {
+  return reading(file, (db) => renewalNote(db.prepare(earlierIndexes()).get() as never));
+}
+
+function reading<Result>(file: string, look: (db: DatabaseSync) => Result): Result {
+  const db = new DatabaseSync(file, { readOnly: true });
+  try {
+    return look(db);
+  } finally {
+    db.close();
+  }
+}
+
 /** The problems of a store's file; empty when it is sound. Changes nothing in it. */
 export function examineStore(file: string): readonly string[] {
   try {
-    const db = new DatabaseSync(file, { readOnly: true });
-    try {
-      return problemsOf(db, file);
-    } finally {
-      db.close();
-    }
+    return reading(file, (db) => problemsOf(db, file));
   } catch (error) {
     const known = knownFailure(error);
     return [known ? `it ${known.what} (${errorText(error)})` : errorText(error)];

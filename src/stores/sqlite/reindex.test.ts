@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { MemoryEntry } from "../../core/memory-store.ts";
 import { openDatabase } from "./database.ts";
+import { examineIndexes } from "./examine-sqlite.ts";
 import { openConnection } from "./open-connection.ts";
 import { SqliteMemoryStore } from "./sqlite-memory-store.ts";
 
@@ -28,7 +29,7 @@ function entry(number: number, rest: Partial<MemoryEntry> = {}): MemoryEntry {
   };
 }
 
-test("an index of other words is built again before it is searched, and slots stay", async () => {
+test("a small index of an earlier rkat is made again at its first use, and slots stay", async () => {
   const before = open();
   await before.add(Array.from({ length: 700 }, (_, index) => entry(index)));
   await before.close();
@@ -50,6 +51,42 @@ test("an index of other words is built again before it is searched, and slots st
   expect((await store.verify()).problems).toEqual([]);
   await store.close();
   expect(slots()).toEqual(atFirst);
+});
+
+test("a large index of an earlier rkat is made again by processes that end soon, each of which finds all", async () => {
+  const before = open();
+  const others = open("default\nuser ada");
+  await before.add(Array.from({ length: 4000 }, (_, index) => entry(index)));
+  await others.add([entry(1)]);
+  await Promise.all([before.close(), others.close()]);
+  const db = openConnection(path());
+  db.exec("UPDATE memory_namespace SET version = 1");
+  const versionOf = (name: string) =>
+    db.get<{ version: number }>("SELECT version FROM memory_namespace WHERE name = ?", name)
+      ?.version;
+  const notes: (string | undefined)[] = [];
+  for (let processes = 0; versionOf("default") === 1; processes += 1) {
+    notes.push(examineIndexes(path()));
+    const store = open();
+    const [hit] = await store.search({ query: "number3977", limit: 1 });
+    expect(hit?.id).toBe("entry-3977");
+    await store.close();
+    expect(processes).toBeLessThan(10);
+  }
+  expect(notes.slice(0, 2)).toEqual([
+    expect.stringContaining(" 0 of 4001 entries are indexed again"),
+    expect.stringContaining(" 1000 of 4001 entries are indexed again"),
+  ]);
+  expect(versionOf("default\nuser ada")).toBe(1);
+  expect(examineIndexes(path())).toContain(" 0 of 1 entries");
+  const user = open("default\nuser ada");
+  expect(await user.search({ query: "heron", limit: 9 })).toHaveLength(1);
+  await user.close();
+  expect(examineIndexes(path())).toBeUndefined();
+  db.close();
+  const store = open();
+  expect((await store.verify()).problems).toEqual([]);
+  await store.close();
 });
 
 test("a store whose index another rkat changes meanwhile is not searched with the wrong words", async () => {
