@@ -7,6 +7,7 @@ import type { LeaseOwner } from "../src/core/session-store.ts";
 import { createSessionService } from "../src/index.ts";
 import { postgresStores } from "../src/postgres.ts";
 import { EVENTS_PER_NUMBER } from "../src/stores/postgres/event-positions.ts";
+import { FOUND_BY_OWN_WORD } from "../src/stores/postgres/plain-schema.ts";
 import { PostgresDatabase } from "../src/stores/postgres/postgres-database.ts";
 import { PostgresEventStore } from "../src/stores/postgres/postgres-event-store.ts";
 import type { PostgresPool } from "../src/stores/postgres/postgres-pool.ts";
@@ -194,6 +195,53 @@ describe.skipIf(!hasPostgres)("the log on PostgreSQL", NEEDS_POSTGRES, () => {
     expect(await new PostgresEventStore(losing, { namespace }).append("s", 1, [event])).toBe(2);
     expect(tries).toBe(2);
     expect(await Array.fromAsync(store.read("s", 0), ({ seq }) => seq)).toEqual([1, 2]);
+  });
+
+  test("a search finds words that nearly every text has, which its index leaves out", async () => {
+    const store = new PostgresEventStore(await postgresDatabase(), { namespace: newId() });
+    const texts = ["What is it?", "A heron waits.", "Bees being here", "Herons at the pier"];
+    await store.append("s", 0, texts.map(said));
+    const found = async (query: string) =>
+      (await store.search({ query, limit: 9 })).map(({ content }) => content).sort();
+    expect(await found("what is it")).toEqual(["What is it?"]);
+    expect(await found("the")).toEqual(["Herons at the pier"]);
+    expect(await found("the heron")).toEqual(["A heron waits.", "Herons at the pier"]);
+    expect(await found("being")).toEqual(["Bees being here"]);
+  });
+
+  test("the index of an earlier version is replaced while others append, and finds what they said", async () => {
+    const place = { connectionString: await postgresUrl(), schema: await freshSchema() };
+    const stores = () => {
+      const opened = postgresStores(place);
+      onTestFinished(() => opened.close());
+      return opened.events;
+    };
+    const older = stores();
+    await older.append("s", 0, [said("The first pilot came.")]);
+    const pool = await postgresPool();
+    const inSchema = (sql: string) => sql.replaceAll("rkat.", `"${place.schema}".`);
+    const [before = ""] = FOUND_BY_OWN_WORD;
+    await pool.query(
+      inSchema(`drop index rkat.event_by_rarer_word; ${before};
+        delete from rkat.migration where version = (select max(version) from rkat.migration)`),
+    );
+    let seq = 1;
+    let isOver = false;
+    const appending = (async () => {
+      while (!isOver) seq = await older.append("s", seq, [said(`Pilot ${seq + 1} came.`)]);
+    })();
+    await expect.poll(() => seq).toBeGreaterThan(5);
+    const newer = stores();
+    expect(await newer.search({ query: "first", limit: 1 })).toHaveLength(1);
+    const upgraded = seq;
+    await expect.poll(() => seq).toBeGreaterThan(upgraded + 5);
+    isOver = true;
+    await appending;
+    expect(await newer.search({ query: "pilot", limit: 1000 })).toHaveLength(seq);
+    const sql =
+      "select indexname as name from pg_indexes where schemaname = $1 and indexdef ~ 'gin'";
+    const { rows } = await pool.query(sql, [place.schema]);
+    expect(rows).toEqual([{ name: "event_by_rarer_word" }]);
   });
 
   test("appends that wait at the same time share statements, and each has an answer of its own", async () => {

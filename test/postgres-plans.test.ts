@@ -36,7 +36,7 @@ describe.skipIf(!hasPostgres)("the server's plans", NEEDS_POSTGRES, () => {
     expect(complaints).toEqual([]);
 
     // The same with fewer indexes, so that it is known to see something.
-    await pool.query(`drop index "${schema}".event_by_own_word`);
+    await pool.query(`drop index "${schema}".event_by_rarer_word`);
     const words = await asked((service, text) => service.searchHistory({ query: text(0) }));
     expect(words.flatMap((one) => planComplaints(one, big)).join()).toContain("reads all of event");
     for (const key of ["pkey", "namespace_slot_key", "namespace_id_key"]) {

@@ -30,7 +30,7 @@ async function openStores(schema: string, namespace = "default"): Promise<Postgr
 }
 
 describe.skipIf(!hasPostgres)("what is written on PostgreSQL", NEEDS_POSTGRES, () => {
-  test("a turn writes less than nine thousand bytes beyond its text into the write-ahead log", async () => {
+  test("a turn writes less than seven and a half thousand bytes beyond its text into the write-ahead log", async () => {
     const schema = await freshSchema();
     const ask = await openAdmin();
     const written = async () => {
@@ -60,7 +60,7 @@ describe.skipIf(!hasPostgres)("what is written on PostgreSQL", NEEDS_POSTGRES, (
       each.push((await written()) - start);
     }
     await service.close();
-    expect(Math.min(...each) / TURNS - TURN).toBeLessThan(9000);
+    expect(Math.min(...each) / TURNS - TURN).toBeLessThan(7500);
   });
 
   test("a program of an earlier version lists the sessions that this one wrote, and this one those of earlier ones", async () => {

@@ -28,6 +28,8 @@ export interface CrowdOptions {
   readonly writersUrl?: string;
   /** How long a writer rests before a turn, on average. */
   readonly pauseMs?: number;
+  /** Each writer is also told of events by notices, and watches its sessions. */
+  readonly watches?: boolean;
 }
 
 /**
@@ -208,7 +210,7 @@ export class ConversingCrowd {
   }
 
   #start(index: number): Writer {
-    const { url, writersUrl = url, schema, writers, pauseMs = 0 } = this.#options;
+    const { url, writersUrl = url, schema, writers, pauseMs = 0, watches } = this.#options;
     const [shared = "", ...own] = this.#sessions;
     const skew = SKEWS_MS[writers - 1 - index] ?? 0;
     const args = {
@@ -224,6 +226,7 @@ export class ConversingCrowd {
         ...(skew === 0 ? [] : [`--import=${wrongClock(skew)}`]),
         PROGRAM,
         ...Object.entries(args).flatMap(([name, value]) => [`--${name}`, value]),
+        ...(watches ? ["--watches"] : []),
       ],
       { stdio: ["ignore", "pipe", "pipe"] },
     );

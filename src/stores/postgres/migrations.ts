@@ -8,6 +8,7 @@ import {
   FEWER_INDEXES,
   FOUND_BY_KIND,
   FOUND_BY_OWN_WORD,
+  FOUND_BY_RARER_WORD,
   KNOWLEDGE_TABLES,
   LOG_TABLES,
 } from "./plain-schema.ts";
@@ -40,6 +41,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 6, usableFrom: 3, statements: FOUND_BY_OWN_WORD },
   { version: 7, usableFrom: 7, statements: ENTRIES_THAT_WAIT },
   { version: 8, usableFrom: 7, statements: FEWER_INDEXES },
+  { version: 9, usableFrom: 7, statements: FOUND_BY_RARER_WORD },
 ];
 
 /** The version of the tables that this rkat makes. */

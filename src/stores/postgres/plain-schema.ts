@@ -214,14 +214,8 @@ export const FEWER_INDEXES: readonly string[] = ["drop index rkat.snapshot_by_up
  * The stems of an event, each behind a mark of its namespace. An index of them has the events of each namespace apart,
  * so that a search reads nothing of others, however many there are. No stem has a space.
  */
-export function ownStems(event = ""): string {
-  const mark = namespaceMark(`${event}namespace`);
-  return `replace(' ' || ${event}stems::text, ' ''', ' ''' || ${mark})::tsvector`;
-}
-
-/** Few namespaces share one. */
-export function namespaceMark(namespace: string): string {
-  return `to_hex(hashtext(${namespace}))`;
+function ownStems(stems: string, mark: string): string {
+  return `replace(' ' || ${stems}::text, ' ''', ' ''' || ${mark})::tsvector`;
 }
 
 /**
@@ -229,8 +223,42 @@ export function namespaceMark(namespace: string): string {
  * the list of what was appended lately, of all namespaces, so it is a short one.
  */
 export const FOUND_BY_OWN_WORD: readonly string[] = [
-  `create index event_by_own_word on rkat.event using gin ((${ownStems()})) with (gin_pending_list_limit = 256)`,
+  `create index event_by_own_word on rkat.event
+    using gin ((${ownStems("stems", "to_hex(hashtext(namespace))")})) with (gin_pending_list_limit = 256)`,
   "drop index rkat.event_by_word",
+];
+
+/**
+ * Stems of words that most texts have and hardly a question asks for. A third of the words of an English text are these, and
+ * PostgreSQL writes the whole list of the events that have one again, with each event that it adds.
+ *
+ * "Will" is not here, because "willing" has its stem. An index is made with this list, so the list never changes.
+ */
+const EVERYWHERE =
+  "a an the this that these those such same each everi ani some no nor not onli both i me my you your he him his she her it " +
+  "we us our they them their one who whom which what when where whi how am is are was were be been do did have has had " +
+  "could should would and or but if so than then too also just veri more most much mani few as at by for from in into of " +
+  "on to up with about after befor between becaus here there now yes ok im dont";
+
+/** Stems that the index of words leaves out. A search for one of them looks through all that a namespace has. */
+export const STEMS_EVERYWHERE: ReadonlySet<string> = new Set(EVERYWHERE.split(" "));
+
+/** Few namespaces share one. */
+export function namespaceMark(namespace: string): string {
+  return `left(encode(int4send(hashtext(${namespace})), 'base64'), 4)`;
+}
+
+/** The stems of an event that its index has. */
+export function indexedStems(event = ""): string {
+  const stems = `ts_delete(${event}stems, '{${EVERYWHERE.replaceAll(" ", ",")}}'::text[])`;
+  return ownStems(stems, namespaceMark(`${event}namespace`));
+}
+
+/** Less is written for each append. While the index is made, appends wait. Older programs go on, and look through all that a namespace has. */
+export const FOUND_BY_RARER_WORD: readonly string[] = [
+  `create index event_by_rarer_word on rkat.event
+    using gin ((${indexedStems()})) with (gin_pending_list_limit = 256) where stems is not null`,
+  "drop index rkat.event_by_own_word",
 ];
 
 export const CHECKSUM_OF_KNOWLEDGE: readonly string[] = [

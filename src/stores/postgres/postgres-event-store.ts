@@ -38,7 +38,7 @@ import { EVENTS_PER_NUMBER, furtherPositions, HORIZON } from "./event-positions.
 import { GroupedCheckpoints } from "./grouped-checkpoints.ts";
 import { EventPartitions } from "./partitions.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
-import { eventWords, SEARCH, searchEvents } from "./search-events.ts";
+import { eventWords, searchEvents } from "./search-events.ts";
 import type { Statements } from "./statements.ts";
 
 /** Characters of JSON that one statement reads: enough to be fast, and over soon. */
@@ -207,8 +207,9 @@ export class PostgresEventStore implements EventStore {
   }
 
   async search(query: HistoryQuery): Promise<readonly HistoryHit[]> {
-    const statement = await this.#inPartition(SEARCH);
-    return searchEvents(this.#database, { namespace: this.#namespace, statement }, query);
+    const namespace = this.#namespace;
+    const inPartition = await this.#partitions.of(namespace);
+    return await searchEvents(this.#database, { namespace, inPartition }, query);
   }
 
   async checkpoint(projection: string): Promise<number> {

@@ -6,7 +6,8 @@ import { eventText } from "../history/event-text.ts";
 import { type FoundRow, hitIn, timeRange } from "../history/search-history.ts";
 import { searchWords } from "../history/search-words.ts";
 import { eventIn } from "../history/stored-event.ts";
-import { namespaceMark, ownStems } from "./plain-schema.ts";
+import type { InPartition } from "./partitions.ts";
+import { indexedStems, namespaceMark, STEMS_EVERYWHERE } from "./plain-schema.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 
 /**
@@ -17,10 +18,13 @@ import type { PostgresDatabase } from "./postgres-database.ts";
  */
 export async function searchEvents(
   database: PostgresDatabase,
-  { namespace, statement }: { readonly namespace: string; readonly statement: string },
+  { namespace, inPartition }: { readonly namespace: string; readonly inPartition: InPartition },
   query: HistoryQuery,
 ): Promise<readonly HistoryHit[]> {
-  const asked = askedForWords(query.query);
+  const stems = askedStems(query.query);
+  const asked = stems.map((word) => (isBeginning(word) ? `${quoted(word)}:*` : quoted(word)));
+  const isIndexed = !stems.some((word) => STEMS_EVERYWHERE.has(word));
+  const statement = inPartition(isIndexed ? SEARCH : SEARCH_EVERYWHERE);
   if (asked.length === 0 || query.limit <= 0) return [];
   const words = searchWords(query.query);
   const { sinceMs, untilMs } = timeRange(query);
@@ -66,15 +70,13 @@ interface Before {
   readonly before: string | null;
 }
 
-/** Finds events of a namespace. In `$3`, a space stands where the mark of the namespace belongs. */
-export const SEARCH = `
+/** Finds events of a namespace that meet a condition. In `$3`, a space stands where the mark of the namespace belongs. */
+const search = (isFound: string) => `
   with found as materialized (
     select position, session_id, log, seq, stems, event.turns, timestamp_ms
     from (
       select position, log, seq, stems, turns, timestamp_ms from rkat.event as event
-      where ${ownStems("event.")} @@ replace($3::text, ' ', ${namespaceMark("$1::text")})::tsquery
-        -- These cost less where no index is used. No other index knows them: it would be read for all of a namespace.
-        and (namespace = $1) is true and coalesce(stems @@ replace($3, ' ', '')::tsquery, false)
+      where ${isFound} and coalesce(stems @@ replace($3, ' ', '')::tsquery, false)
       -- The sessions are joined to what was found, not the other way round.
       offset 0
     ) as event join rkat.log on key = log
@@ -99,6 +101,18 @@ export const SEARCH = `
   from best join rkat.event as event on event.log = best.log and event.seq = best.seq
     left join rkat.event as previous on previous.log = best.log and previous.seq = best.seq - 1
   order by best.score desc, best.position desc`;
+
+/**
+ * By the index of words. PostgreSQL does not know how rare these words are, and takes each one of a question for a frequent one. So it is
+ * not shown them before it plans. The conditions after it cost less where no index is used. No other index knows them: it would be read
+ * for all of a namespace.
+ */
+const SEARCH = search(`
+  ${indexedStems("event.")} @@ (select replace($3::text, ' ', ${namespaceMark("$1::text")})::tsquery)
+  and (namespace = $1) is true`);
+
+/** For words that the index leaves out. */
+const SEARCH_EVERYWHERE = search("namespace = $1 and $3::text is not null");
 
 /** A `tsvector` has room for a megabyte. What a longer text says last is not found. */
 const VECTOR_BYTES_MAX = 900_000;
@@ -133,12 +147,12 @@ function fitting(words: readonly string[]): readonly string[] {
 /** More words make a search slower, but not better. */
 const WORDS_MAX = 64;
 
-/** The words of a question, each as a `tsquery`; empty when it has none. */
-function askedForWords(query: string): readonly string[] {
+/** The stems of a question's words, and single characters that are the beginning of words; empty when it has none. */
+function askedStems(query: string): readonly string[] {
   const all = askedWords(query);
   const meaningful = all.filter((word) => !STOP_WORDS.has(word));
   const asked = (meaningful.length > 0 ? meaningful : all).map((word) =>
-    isBeginning(word) ? `${quoted(word)}:*` : quoted(stem(word)),
+    isBeginning(word) ? word : stem(word),
   );
   return [...new Set(asked)].slice(0, WORDS_MAX);
 }
