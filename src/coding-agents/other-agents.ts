@@ -10,35 +10,50 @@ interface Place {
   readonly keys?: readonly string[];
   /** Fields of the agent's own, beside command and arguments. */
   readonly more?: object;
-  /** The folder below the home whose files the agent reads before each task. */
-  readonly rules?: readonly string[];
+  /** The file of a rule that the agent reads before each task. */
+  readonly rule?: PathOf;
+  /** The list in the settings that has to name the file. */
+  readonly ruleKeys?: readonly string[];
+  /** The lines that the file begins with. */
+  readonly ruleHead?: string;
 }
+
+type PathOf = (home: string, env: Target["env"]) => string;
 
 /** An agent with a file of settings that names MCP servers. */
 function serverIn(
   title: string,
-  pathOf: (home: string, env: Target["env"]) => string,
-  { keys = ["mcpServers", "rkat"], more = {}, rules }: Place = {},
+  pathOf: PathOf,
+  { keys = ["mcpServers", "rkat"], more = {}, rule, ruleKeys, ruleHead = "" }: Place = {},
 ) {
   return {
     title,
     scopes: ["user"],
-    gets: rules ? "the MCP server and a rule to use it" : "the MCP server",
+    gets: rule ? "the MCP server and a rule to use it" : "the MCP server",
     files: (target: Target): readonly AgentFile[] => {
-      const home = systemHome(target.env);
-      const path = pathOf(home, target.env);
-      const server = { path: keys, value: { ...more, ...mcpServer(target) } };
-      const file = {
-        root: path.startsWith(join(home, sep)) ? home : dirname(path),
-        path,
-        content: json([server], true),
+      const { env } = target;
+      const home = systemHome(env);
+      const fileOf = (path: string, content: AgentFile["content"]) => {
+        const root = path.startsWith(join(home, sep)) ? home : dirname(path);
+        return { root, path, content };
       };
-      if (rules === undefined) return [file];
-      const content = { kind: "whole", text: RULE } as const;
-      return [file, { root: home, path: join(home, ...rules, "rkat.md"), content }];
+      const server = { path: keys, value: { ...more, ...mcpServer(target) } };
+      const path = rule?.(home, env);
+      const named = ruleKeys && path ? [{ path: ruleKeys, isItem: true, value: path }] : [];
+      const settings = fileOf(pathOf(home, env), json([server, ...named], true));
+      if (path === undefined) return [settings];
+      return [settings, fileOf(path, { kind: "whole", text: ruleHead + RULE })];
     },
   } as const;
 }
+
+/** A file in a folder below the home. */
+function below(...names: readonly string[]): PathOf {
+  return (home) => join(home, ...names);
+}
+
+/** Copilot reads instructions for the files that they name. */
+const FOR_ALL_FILES = '---\napplyTo: "**"\n---\n\n';
 
 const RULE = `# Memory
 
@@ -61,30 +76,39 @@ function configFolder(home: string, env: Target["env"]): string {
   return env.XDG_CONFIG_HOME || join(home, ".config");
 }
 
-function extensionSettings(name: string, file: string) {
-  return (home: string, env: Target["env"]) =>
-    join(codeFolder(home, env), "globalStorage", name, "settings", file);
+function copilotFolder(home: string, env: Target["env"]): string {
+  return env.COPILOT_HOME || join(home, ".copilot");
+}
+
+function extensionSettings(name: string, file: string): PathOf {
+  return (home, env) => join(codeFolder(home, env), "globalStorage", name, "settings", file);
 }
 
 /** Agents that get the MCP server, and a rule or hooks where they read them. */
 export const OTHER_AGENTS = {
   copilot: serverIn(
     "GitHub Copilot CLI",
-    (home, env) => join(env.COPILOT_HOME || join(home, ".copilot"), "mcp-config.json"),
-    { more: { type: "local", tools: ["*"] } },
+    (home, env) => join(copilotFolder(home, env), "mcp-config.json"),
+    {
+      more: { type: "local", tools: ["*"] },
+      rule: (home, env) => join(copilotFolder(home, env), "instructions", "rkat.instructions.md"),
+      ruleHead: FOR_ALL_FILES,
+    },
   ),
   vscode: serverIn("VS Code", (home, env) => join(codeFolder(home, env), "mcp.json"), {
     keys: ["servers", "rkat"],
     more: { type: "stdio" },
+    rule: (home, env) => join(codeFolder(home, env), "prompts", "rkat.instructions.md"),
+    ruleHead: FOR_ALL_FILES,
   }),
   cline: serverIn("Cline", extensionSettings("saoudrizwan.claude-dev", "cline_mcp_settings.json"), {
-    rules: ["Documents", "Cline", "Rules"],
+    rule: below("Documents", "Cline", "Rules", "rkat.md"),
   }),
   roo: serverIn("Roo Code", extensionSettings("rooveterinaryinc.roo-cline", "mcp_settings.json"), {
-    rules: [".roo", "rules"],
+    rule: below(".roo", "rules", "rkat.md"),
   }),
   kiro: serverIn("Kiro", (home) => join(home, ".kiro", "settings", "mcp.json"), {
-    rules: [".kiro", "steering"],
+    rule: below(".kiro", "steering", "rkat.md"),
   }),
   windsurf: serverIn("Windsurf", (home) => join(home, ".codeium", "windsurf", "mcp_config.json")),
   zed: serverIn("Zed", (home, env) => join(configFolder(home, env), "zed", "settings.json"), {
@@ -96,6 +120,8 @@ export const OTHER_AGENTS = {
   crush: serverIn("Crush", (home, env) => join(configFolder(home, env), "crush", "crush.json"), {
     keys: ["mcp", "rkat"],
     more: { type: "stdio" },
+    rule: (home, env) => join(configFolder(home, env), "crush", "rkat.md"),
+    ruleKeys: ["options", "context_paths"],
   }),
   qwen: {
     title: "Qwen Code",
