@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { SessionError } from "./errors.ts";
-import { issuesOf, issuesText } from "./issues.ts";
+import { issuesOf, issuesText, unrecognizedKey, withMeant } from "./issues.ts";
 
 const schema = z.strictObject({
   limit: z.int().max(10).optional(),
@@ -42,8 +42,50 @@ test("each key that is not known is told by itself, with the one that was probab
   const issues = issuesOf(error ?? { issues: [] }, () => ["limit", "query", "labels"]);
   expect(issues.map(({ message }) => message)).toEqual([
     'Unrecognized key: "limt". Did you mean limit?',
-    'Unrecognized key: "colour"',
+    'Unrecognized key: "colour". It takes limit, query, labels.',
   ]);
+});
+
+const said = z.discriminatedUnion("role", [
+  z.strictObject({ role: z.literal("user"), content: z.string().max(3) }),
+  z.strictObject({ role: z.literal("tool"), content: z.array(z.string()).max(1) }),
+]);
+
+test.each<[z.ZodType, unknown, string]>([
+  [schema, { limit: 11 }, "limit: expected number to be <=10, received 11."],
+  [schema, { limit: "1" }, 'limit: expected number, received string "1".'],
+  [z.int(), 1.5, "expected int, received number 1.5."],
+  [z.string(), null, "expected string, received null."],
+  [z.enum(["a", "b"]), "c", 'expected one of "a"|"b", received "c".'],
+  [z.enum(["a", "b"]), "c".repeat(100), 'expected one of "a"|"b".'],
+  [z.iso.date(), "soon", 'Invalid ISO date, received "soon".'],
+  [said, { role: "usr" }, 'role: expected one of "user"|"tool", received "usr".'],
+  [
+    said,
+    { role: "user", content: "a long text" },
+    "content: expected string to have <=3 characters, received 11.",
+  ],
+  [
+    said,
+    { role: "tool", content: ["a", "b"] },
+    "content: expected array to have <=1 items, received 2.",
+  ],
+  [z.string().min(1), "", "expected string to have >=1 characters."],
+])("with what was given, it is told (%#)", (one, value, expected) => {
+  const { error } = one.safeParse(value, { reportInput: true });
+  expect(issuesText(issuesOf(error ?? { issues: [] }))).toBe(expected);
+});
+
+test("names in a sentence are renamed for a wire, all of them, and no word of the key", () => {
+  const wire = (name: string) => name.toUpperCase();
+  const key = "x. It takes y, z";
+  expect(withMeant(unrecognizedKey(key, undefined, ["a", "b"]), wire)).toBe(
+    'Unrecognized key: "x. It takes y, z". It takes A, B.',
+  );
+  expect(withMeant(unrecognizedKey(key, "a"), wire)).toBe(
+    'Unrecognized key: "x. It takes y, z". Did you mean A?',
+  );
+  expect(withMeant("content: It takes a, b.", wire)).toBe("content: It takes a, b.");
 });
 
 test("names are looked for as often as they are told, whatever a request has", () => {

@@ -43,10 +43,13 @@ export function issuesOf(
       const names = left > 0 ? namesAt(path) : [];
       const keys = issue.keys.slice(0, Math.max(1, left));
       left -= keys.length;
-      return keys.map((key) => ({ path, message: unrecognizedKey(key, meantBy(key, names)) }));
+      return keys.map((key) => ({
+        path,
+        message: unrecognizedKey(key, meantBy(key, names), names),
+      }));
     }
     if (issue.code !== "invalid_union" || issue.errors.length === 0) {
-      return [{ path, message: issue.message.replace(KIND_OF_PROBLEM, "") }];
+      return [{ path, message: plainly(issue.message) + receivedIn(issue) }];
     }
     const alternatives = issue.errors.map((found) => issuesOf({ issues: found }));
     const closest = alternatives.find((found) => found.some((inner) => inner.path.length > 0));
@@ -56,23 +59,52 @@ export function issuesOf(
   });
 }
 
+/** A longer text is not quoted. */
+const QUOTED_MAX = 60;
+
+/** What was given, as the end of a message that does not have it; empty where the message alone is clear. */
+function receivedIn(issue: z.core.$ZodIssue): string {
+  const { code, input } = issue;
+  if (code === "too_big" || code === "too_small") {
+    const size = typeof input === "string" || Array.isArray(input) ? input.length : input;
+    return isPlain(size) && size !== 0 ? `, received ${size}` : "";
+  }
+  const value = code === "invalid_union" ? Object(input)[issue.discriminator ?? ""] : input;
+  if (!isPlain(value) || Number.isNaN(value)) return "";
+  const text = JSON.stringify(value);
+  if (text.length > QUOTED_MAX || String(value).trim() === "") return "";
+  // Its type is in the message already.
+  return code === "invalid_type" ? ` ${text}` : `, received ${text}`;
+}
+
+function isPlain(value: unknown): value is string | number | boolean {
+  return ["string", "number", "boolean"].includes(typeof value);
+}
+
 function messagesOf(issues: readonly Issue[]): string {
   return issues.map(({ message }) => message).join(" and ");
 }
 
-/** The sentence about a key that is not known. Both ends of a wire word it alike. */
-export function unrecognizedKey(key: string, meant?: string): string {
+/**
+ * The sentence about a key that is not known, with the one that was probably meant, or else all that there are. Both ends of
+ * a wire word it alike.
+ */
+export function unrecognizedKey(
+  key: string,
+  meant: string | undefined,
+  names: readonly string[] = [],
+): string {
   const said = `Unrecognized key: ${JSON.stringify(key)}`;
-  return meant === undefined ? said : `${said}.${ADVICE}${meant}?`;
+  if (meant !== undefined) return `${said}. Did you mean ${meant}?`;
+  return names.length === 0 ? said : `${said}. It takes ${names.join(", ")}.`;
 }
 
-const ADVICE = " Did you mean ";
+const NAMES_AFTER = /^(Unrecognized key: .*\. (?:Did you mean|It takes) )([\w, ]+)([?.])$/s;
 
-/** The sentence with another name for the key that was probably meant. */
+/** The sentence with other names for the keys that it names as right. */
 export function withMeant(message: string, rename: (name: string) => string): string {
-  const at = message.lastIndexOf(ADVICE);
-  if (at < 0 || !message.startsWith("Unrecognized key: ") || !message.endsWith("?")) return message;
-  return `${message.slice(0, at)}${ADVICE}${rename(message.slice(at + ADVICE.length, -1))}?`;
+  const [, said, names = "", end] = NAMES_AFTER.exec(message) ?? [];
+  return said === undefined ? message : `${said}${names.split(", ").map(rename).join(", ")}${end}`;
 }
 
 /** The name that a key is a slip of, in the code's spelling or in the wire's. */
@@ -89,6 +121,14 @@ function isMissing(issue: z.core.$ZodIssue): boolean {
 
 /** "Too big: expected number to be <=1000" says nothing that the second half does not say. */
 const KIND_OF_PROBLEM = /^(Invalid (input|option)|Too (big|small)): /;
+const DISCRIMINATOR = /^Invalid discriminator value\. Expected (.*)$/s;
+
+/** The message without what says nothing, and in the same words wherever one of several values is expected. */
+function plainly(message: string): string {
+  const [, values] = DISCRIMINATOR.exec(message) ?? [];
+  if (values === undefined) return message.replace(KIND_OF_PROBLEM, "");
+  return `expected one of ${values.replaceAll("'", '"').replaceAll(" | ", "|")}`;
+}
 
 function dotted(path: Issue["path"]): string {
   return path.reduce<string>((text, key) => {

@@ -61,7 +61,7 @@ export function parseRequest<Schema extends z.ZodType>(
   schema: Schema,
   request: unknown,
 ): Given<z.output<Schema>> {
-  const parsed = schema.safeParse(request);
+  const parsed = schema.safeParse(request, { reportInput: true });
   if (parsed.success) return withoutUndefined(parsed.data) as Given<z.output<Schema>>;
   const issues = issuesOf(parsed.error, (path) => fieldsAt(schema, path));
   const namesUser = issues.some(({ message }) => message.includes('key: "user"'));
