@@ -5,177 +5,13 @@ import {
   type StandingInstruction,
 } from "../core/event.ts";
 import { given } from "../core/fields.ts";
-import { contentText, FORGOTTEN, type UserMessage } from "../core/message.ts";
+import { contentText, type UserMessage } from "../core/message.ts";
 import type { SessionState } from "../core/session-state.ts";
 import { areApart, speakerName, withoutName } from "../core/speaker-name.ts";
 import { utf8Bytes } from "../core/tokens.ts";
 import { contradicts, statementOf, takenBack } from "./contradicts.ts";
 import { oneLine } from "./one-line.ts";
-
-/** Quotation marks of any script. */
-const QUOTES = /["“”„‟«»‹›「」『』《》〈〉〝〟＂❝❞]/gu;
-
-/** Code between backticks that has more than one sentence, or more than one line. */
-const LONG_CODE = /[.!?]\s|\n/;
-
-/** The tag that `rkat` puts around piped input. The words of the command line come after it. */
-const PIPED = /^<stdin>[\s\S]*<\/stdin>/;
-
-/** A quoted line, and the lines that continue it up to an empty one. */
-const QUOTED_LINES = /^[ \t]*[>＞|].*(?:\n(?![ \t]*\n).+)*/gm;
-
-/** A sentence of the user, or a whole item of a list. */
-export interface OwnWords {
-  readonly text: string;
-  /** Whether it is an item of a list under a heading. */
-  readonly isListed: boolean;
-}
-
-/** The user's own sentences in a message. */
-function ownSentences(message: string): readonly string[] {
-  return ownWords(message).map(({ text }) => text);
-}
-
-/**
- * The user's own sentences in a message, and the items of lists under a line such as "Rules:" that
- * `headings` matches. Quotes, code, tags and everything after another announcing colon
- * ("Summarise this:") may be by others, so they are left out.
- *
- * This errs on the safe side: it is better to miss a wish than to obey a document.
- */
-function ownWords(message: string, headings?: RegExp): readonly OwnWords[] {
-  const typed = message.replace(PIPED, "\n");
-  const own = withoutTags(withoutQuotes(aroundCode(typed).replace(QUOTED_LINES, "\n")));
-  const text = withoutLongCode(own).replace(/^(?: {4}|\t).*$/gm, "");
-  return wordsOf(untilRecord(untilAnnounced(text, headings)).split("\n"), headings).filter(
-    ({ text }) => !NOT_OWN.test(text) && !text.includes(FORGOTTEN),
-  );
-}
-
-/** Nothing, a quoted item, or a sentence with a place of code or a quote. */
-const NOT_OWN = /^$|^[>＞]|"/;
-const LIST_MARK = /^\s*(?:[-*•]|\d+[.)])\s+/;
-
-function wordsOf(lines: readonly string[], headings: RegExp | undefined): readonly OwnWords[] {
-  let isUnderHeading = false;
-  return lines.flatMap((line): readonly OwnWords[] => {
-    const text = line.replace(LIST_MARK, "").trim();
-    const isListed = isUnderHeading && LIST_MARK.test(line);
-    if (isListed) return [{ text, isListed }];
-    // Empty lines between the items do not end a list.
-    if (text !== "") isUnderHeading = isHeading(text, headings);
-    return text.split(/(?<=[.!?])\s+/).map((sentence) => ({ text: sentence.trim(), isListed }));
-  });
-}
-
-function isHeading(line: string, headings: RegExp | undefined): boolean {
-  if (headings === undefined) return false;
-  // A sentence may stand before it: "Fix the tests. Constraints:"
-  const [, heading] = /^(.*)[:：][*_ ]*$/.exec(line.slice(-HEADING_MAX)) ?? [];
-  return heading !== undefined && headings.test(heading.slice(endOfLastSentence(heading)).trim());
-}
-
-/** The text before the first code block and after the last. Between two, it may be pasted. */
-function aroundCode(message: string): string {
-  const parts = message.split(/```|~~~/);
-  const last = parts.length % 2 === 1 && parts.length > 1 ? parts.at(-1) : "";
-  return `${parts[0]}\n${last}`;
-}
-
-/** The text with a quotation mark in the place of each long code. What stands between two short ones is the user's own. */
-function withoutLongCode(text: string): string {
-  return text.split(PARAGRAPH_ENDS).map(withoutLongCodeIn).join("");
-}
-
-const PARAGRAPH_ENDS = /(?<=\n)(?=[ \t]*\n)/;
-
-function withoutLongCodeIn(paragraph: string): string {
-  // A text, the mark that opens code, the code, the mark that closes it, the next text, and so on.
-  const parts = paragraph.split(/(`+)/);
-  const isPaired = parts.length % 4 === 1;
-  if (!isPaired) {
-    const between = parts.slice(1, -1).join("");
-    return LONG_CODE.test(between) ? `${parts[0]}"${parts.at(-1)}` : paragraph;
-  }
-  let own = "";
-  for (let at = 0; at < parts.length; at += 4) {
-    const [text = "", opens = "", code = "", closes = ""] = parts.slice(at, at + 4);
-    own += text + (LONG_CODE.test(code) ? '"' : opens + code + closes);
-  }
-  return own;
-}
-
-/**
- * The text before the first quotation mark and after the last. Between two quotes, it may be quoted
- * too: some scripts open with the mark that others close with. After a quote that is not closed,
- * everything is quoted.
- */
-function withoutQuotes(text: string): string {
-  const marks = Array.from(text.matchAll(QUOTES), ({ index }) => index);
-  const [first] = marks;
-  if (first === undefined) return text;
-  const before = text.slice(0, endOfLastSentence(text.slice(0, first)));
-  if (marks.length % 2 === 1) return before;
-  const after = text.slice((marks.at(-1) ?? 0) + 1);
-  const rest = after.search(/[.!?\n]/);
-  return `${before}\n${rest < 0 ? "" : after.slice(rest + 1)}`;
-}
-
-/**
- * The text before the first tag and after the last closing one, because pasted text may have closing
- * tags of its own. Without an opening tag everything before a closing one may be pasted, and without a
- * closing tag everything after an opening one.
- */
-function withoutTags(text: string): string {
-  const opening = text.search(OPENING_TAG);
-  const [closing, ...more] = text.matchAll(CLOSING_TAG);
-  if (!closing) return opening < 0 ? text : text.slice(0, opening);
-  const last = more.at(-1) ?? closing;
-  const before = opening >= 0 && opening < closing.index ? text.slice(0, opening) : "";
-  const after = text.slice(last.index + last[0].length);
-  const again = after.search(OPENING_TAG);
-  return `${before}\n${again < 0 ? after : after.slice(0, again)}`;
-}
-
-const OPENING_TAG = /<[a-z][^<>]*>/i;
-const CLOSING_TAG = /<\/[a-z][\w-]*>/gi;
-
-const HEADING_MAX = 100;
-
-function untilAnnounced(text: string, headings: RegExp | undefined): string {
-  for (const { index } of text.matchAll(/[:：][ \t]*(?:\n|$)/g)) {
-    // A heading is short. To look back further for each colon would take quadratic time.
-    const near = text.slice(Math.max(0, index - HEADING_MAX), index);
-    if (headings?.test(near.slice(endOfLastSentence(near)).trim())) continue;
-    return text.slice(0, endOfLastSentence(text.slice(0, index)));
-  }
-  return text;
-}
-
-/** A line that begins what others wrote: the head of a message in a chat or of a mail, a line of a log, the heading of a file. */
-const RECORD =
-  /^(?:[^\n.!?]{1,40}[ ,]\[?\d{1,2}[:.]\d{2}(?: ?[AP]M)?[\])]?[ \t]{0,20}$|\[[^\]\n]{0,20}\d{1,2}[:.]\d{2}[^\]\n]{0,10}\]|\d{4}-\d{2}-\d{2}[T ]\d{2}:|#{1,6} [^\n]{0,80}\w\.\w{1,5}[ \t]{0,20}$|-{3,9} ?\p{L}[^\n]{0,80}-[ \t]{0,20}$|(?:From|Von|De|Da|Van|От|差出人|发件人) ?[:：])/imu;
-
-/** A line of a dialogue or of a form. */
-const LABELLED = /^([\p{L}\p{N}][^\n.!?:：]{0,30})[:：][ \t]+\S/u;
-
-/** The text before the first line of a record, or before two labelled lines in a row: a dialogue, or a form. */
-function untilRecord(text: string): string {
-  const record = text.search(RECORD);
-  const lines = (record < 0 ? text : text.slice(0, record)).split("\n");
-  const isLabelled = (line = "") => {
-    const [, label] = LABELLED.exec(line) ?? [];
-    return label !== undefined && !HEADING.test(label);
-  };
-  const first = lines.findIndex((line, at) => isLabelled(line) && isLabelled(lines[at + 1]));
-  return (first < 0 ? lines : lines.slice(0, first)).join("\n");
-}
-
-/** The place after the last full stop or line end; 0 when there is none. */
-function endOfLastSentence(text: string): number {
-  const last = Math.max(...[".", "!", "?", "\n"].map((mark) => text.lastIndexOf(mark)));
-  return last + 1;
-}
+import { HEADING, type OwnWords, ownWords } from "./own-words.ts";
 
 /** A longer message was probably pasted, so its words may not be the user's. */
 const PREFERENCE_MESSAGE_MAX = 1500;
@@ -204,7 +40,7 @@ const NO_REQUEST =
  */
 export function preferencesIn(message: string): readonly string[] {
   if (message.length > PREFERENCE_MESSAGE_MAX) return [];
-  const sentences = ownSentences(message);
+  const sentences = ownWords(message).map(({ text }) => text);
   return [...sentences.filter(isLasting), ...sentences.filter(isWithdrawal)].map((sentence) =>
     oneLine(sentence, PREFERENCE.max),
   );
@@ -235,10 +71,6 @@ const INSTRUCTION_MESSAGE_MAX = 20_000;
 const INSTRUCTION = { min: 8, max: 500 } as const;
 /** No session has room for more. The last ones count. */
 const INSTRUCTIONS_MAX = 400;
-
-/** "Constraints:" or "Follow these rules:" before a list, or "Constraint:" before a sentence. */
-const HEADING =
-  /^(?:[#*_ ]*(?:(?:please )?(?:follow|obey|respect|keep to|stick to|here are) )?(?:the |these |my |our |following |some |hard |strict |important |standing |ground )*(?:constraints?|rules?|requirements?|restrictions?|limits|limitations?|guidelines?|standing instructions?)(?: (?:for|of) (?:you|this (?:session|task|project)))?[*_ ]*)$/i;
 
 /** Verbs of things, in forms that no wish has and that are no things ("Only answers in German", "Always tests first"). */
 const HAPPENINGS =
