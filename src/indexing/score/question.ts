@@ -6,6 +6,7 @@ import { STOP_WORDS } from "../words/english.ts";
 import { functionWordsIn, languagesByLetters, withoutPhrases } from "../words/function-words.ts";
 import { monthIn, type NamedTime, namedTime } from "../words/named-time.ts";
 import { otherSpellings } from "../words/other-spellings.ts";
+import { withoutInvisible } from "../words/unseen.ts";
 import { newRoom, unitsOf } from "../words/vocabulary.ts";
 import { askedWords, isBeginning, stem } from "../words/words.ts";
 
@@ -73,7 +74,8 @@ export function readQuestion(query: string, at?: string): Question {
   return last.question;
 }
 
-function read(query: string, at: string | undefined): Question {
+function read(asked: string, at: string | undefined): Question {
+  const query = withoutInvisible(asked);
   const clock = at === undefined ? undefined : readClock(at);
   const said = clock && timeInWords(query, clock);
   const timeWords = new Set(said ? askedWords(query, [said.start, said.end]) : []);
