@@ -40,9 +40,10 @@ export interface FindingSet {
  * seen neither its rules nor the first set's questions. In the third, most questions without an answer ask for another thing
  * about what a note is about: the hardest ones. The fourth was written, and measured once, as the second was. Its questions
  * without an answer are about other subjects, near ones, and other things about what a note is about. The fifth was written
- * and measured once in the same way. Each of its questions without an answer shares the subject of the note above it.
+ * and measured once in the same way. Each of its questions without an answer shares the subject of the note above it. The sixth was written in that way too; its
+ * questions without an answer ask for another thing of the same person, or for the same thing of another.
  */
-export const SETS = ["first", "second", "third", "fourth", "fifth"] as const;
+export const SETS = ["first", "second", "third", "fourth", "fifth", "sixth"] as const;
 
 export type SetName = (typeof SETS)[number];
 
@@ -55,6 +56,7 @@ const FOLDERS: Readonly<Record<SetName, URL>> = {
   third: new URL("./third/", import.meta.url),
   fourth: new URL("./fourth/", import.meta.url),
   fifth: new URL("./fifth/", import.meta.url),
+  sixth: new URL("./sixth/", import.meta.url),
 };
 const SESSION_NOTES = 10;
 
