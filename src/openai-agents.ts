@@ -10,26 +10,29 @@ import {
   group,
   HOST,
   oneOf,
+  PRICED_WINDOW,
+  prices,
   requireOptions,
   text,
-  WINDOW,
   whole,
 } from "./core/options.ts";
 import type { Stores } from "./core/stores.ts";
 import {
+  ItemWindow,
   inputFilter,
-  itemWindow,
   type OpenAICompaction,
   type RkatFilter,
   recordOfRecalled,
   SentRecords,
-  summarizerOf,
+  writerOf,
 } from "./hosts/openai-filter.ts";
 import { type OpenAIItem, saidInItem } from "./hosts/openai-items.ts";
+import { notedModel, type OpenAIModel } from "./hosts/openai-model.ts";
 import { RkatSession } from "./hosts/openai-session.ts";
 
-export type { OpenAICompaction, OpenAIModel, RkatFilter } from "./hosts/openai-filter.ts";
+export type { OpenAICompaction, RkatFilter } from "./hosts/openai-filter.ts";
 export type { OpenAIItem } from "./hosts/openai-items.ts";
+export type { OpenAIModel } from "./hosts/openai-model.ts";
 export type { RkatSession } from "./hosts/openai-session.ts";
 
 /**
@@ -37,8 +40,22 @@ export type { RkatSession } from "./hosts/openai-session.ts";
  * Make one filter for each conversation. With an `rkatSession`, take the session's own `filter`.
  */
 export function rkatFilter(options: OpenAICompaction = {}): RkatFilter {
-  requireOptions("rkatFilter", group({ ...WINDOW, model: anything }), options);
-  return inputFilter(options);
+  requireOptions("rkatFilter", group({ ...PRICED_WINDOW, model: anything }), options);
+  return inputFilter(new ItemWindow(options));
+}
+
+/**
+ * The same `Model` for your agents, with its requests noted. Filters and sessions then count what the provider counts, ask
+ * for a summary at the end of the last request, which the provider has in its cache, and send less once where it calls a
+ * request too long.
+ *
+ *     const model = rkatModel(new OpenAIResponsesModel(client, "gpt-5"));
+ *     const agent = new Agent({ name: "Builds", model });
+ *
+ * @throws SessionError `INVALID_PARAMS` for what is no `Model`, such as a name
+ */
+export function rkatModel<Model extends OpenAIModel>(model: Model): Model {
+  return notedModel(model);
 }
 
 /** With `model` or `summarize`, the session compacts its list when it has grown too long. */
@@ -63,26 +80,21 @@ export function rkatSession<Item extends OpenAIItem = OpenAIItem>(
   given: RkatSessionOptions,
 ): RkatSession<Item> {
   const more = { sessionId: text, redact: oneOf("memory", "log"), recallTokens: whole(0) };
-  requireOptions("rkatSession", group({ ...HOST, ...more }, ["stores"]), given);
+  requireOptions("rkatSession", group({ ...HOST, prices, ...more }, ["stores"]), given);
   const { stores, sessionId = newId(), author, redact = "memory", ...rest } = given;
   const { recallTokens, ...compaction } = rest;
   const compacts = Object.keys(compaction).length > 0;
-  if (compacts && !summarizerOf(compaction)) throw missingModel();
+  if (compacts && !writerOf(compaction)) throw missingModel();
   const { service, recordOf, close } = openHostService(stores, { redact });
   const labels = { host: "openai-agents", host_session: sessionId };
   const id = `openai-agents:${sessionId}`;
   const record = recordOf(id, { labels }, (item) => said(item as OpenAIItem, author));
   const memory = windowMemory(id, { service, stores, recallTokens });
-  const window = itemWindow(compaction, { memory, record: recordOfRecalled(record) });
+  const window = new ItemWindow(compaction, { memory, record: recordOfRecalled(record) });
   const records = new SentRecords(record);
   return new RkatSession<Item>(sessionId, record, {
-    async compact(items, options) {
-      if (!compacts) return items;
-      const { messages, recalled } = await window.apply(items, options);
-      const records = new Set(recalled);
-      return messages.filter((item): item is Item => !records.has(item));
-    },
-    filter: inputFilter(compaction, window, records),
+    compact: async (items, options) => (compacts ? await window.kept(items, options) : items),
+    filter: inputFilter(window, records),
     withoutRecords: (items) => records.without(items),
     close,
   });

@@ -13,7 +13,7 @@ import {
 } from "@openai/agents";
 import OpenAI from "openai";
 import { createSessionService } from "rkat";
-import { rkatSession } from "rkat/openai-agents";
+import { rkatModel, rkatSession } from "rkat/openai-agents";
 import { sqliteStores } from "rkat/sqlite";
 import { z } from "zod";
 import { startLocalProvider } from "./local-provider.ts";
@@ -28,7 +28,7 @@ const provider = await startLocalProvider({
 });
 setTracingDisabled(true);
 const client = new OpenAI({ apiKey: "none", baseURL: provider.urls.openai });
-const model = new OpenAIChatCompletionsModel(client, "local");
+const model = rkatModel(new OpenAIChatCompletionsModel(client, "local"));
 
 const buildLog = tool({
   name: "build_log",

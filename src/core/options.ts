@@ -332,7 +332,7 @@ const price = group({ input: amount, output: amount, cacheRead: amount, cacheWri
 export const prices = recordOf(price);
 
 /** The options of a window over the loop of another package. */
-export const WINDOW: Checks = {
+const WINDOW: Checks = {
   ...COMPACTION,
   contextWindow: positive,
   otherTokens: amount,

@@ -1,9 +1,7 @@
-import { isDeepStrictEqual } from "node:util";
 import type { SummaryRequest } from "../compaction/compact-history.ts";
 import type { SentNow } from "../compaction/write-summary.ts";
 import type { ProviderItem } from "../core/compactor.ts";
 import { isObject } from "../core/fields.ts";
-import { jsonText } from "../core/json-values.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import { promptOf } from "./ai-sdk-requests.ts";
 import {
@@ -15,7 +13,7 @@ import {
   wholeAnswer,
 } from "./ai-sdk-sent-requests.ts";
 import { isOnlySent, onlySent } from "./ai-sdk-view.ts";
-import { opaqueTokensOf } from "./host-messages.ts";
+import { isAlike, opaqueTokensOf } from "./host-messages.ts";
 import { type AskedProvider, answerTokens, isMet, type WithoutAnswer } from "./provider-summary.ts";
 
 /** The part of a model of the AI SDK that is asked. */
@@ -130,19 +128,13 @@ function continuedPrompt(
   now: readonly AiSdkMessage[],
 ): readonly AiSdkMessage[] | undefined {
   const sent = promptOf(messages, now);
-  const isBegun = messages.every((message, at) => isSame(message, sent[at]));
+  const isBegun = messages.every((message, at) => isAlike(message, sent[at]));
   const after = sent.slice(messages.length);
   const end = after.findLastIndex(({ role }) => role !== "user") + 1;
   const added = after.slice(0, end).map(asSent);
   if (!isBegun || !added.every((message) => message !== undefined)) return undefined;
   const whole = [...params.prompt, ...added];
   return whole.slice(0, whole.findLastIndex(({ role }) => role !== "user") + 1);
-}
-
-/** A host may offer another object, with or without fields that have no value. */
-function isSame(one: AiSdkMessage, other: AiSdkMessage | undefined): boolean {
-  if (one === other || isDeepStrictEqual(one, other)) return true;
-  return other !== undefined && jsonText(one) === jsonText(other);
 }
 
 /** Parts that a loop sends as they are. */

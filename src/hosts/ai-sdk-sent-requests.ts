@@ -2,6 +2,7 @@ import { isObject } from "../core/fields.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
 import type { HistoryWindow } from "../window/history-window.ts";
 import type { Counted } from "./provider-summary.ts";
+import { withMethods } from "./with-methods.ts";
 
 /** The fields of a language model's call that are used here: of AI SDK 5, 6 and 7. */
 export interface CallParams {
@@ -141,10 +142,6 @@ export class ShownCounts {
 
 /** The part of a model of the AI SDK that its loops call. */
 interface LoopModel {
-  readonly specificationVersion?: unknown;
-  readonly provider: string;
-  readonly modelId: string;
-  readonly supportedUrls?: unknown;
   doGenerate(params: CallParams): PromiseLike<object>;
   doStream(params: CallParams): PromiseLike<Streamed>;
 }
@@ -157,18 +154,12 @@ export function isLoopModel(model: unknown): model is LoopModel {
  * The same model for one step of a loop that does not show its requests: `note` gets what the model is sent, and what it
  * answers is counted for that.
  */
-export function notedModel(
-  model: LoopModel,
+export function notedModel<Model extends LoopModel>(
+  model: Model,
   requests: SentRequests,
   note: (request: Pick<SentRequest, "params" | "isStreamed">) => void,
-): object {
-  return {
-    specificationVersion: model.specificationVersion,
-    provider: model.provider,
-    modelId: model.modelId,
-    get supportedUrls() {
-      return model.supportedUrls;
-    },
+): Model {
+  return withMethods<LoopModel>(model, {
     async doGenerate(params: CallParams) {
       note({ params, isStreamed: false });
       return requests.countIn(params, await model.doGenerate(params));
@@ -177,5 +168,5 @@ export function notedModel(
       note({ params, isStreamed: true });
       return requests.countInStream(params, await model.doStream(params));
     },
-  };
+  }) as Model;
 }

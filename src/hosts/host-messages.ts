@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { SessionError } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
@@ -15,6 +16,12 @@ export function requireMessages(name: string, messages: unknown): void {
   const wrong = messages.findIndex((each) => typeof each !== "object" || each === null);
   if (wrong < 0) return;
   throw notMessages(`${name}[${wrong}] is ${kindOf(messages[wrong])}, not a message.`);
+}
+
+/** Whether two messages say the same. A host may offer another object, with or without fields that have no value. */
+export function isAlike(one: object, other: object | undefined): boolean {
+  if (one === other || isDeepStrictEqual(one, other)) return true;
+  return other !== undefined && jsonText(one) === jsonText(other);
 }
 
 function notMessages(message: string): SessionError {

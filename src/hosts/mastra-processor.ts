@@ -3,13 +3,21 @@ import { jsonText } from "../core/json-values.ts";
 import { looksRecalled } from "../core/recalled.ts";
 import type { Tool } from "../core/tool.ts";
 import type { AiSdkMessage } from "../models/model-messages.ts";
-import type { HistoryWindowOptions } from "../window/history-window.ts";
+import type { HistoryWindow, HistoryWindowOptions } from "../window/history-window.ts";
+import { continuedModel } from "./ai-sdk-provider-summary.ts";
 import { modelOptions, sentOf } from "./ai-sdk-requests.ts";
-import { ShownCounts, type StepUsage } from "./ai-sdk-sent-requests.ts";
+import {
+  isLoopModel,
+  notedModel,
+  type SentRequest,
+  SentRequests,
+  ShownCounts,
+  type StepUsage,
+} from "./ai-sdk-sent-requests.ts";
 import { AI_SDK_ROLES, aiSdkView } from "./ai-sdk-view.ts";
 import { HostChats, type HostMemory, isTooLong, outputOf } from "./host-chats.ts";
 import { requireMessages } from "./host-messages.ts";
-import { cachedBy } from "./provider-summary.ts";
+import { cachedBy, summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
 
 export interface MastraProcessorOptions extends Omit<HistoryWindowOptions<AiSdkMessage>, "view"> {}
 
@@ -27,6 +35,13 @@ export interface MastraRequest extends MastraStep {
   readonly state: Record<string, unknown>;
 }
 
+/** A step before its messages become a prompt. */
+export interface MastraModelStep<Model> {
+  readonly model: Model;
+  /** The state of one run of the agent. */
+  readonly state: Record<string, unknown>;
+}
+
 export interface MastraRejection extends MastraStep {
   readonly error: unknown;
   readonly stepNumber: number;
@@ -36,6 +51,7 @@ export interface MastraRejection extends MastraStep {
 /**
  * A processor for Mastra's agents: compacts the history that the model is sent. The messages that Mastra saves stay whole.
  *
+ *     processInputStep    the model's requests are noted: a summary is asked for at the end of the last one
  *     processLLMRequest   the window decides ─► the model answers
  *                                ▲                    │
  *     processAPIError            └── compact more ◄───┘ "context too long"
@@ -44,6 +60,12 @@ export function mastraProcessor(options: MastraProcessorOptions, memory?: HostMe
   const { contextWindow, summarize } = options;
   const chats = new HostChats({ ...options, view: aiSdkView }, memory);
   const shown = new ShownCounts();
+  const requests = new SentRequests();
+  const without = new WithoutAnswer();
+  /** The models behind those that note their requests. */
+  const inner = new WeakMap<object, unknown>();
+  /** What the model of each run is sent next. */
+  const sending = new WeakMap<object, Sending>();
   /** Runs whose last request was refused as too long. */
   const outgrown = new WeakSet<object>();
 
@@ -55,21 +77,40 @@ export function mastraProcessor(options: MastraProcessorOptions, memory?: HostMe
     /** For the agent's `tools`: the model searches what left. */
     tools: Object.fromEntries((memory?.tools ?? []).map(mastraTool)),
 
+    async processInputStep<Model>({
+      model,
+      state,
+    }: MastraModelStep<Model>): Promise<{ model: Model } | undefined> {
+      if (summarize || !isLoopModel(model)) return undefined;
+      const noted = notedModel(model, requests, (request) => {
+        const { window, ...sent } = sending.get(state) ?? {};
+        if (window) requests.add(window, { ...request, ...(sent as Omit<Sending, "window">) });
+      });
+      inner.set(noted, model);
+      return { model: noted };
+    },
+
     async processLLMRequest<Prompt extends readonly AiSdkMessage[]>(
       request: MastraRequest & { readonly prompt: Prompt },
     ): Promise<{ prompt: Prompt }> {
-      const { prompt, model, steps, state, abortSignal } = request;
+      const { prompt, steps, state, abortSignal } = request;
       requireMessages("Mastra's prompt", prompt);
       const id = threadOf(request);
       const isInner = isSubAgents(request);
       const window = chats.of(id ? { id, isInner } : { begins: beginning(prompt) });
       const { usage } = steps.at(-1) ?? {};
       const lastInputTokens = usage?.inputTokens;
+      const model = inner.get(request.model as object) ?? request.model;
       const own = modelOptions(model, { contextWindow, summarize });
+      const last = requests.lastOf(window);
+      const itself = summarize
+        ? undefined
+        : continuedModel(model, { id: own.model, last, without });
       const spoken = isInner ? prompt.filter((message) => !isRecord(message)) : prompt;
       const sent = await sentOf(window, spoken, {
         ...own,
-        cached: cachedBy(own.model, shown.lastOf(window, own.model, usage)),
+        summarize: summaryByProvider(itself, own.summarize, without),
+        cached: cachedBy(own.model, last ?? shown.lastOf(window, own.model, usage)),
         outgrown: outgrown.delete(state),
         ...(lastInputTokens === undefined ? {} : { lastInputTokens }),
         ...(abortSignal ? { signal: abortSignal } : {}),
@@ -78,6 +119,7 @@ export function mastraProcessor(options: MastraProcessorOptions, memory?: HostMe
         if (abortSignal?.aborted) return prompt;
         throw error;
       });
+      sending.set(state, { window, messages: sent, model: own.model });
       return { prompt: sent as Prompt };
     },
 
@@ -92,6 +134,10 @@ export function mastraProcessor(options: MastraProcessorOptions, memory?: HostMe
       return { retry: true };
     },
   };
+}
+
+interface Sending extends Pick<SentRequest, "messages" | "model"> {
+  readonly window: HistoryWindow<AiSdkMessage>;
 }
 
 /** The part of Mastra's own entry in a request's context that rkat reads. */

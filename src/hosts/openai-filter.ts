@@ -1,25 +1,35 @@
 import type { Summarize } from "../compaction/compact-history.ts";
 import type { HistoryCompaction } from "../compaction/compact-history-options.ts";
-import { requestText } from "../compaction/summary-request.ts";
-import type { SummaryRequest } from "../compaction/write-summary.ts";
 import { SessionError } from "../core/errors.ts";
 import { isObject } from "../core/fields.ts";
 import type { HostItems, HostRecord } from "../core/host-record.ts";
-import type { Message } from "../core/message.ts";
+import type { PriceTable } from "../core/prices.ts";
 import { looksRecalled, recalledText } from "../core/recalled.ts";
 import { createHistoryWindow } from "../window/create-history-window.ts";
-import type { HistoryWindow, HistoryWindowOptions } from "../window/history-window.ts";
+import type {
+  AppliedWindow,
+  ApplyOptions,
+  HistoryWindow,
+  HistoryWindowOptions,
+} from "../window/history-window.ts";
 import { definedTokens, requireMessages } from "./host-messages.ts";
 import {
   isReadableBy,
   itemView,
   type ModelKind,
-  messageOfItem,
   type OpenAIItem,
-  userItem,
   userText,
 } from "./openai-items.ts";
-import { isOtherReader } from "./provider-summary.ts";
+import {
+  continuedModel,
+  isSameModel,
+  type LastRequest,
+  type ModelRequest,
+  type OpenAIModel,
+  requestsOf,
+  summarizeWith,
+} from "./openai-model.ts";
+import { cachedBy, isOtherReader, summaryByProvider, WithoutAnswer } from "./provider-summary.ts";
 
 export interface OpenAICompaction extends HistoryCompaction {
   /** Tokens that the model takes. Without an `autoCompactThreshold`, 80 % of it is the threshold. */
@@ -28,6 +38,8 @@ export interface OpenAICompaction extends HistoryCompaction {
   readonly otherTokens?: number;
   /** Writes summaries: a `Model` of the Agents SDK. Default for a filter: the agent's, if it is such an object. */
   readonly model?: OpenAIModel;
+  /** Prices of models that rkat does not know, by `openai/model`. They decide where the model is an `rkatModel`. */
+  readonly prices?: PriceTable;
   /** Replaces `model`: your own function, or `"fallback"` for summaries without a model. */
   readonly summarize?: Summarize | "fallback";
 }
@@ -44,60 +56,113 @@ interface FilteredCall<Item> {
   readonly agent: object;
 }
 
-/** The window behind a filter or a session, and the writer of its summaries. */
-export function itemWindow(
-  options: OpenAICompaction,
-  recalls: Pick<HistoryWindowOptions<OpenAIItem>, "memory" | "record"> = {},
-): HistoryWindow<OpenAIItem> {
-  const { model: _, summarize, ...settings } = options;
-  const summarizer = summarizerOf(options);
-  return createHistoryWindow({
-    ...settings,
-    ...recalls,
-    view: itemView,
-    ...(summarizer ? { summarize: summarizer } : {}),
-  });
+/** The window behind a filter or a session, so that what one of them compacted costs the other nothing. */
+export class ItemWindow {
+  readonly #options: OpenAICompaction;
+  readonly #window: HistoryWindow<OpenAIItem>;
+  readonly #without = new WithoutAnswer();
+  /** The model of the last call of a run, and what it was sent besides the items. */
+  #asked: { readonly model: unknown; readonly otherTokens: number } | undefined;
+  /** The request whose count the window has. */
+  #learned: LastRequest | undefined;
+
+  constructor(
+    options: OpenAICompaction,
+    recalls: Pick<HistoryWindowOptions<OpenAIItem>, "memory" | "record"> = {},
+  ) {
+    const { model: _, summarize, ...settings } = options;
+    this.#options = options;
+    const writer = writerOf(options);
+    this.#window = createHistoryWindow({
+      ...settings,
+      ...recalls,
+      view: itemView,
+      ...(writer ? { summarize: writer } : {}),
+    });
+  }
+
+  /** The items that a call of a run is sent. `records` is told which of them are records of memory. */
+  async sent<Item extends OpenAIItem>(
+    { modelData: { input, instructions }, agent }: FilteredCall<Item>,
+    records?: SentRecords,
+  ): Promise<readonly OpenAIItem[]> {
+    requireMessages("modelData.input of the Agents SDK", input);
+    const model: unknown = Reflect.get(agent, "model");
+    const kind = kindOf(model);
+    const requests = requestsOf(model);
+    // A request has handoffs and the tools of MCP servers too.
+    const shown = requests?.lastOf(this)?.request ?? { tools: Reflect.get(agent, "tools") };
+    const otherTokens = definedTokens(instructions, definedIn(shown));
+    this.#asked = { model, otherTokens };
+    const history = input.filter((item) => isReadableBy(kind, item));
+    const apply = async (more: ApplyOptions) => {
+      const { messages, recalled } = await this.#apply(history, { otherTokens, ...more });
+      records?.sent(recalled);
+      return messages;
+    };
+    const edited = isOtherReader(this, kind);
+    const items = await apply({ edited });
+    const less = () => apply({ outgrown: true });
+    requests?.sends(this, { items, offered: history.length, less });
+    return items;
+  }
+
+  /** The items that a session goes on with after a turn, without records of memory. */
+  async kept<Item extends OpenAIItem>(
+    items: readonly Item[],
+    { force }: { readonly force: boolean },
+  ): Promise<readonly Item[]> {
+    const { otherTokens = 0 } = this.#asked ?? {};
+    const { messages, recalled } = await this.#apply(items, { force, otherTokens });
+    const records = new Set(recalled);
+    return messages.filter((item): item is Item => !records.has(item));
+  }
+
+  async #apply(
+    items: readonly OpenAIItem[],
+    options: ApplyOptions,
+  ): Promise<AppliedWindow<OpenAIItem>> {
+    const { model: writer, summarize } = this.#options;
+    const { model = writer } = this.#asked ?? {};
+    const requests = requestsOf(model);
+    const name = requests?.id ?? model;
+    const last = requests?.lastOf(this);
+    const own = writerOf(this.#options) ?? summarizeWith(requireWriter(model));
+    const isWriters = summarize === undefined && (!writer || isSameModel(writer, model));
+    const itself =
+      requests && isWriters ? continuedModel(requests.model, last, this.#without) : undefined;
+    // Where the user took turns back, the count is of a history with those.
+    const isNew = last !== this.#learned && items.length > (last?.offered ?? 0);
+    this.#learned = last;
+    return await this.#window.apply(items, {
+      ...options,
+      ...(typeof name === "string" && name !== "" ? { model: name } : {}),
+      summarize: summaryByProvider(itself, own, this.#without),
+      lastInputTokens: (isNew ? last?.counted?.tokens : undefined) ?? 0,
+      cached: last && cachedBy(last.model, last),
+    });
+  }
 }
 
-/** A filter with a window that a session may share, so that what one of them compacted costs the other nothing. */
-export function inputFilter(
-  options: OpenAICompaction,
-  window: HistoryWindow<OpenAIItem> = itemWindow(options),
-  records?: SentRecords,
-): RkatFilter {
-  const filter = async <Item extends OpenAIItem>({ modelData, agent }: FilteredCall<Item>) => {
-    const { input, instructions } = modelData;
-    requireMessages("modelData.input of the Agents SDK", input);
-    const summarize = summarizerOf(options) ?? summarizeWith(modelOf(agent));
-    const otherTokens = definedTokens(instructions, toolsOf(agent));
-    const name: unknown = Reflect.get(agent, "model");
-    const model = typeof name === "string" && name !== "" ? { model: name } : {};
-    const kind = kindOf(agent);
-    const history = input.filter((item) => isReadableBy(kind, item));
-    const { messages, recalled } = await window.apply(history, {
-      otherTokens,
-      summarize,
-      edited: isOtherReader(window, kind),
-      ...model,
-    });
-    records?.sent(recalled);
-    return { ...modelData, input: [...messages] as Item[] };
+/** A filter with a window that a session may share. */
+export function inputFilter(window: ItemWindow, records?: SentRecords): RkatFilter {
+  const filter = async <Item extends OpenAIItem>(call: FilteredCall<Item>) => {
+    const items = await window.sent(call, records);
+    return { ...call.modelData, input: [...items] as Item[] };
   };
   return Object.assign(filter, { preserveInputIdentity: true as const });
 }
 
-export function summarizerOf({
+/** The writer of summaries, if the options name one. */
+export function writerOf({
   model,
   summarize,
 }: Pick<OpenAICompaction, "model" | "summarize">): Summarize | "fallback" | undefined {
   return summarize ?? (model && summarizeWith(model));
 }
 
-function modelOf(agent: object): OpenAIModel {
-  const model: unknown = Reflect.get(agent, "model");
-  if (typeof model === "object" && model !== null && "getResponse" in model) {
-    return model as OpenAIModel;
-  }
+function requireWriter(model: unknown): OpenAIModel {
+  if (isObject(model) && "getResponse" in model) return model as never;
   throw new SessionError("INVALID_PARAMS", {
     message: "rkatFilter does not know who writes summaries: the agent has its model as a name.",
     hint: 'Pass `model`, such as `new OpenAIResponsesModel(client, "gpt-5")`, or `summarize: "fallback"` for summaries without a model.',
@@ -110,45 +175,18 @@ const KINDS: readonly (readonly [RegExp, ModelKind])[] = [
   [/^(?:OpenAIChatCompletionsModel|AiSdkModel)$/, "other"],
 ];
 
-function kindOf(agent: object): ModelKind {
-  const model: unknown = Reflect.get(agent, "model");
+function kindOf(model: unknown): ModelKind {
   const name = isObject(model) ? model.constructor.name : "";
   return KINDS.find(([classes]) => classes.test(name))?.[1];
 }
 
-/** The agent's tools in a request. */
-function toolsOf(agent: object): readonly unknown[] {
-  const tools: unknown = Reflect.get(agent, "tools");
-  if (!Array.isArray(tools)) return [];
-  return tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
-}
-
-/** The part of a `Model` of the Agents SDK that a summary needs. */
-export interface OpenAIModel {
-  getResponse(request: never): Promise<{ readonly output: readonly OpenAIItem[] }>;
-}
-
-/** Asks a model of the Agents SDK for summaries. */
-function summarizeWith(model: OpenAIModel): Summarize {
-  return async ({ messages, maxTokens, signal }: SummaryRequest) => {
-    const request = {
-      input: [userItem(requestText(messages))],
-      // The answer is not asked for again.
-      modelSettings: { maxTokens, store: false },
-      tools: [],
-      outputType: "text",
-      handoffs: [],
-      tracing: false,
-      signal,
-    };
-    const { output } = await model.getResponse(request as never);
-    return output.map(messageOfItem).flatMap(answerText).join("\n");
-  };
-}
-
-function answerText(message: Message | undefined): readonly string[] {
-  if (message?.role !== "block_assistant") return [];
-  return message.blocks.flatMap((block) => (block.block_type === "text" ? [block.data.text] : []));
+/** Tools and handoffs as the provider gets them. */
+function definedIn({ tools, handoffs = [] }: Pick<ModelRequest, "handoffs"> & { tools?: unknown }) {
+  const all = Array.isArray(tools) ? tools : [];
+  return [
+    ...all.map(({ name, description, parameters }) => ({ name, description, parameters })),
+    ...handoffs,
+  ];
 }
 
 /** Texts that are known again when the SDK gives them to the session. */

@@ -139,6 +139,18 @@ export function givenItem(stored: unknown): unknown {
   return type === "rkat_summary" ? summaryItem(SUMMARY_PREFIX + summary) : stored;
 }
 
+/**
+ * An item as it is sent in each turn. The SDK's sessions drop the ids of calls and of their results, so that requests of the
+ * next turn would begin otherwise than those before.
+ */
+export function alikeInEachTurn(item: OpenAIItem): OpenAIItem {
+  if (!/^function_call(?:_result)?$/.test(item.type ?? "")) return item;
+  const { id: _, providerData, ...rest } = item;
+  if (!isObject(providerData)) return rest;
+  const { id: __, ...data } = providerData;
+  return { ...rest, providerData: data };
+}
+
 /** The text of a user's message; empty for other items. */
 export function userText({ type = "message", role, content }: OpenAIItem): string {
   return type === "message" && role === "user" ? textOf(content) : "";

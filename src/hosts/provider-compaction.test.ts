@@ -5,7 +5,7 @@ import { prepareStepWith } from "./ai-sdk-prepare-step.ts";
 import { aiSdkView } from "./ai-sdk-view.ts";
 import { langChainView } from "./langchain-messages.ts";
 import { langChainMiddleware } from "./langchain-middleware.ts";
-import { inputFilter } from "./openai-filter.ts";
+import { ItemWindow, inputFilter } from "./openai-filter.ts";
 import { itemView } from "./openai-items.ts";
 
 const WORDS = "and so on, word by word, ".repeat(40);
@@ -268,7 +268,7 @@ test("OpenAI Agents: another provider is sent no item that only one reads", asyn
     { type: "function_call_result", callId: "c", output: "It is green." },
   ];
   const input = [compacted, ...plain, secret, searched, signed] as never[];
-  const filter = inputFilter({ contextWindow: 8_000, summarize: "fallback" });
+  const filter = inputFilter(new ItemWindow({ contextWindow: 8_000, summarize: "fallback" }));
   const send = async (model: unknown) =>
     (await filter({ modelData: { input }, agent: { model } })).input;
   expect(await send(new OpenAIResponsesModel())).toEqual([compacted, ...plain, secret, searched]);

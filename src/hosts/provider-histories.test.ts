@@ -10,7 +10,7 @@ import { prepareStepWith } from "./ai-sdk-prepare-step.ts";
 import type { HostMemory } from "./host-chats.ts";
 import { langChainMiddleware } from "./langchain-middleware.ts";
 import { mastraProcessor } from "./mastra-processor.ts";
-import { inputFilter, itemWindow } from "./openai-filter.ts";
+import { ItemWindow, inputFilter } from "./openai-filter.ts";
 
 const MAKERS = ["openai", "anthropic", "google"] as const;
 type Maker = (typeof MAKERS)[number];
@@ -377,7 +377,7 @@ const LOOPS: Readonly<Record<string, Loop>> = {
     inItems: true,
     isBase: true,
     open: (record) => {
-      const filter = inputFilter(settings, itemWindow(settings, { record }));
+      const filter = inputFilter(new ItemWindow(settings, { record }));
       return {
         send: async (history, maker) => {
           const model = maker === "openai" ? new OpenAIResponsesModel() : new AiSdkModel();

@@ -92,10 +92,16 @@ export class SentHistory<HostMessage extends object> {
 
   /** The number of messages, and tokens, of the newest answer's calls and their results; none when more came after these. */
   get newestStep(): { readonly length: number; readonly tokens: number } | undefined {
-    const at = this.#units.findLastIndex(({ pieces }) => pieces.some(isAnswer));
-    const step = this.#units.slice(Math.max(0, at));
-    const results = step.slice(1).map(({ pieces: [first] }) => first?.role === "tool_results");
+    const isOfAnswer = ({ pieces }: Unit) => pieces.some(isAnswer);
+    const at = this.#units.findLastIndex(isOfAnswer);
+    const results = this.#units
+      .slice(at + 1)
+      .map(({ pieces: [first] }) => first?.role === "tool_results");
     if (at < 0 || results.length === 0 || results.includes(false)) return undefined;
+    // Some hosts have the text of an answer and its calls in items of their own.
+    const step = this.#units.slice(
+      1 + this.#units.slice(0, at).findLastIndex((unit) => !isOfAnswer(unit)),
+    );
     const length = this.#messages.length - (step[0]?.from ?? 0);
     return { length, tokens: Math.floor(step.reduce((sum, { weight }) => sum + weight, 0) / 4) };
   }

@@ -4,6 +4,18 @@ import { defineTool } from "@earendil-works/pi-coding-agent";
 import { tool as langChainTool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
+import { Agent as MastraAgent } from "@mastra/core/agent";
+import { MockMemory } from "@mastra/core/memory";
+import { createTool } from "@mastra/core/tools";
+import {
+  Agent,
+  type AgentInputItem,
+  tool as agentsTool,
+  OpenAIChatCompletionsModel,
+  OpenAIResponsesModel,
+  run,
+  setTracingDisabled,
+} from "@openai/agents";
 import {
   generateText,
   isStepCount,
@@ -13,8 +25,12 @@ import {
   wrapLanguageModel,
 } from "ai";
 import { createAgent } from "langchain";
+import OpenAI from "openai";
 import { rkatMiddleware as modelMiddleware, type PrepareStep, rkatPrepareStep } from "rkat/ai-sdk";
 import { rkatMiddleware } from "rkat/langchain";
+import { rkatProcessor } from "rkat/mastra";
+import { rkatFilter, rkatModel, rkatSession } from "rkat/openai-agents";
+import { sqliteStores } from "rkat/sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import {
@@ -24,6 +40,8 @@ import {
   startLocalProvider,
 } from "../../examples/hosts/local-provider.ts";
 import { startPi } from "./pi-session.ts";
+
+setTracingDisabled(true);
 
 const CONTEXT_WINDOW = 8_000;
 
@@ -87,6 +105,62 @@ async function startSailor(api: string, baseUrl: string, cost: object) {
   return { session, problems };
 }
 
+/** An agent of Mastra's with a thread, whose answers are streamed or not. */
+function mastra(model: unknown, isStreamed: boolean): Say {
+  const rkat = rkatProcessor({ contextWindow: CONTEXT_WINDOW });
+  const read = createTool({
+    ...{ id: "read", description, inputSchema: schema },
+    execute: async () => WORDS,
+  });
+  const agent = new MastraAgent({
+    ...{ id: "sailor", name: "Sailor", instructions: "Be brief.", model, maxRetries: 0 },
+    ...{ tools: { read }, memory: new MockMemory() },
+    ...{ inputProcessors: [rkat], errorProcessors: [rkat] },
+  } as never);
+  const memory = { thread: "one", resource: "ada", options: { lastMessages: 1_000 } };
+  return async (content) => {
+    if (!isStreamed) return await agent.generate(content, { maxSteps: 5, memory });
+    const answer = await agent.stream(content, { maxSteps: 5, memory });
+    return await answer.text;
+  };
+}
+
+type AgentsModel = OpenAIResponsesModel | OpenAIChatCompletionsModel;
+
+const sailor = (model: AgentsModel) =>
+  new Agent({
+    ...{ name: "Sailor", instructions: "Be brief.", model, modelSettings: { store: false } },
+    tools: [agentsTool({ name: "read", description, parameters: schema, execute: () => WORDS })],
+  });
+
+const clientAt = (baseURL: string) => new OpenAI({ apiKey: "local", baseURL, maxRetries: 0 });
+
+/** An agent of the OpenAI Agents SDK whose items a session keeps. */
+function agentsSession(given: AgentsModel): Say {
+  const stores = sqliteStores({ path: ":memory:" });
+  const model = rkatModel(given);
+  const session = rkatSession<AgentInputItem>({ stores, model, contextWindow: CONTEXT_WINDOW });
+  onTestFinished(async () => {
+    await session.close();
+    await stores.close();
+  });
+  const options = { session, callModelInputFilter: session.filter };
+  return async (content) => await run(sailor(model), content, options);
+}
+
+/** An agent of the OpenAI Agents SDK whose answers are streamed, and whose items a list keeps. */
+function agentsList(given: AgentsModel): Say {
+  const agent = sailor(rkatModel(given));
+  const callModelInputFilter = rkatFilter({ contextWindow: CONTEXT_WINDOW });
+  let items: AgentInputItem[] = [];
+  return async (content) => {
+    const asked: AgentInputItem[] = [...items, { role: "user", content }];
+    const result = await run(agent, asked, { callModelInputFilter, stream: true });
+    await result.completed;
+    items = result.history;
+  };
+}
+
 const OPENAI_COST = { input: 1, output: 8, cacheRead: 0.1, cacheWrite: 0 };
 const NO_COST = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 const ANTHROPIC_COST = { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 };
@@ -138,6 +212,14 @@ const LOOPS: Readonly<Record<string, (urls: LocalProvider["urls"]) => Say>> = {
     const config = { configurable: { thread_id: "chat" } };
     return (content) => agent.invoke({ messages: [{ role: "user", content }] }, config);
   },
+  Mastra: ({ openai }) =>
+    mastra({ providerId: "openai", modelId: "gpt-5", url: openai, apiKey: "none" }, false),
+  "Mastra, streamed, a model of the AI SDK": ({ anthropic }) =>
+    mastra(createAnthropic({ apiKey: "local", baseURL: anthropic })("claude-sonnet-4-5"), true),
+  "OpenAI Agents, a session": ({ openai }) =>
+    agentsSession(new OpenAIResponsesModel(clientAt(openai), "gpt-5")),
+  "OpenAI Agents, a list, streamed": ({ openai }) =>
+    agentsList(new OpenAIChatCompletionsModel(clientAt(openai), "gpt-5")),
   "pi, chat completions": ({ openai }) => pi("openai-completions", openai, OPENAI_COST),
   "pi, responses": ({ openai }) => pi("openai-responses", openai, OPENAI_COST),
   "pi, Anthropic": ({ anthropic }) =>

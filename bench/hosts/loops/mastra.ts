@@ -34,7 +34,7 @@ function loopWith(lab: Lab, { tools = {}, ...options }: AgentOptions): HostLoop 
     id: "harbour",
     name: "Harbour",
     instructions: lab.instructions,
-    model: { providerId: "local", modelId: "gpt", url: lab.url, apiKey: "none" },
+    model: { providerId: "openai", modelId: "gpt-5", url: lab.url, apiKey: "none" },
     memory: new MockMemory(),
     maxRetries: 0,
     ...options,

@@ -11,7 +11,7 @@ import {
 } from "@openai/agents";
 import OpenAI from "openai";
 import { createSessionService } from "rkat";
-import { rkatSession } from "rkat/openai-agents";
+import { rkatModel, rkatSession } from "rkat/openai-agents";
 import { sqliteStores } from "rkat/sqlite";
 import { z } from "zod";
 import type { Contender, HostLoop, Lab } from "../play-run.ts";
@@ -55,7 +55,7 @@ function compacted(lab: Lab, body: string): Response {
 
 function loopWith(
   lab: Lab,
-  client: OpenAI,
+  model: OpenAIResponsesModel,
   options: { readonly session: Session; readonly callModelInputFilter?: CallModelInputFilter },
 ): HostLoop {
   const read = tool({
@@ -71,7 +71,7 @@ function loopWith(
     name: "Harbour",
     instructions: lab.instructions,
     tools: [read, ...others],
-    model: new OpenAIResponsesModel(client, MODEL),
+    model,
     modelSettings: { store: false, providerData: { include: ["reasoning.encrypted_content"] } },
   });
   return {
@@ -101,21 +101,20 @@ export const openAiAgentsContenders: readonly Contender[] = [
     async open(lab) {
       const client = clientOf(lab);
       const session = new OpenAIResponsesCompactionSession({ client, model: MODEL });
-      return loopWith(lab, client, { session });
+      return loopWith(lab, new OpenAIResponsesModel(client, MODEL), { session });
     },
   },
   {
     host: HOST,
     name: "rkat",
     async open(lab) {
-      const client = clientOf(lab);
       const { contextWindow } = lab;
       const stores = sqliteStores({ path: ":memory:" });
-      const model = new OpenAIResponsesModel(client, MODEL);
+      const model = rkatModel(new OpenAIResponsesModel(clientOf(lab), MODEL));
       const session = rkatSession<AgentInputItem>({ stores, model, contextWindow });
       const sessions = createSessionService({ model: "none", stores });
       return {
-        ...loopWith(lab, client, { session, callModelInputFilter: session.filter }),
+        ...loopWith(lab, model, { session, callModelInputFilter: session.filter }),
         search: (query) => searchIn(sessions, query),
         async close() {
           await session.close();
