@@ -21,7 +21,12 @@ import {
 } from "../../examples/hosts/local-provider.ts";
 import { SUMMARY_PREFIX } from "../../src/core/message.ts";
 import { createSessionService } from "../../src/index.ts";
-import { type RkatSessionOptions, rkatFilter, rkatSession } from "../../src/openai-agents.ts";
+import {
+  type RkatSessionOptions,
+  rkatFilter,
+  rkatModel,
+  rkatSession,
+} from "../../src/openai-agents.ts";
 import { sqliteStores } from "../../src/sqlite.ts";
 import {
   type AdaptedLoop,
@@ -106,12 +111,16 @@ function violations(items: readonly AgentInputItem[]): readonly string[] {
 }
 
 /** How an application keeps a conversation: as a list, in a session, or in one that compacts itself. */
-function loop(kept: "list" | "session" | "compacting session"): AdaptedLoop {
+type Kept = "list" | "session" | "compacting session";
+
+/** With a model of the SDK, or with one that notes its requests. */
+function loop(kept: Kept, isNoted = false): AdaptedLoop {
   return {
     async run(script) {
       const { server, read: readFile, begin, record } = await startScriptedServer(script);
       const client = new OpenAI({ apiKey: "k", baseURL: server.urls.openai, maxRetries: 0 });
-      const model = new OpenAIResponsesModel(client, "gpt");
+      const own = new OpenAIResponsesModel(client, "gpt");
+      const model = isNoted ? rkatModel(own) : own;
       const read = tool({
         name: "read",
         description: "Reads a file.",
@@ -170,7 +179,8 @@ function loop(kept: "list" | "session" | "compacting session"): AdaptedLoop {
       const unread = billedUntil.filter(
         (end) => isSummary(end - 1) && (isSummary(end) || end === server.billed.length),
       );
-      return { ...recorded, summaries: summaries - unread.length };
+      const known = isNoted ? { model: "openai/gpt" } : {};
+      return { ...recorded, ...known, summaries: summaries - unread.length };
     },
   };
 }
@@ -186,11 +196,16 @@ describe.each([
   ["a list", remembered(loop("list"))],
   ["a session", remembered(loop("session"))],
   ["a session that compacts itself", remembered(loop("compacting session"))],
-])("a conversation kept as %s", (_, adapted) => {
+  ["a list, with an rkatModel", remembered(loop("list", true))],
+  [
+    "a session that compacts itself, with an rkatModel",
+    remembered(loop("compacting session", true)),
+  ],
+])("a conversation kept as %s", (name, adapted) => {
   for (const law of adapterLaws) test(law.name, () => law.holds(async () => adapted));
   test("random conversations keep every promise", { timeout: CAMPAIGN_MS }, () =>
-    // A refused request ends a run: the SDK's filter sees no errors.
-    keepsPromises(adapted, ["refusedAbove"]),
+    // A refused request ends a run, unless the model is an rkatModel: the SDK's filter sees no errors.
+    keepsPromises(adapted, name.includes("rkatModel") ? [] : ["refusedAbove"]),
   );
 });
 
