@@ -1,4 +1,4 @@
-import type { HistoryHit } from "../../core/event-store.ts";
+import { BACKLOG_MAX, type HistoryHit } from "../../core/event-store.ts";
 import { snakeCase } from "../../core/fields.ts";
 import { changedJson } from "../../core/json-values.ts";
 import type {
@@ -79,7 +79,7 @@ export function renderLag(behind: MemoryLag | undefined, rkat: string): string {
   if (!behind) return "";
   const { events, seconds } = behind;
   const since = timeAgo(new Date(0).toISOString(), seconds * 1000);
-  return `Memory is behind: it lacks the last ${plural(events, "event")} of the log, the oldest from ${since}. It catches up by itself; \`${rkat} history search\` finds them now.\n`;
+  return `Memory is behind: it lacks the last ${plural(events, "event")} of the log${events < BACKLOG_MAX ? "" : " or more"}, the oldest from ${since}. It catches up by itself; \`${rkat} history search\` finds them now.\n`;
 }
 
 /** The text for a search without results: the searched places, and what to try next. */

@@ -1,47 +1,59 @@
-import { expect, onTestFinished, test, vi } from "vitest";
-import type { OpenMemory } from "../../../core/operations/memory.ts";
+import { expect, test } from "vitest";
+import { SessionError } from "../../../core/errors.ts";
 import type { CliContext } from "../../cli-context.ts";
 import { waitForMemory } from "./wait-for-memory.ts";
-
-/** A memory that lacks so many events, look by look, and then always what it lacked last. */
-function lacking(...counts: readonly number[]) {
-  let looks = 0;
-  const memoryStats = async () => {
-    const events = counts[Math.min(looks, counts.length - 1)] ?? 0;
-    looks += 1;
-    return events === 0 ? {} : { behind: { events, seconds: 1 } };
-  };
-  return {
-    memory: { memoryStats } as unknown as Pick<OpenMemory, "memoryStats">,
-    looks: () => looks,
-  };
-}
 
 const CONTEXT = {
   rkat: "rkat --user ada",
   terminal: { stderr: { rewrites: false, write: async () => {} } },
 } as unknown as CliContext;
 
-async function waited(memory: Pick<OpenMemory, "memoryStats">): Promise<unknown> {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
-  const end = waitForMemory(CONTEXT, memory).catch((error: unknown) => error);
-  await vi.runAllTimersAsync();
-  return await end;
+/** A service whose memory lacks something until forgetting has waited for it. */
+function waiting(how: { readonly waits?: Promise<void>; readonly lacks?: number }) {
+  const asked: unknown[] = [];
+  const memoryStats = async () =>
+    how.lacks === undefined ? {} : { behind: { events: how.lacks, seconds: 60 } };
+  const forgetMemory = async (request: unknown) => {
+    asked.push(request);
+    await how.waits;
+  };
+  const service = { memoryStats, forgetMemory } as never as Parameters<typeof waitForMemory>[1];
+  return { service, asked };
 }
 
-test("it waits as long as memory gets on, however long that takes", async () => {
-  const slow = Array.from({ length: 200 }, (_, at) => 100 - Math.floor(at / 2));
-  const { memory, looks } = lacking(...slow, 0);
-  expect(await waited(memory)).toBeUndefined();
-  expect(looks()).toBe(201);
+test("it ends when memory has everything, and not before", async () => {
+  let end = () => {};
+  const waits = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const { service, asked } = waiting({ waits });
+  let isDone = false;
+  const done = waitForMemory(CONTEXT, service).then(() => {
+    isDone = true;
+  });
+  // Whatever is due now, a wait that ends too early included.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isDone).toBe(false);
+  end();
+  await done;
+  expect(asked).toEqual([{ ids: [expect.any(String)] }]);
 });
 
-test("it ends with an error when memory does not get on, and says what is missing", async () => {
-  const { memory } = lacking(9, 2);
-  expect(await waited(memory)).toMatchObject({
+test("where events are held back, it says what memory lacks", async () => {
+  await expect(waitForMemory(CONTEXT, waiting({ lacks: 2 }).service)).rejects.toMatchObject({
     code: "NOT_POSSIBLE",
-    message: expect.stringMatching(/^Nothing was forgotten\..* lacks the last 2 events of the log/),
-    hint: expect.stringContaining("`rkat --user ada doctor`"),
+    message: expect.stringMatching(
+      /^Nothing was forgotten\. .* lacks the last 2 events of the log/,
+    ),
+  });
+});
+
+test("where memory cannot be filled, it says why, and what memory lacks", async () => {
+  const waits = Promise.reject(new SessionError("SESSION_STORE_ERROR", { detail: "It is full." }));
+  await expect(waitForMemory(CONTEXT, waiting({ waits, lacks: 2 }).service)).rejects.toMatchObject({
+    code: "SESSION_STORE_ERROR",
+    message: expect.stringMatching(
+      /^Nothing was forgotten\. .* last 2 events .* The store failed\. It is full\.$/s,
+    ),
   });
 });

@@ -1,38 +1,38 @@
 import { SessionError } from "../../../core/errors.ts";
+import { newId } from "../../../core/ids.ts";
 import type { OpenMemory } from "../../../core/operations/memory.ts";
+import type { SessionService } from "../../../core/session-service.ts";
 import type { CliContext } from "../../cli-context.ts";
-import { plural } from "../../render/amounts.ts";
+import { renderLag } from "../../render/render-memory.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 
-/** The time between two looks, and the looks without progress after which the wait ends. */
-const LOOK_MS = 250;
-const LOOKS_MAX = 40;
-
 /**
- * Waits until memory has what the log has: what it lacks would not be found, and would stay.
+ * Waits until memory has what the log has, however long that takes: what it lacks would not be found, and would stay.
  *
- * @throws SessionError `NOT_POSSIBLE` when memory does not get on
+ * @throws SessionError why memory does not get it: a full disk, for example, or a writer that holds events back
  */
 export async function waitForMemory(
   { terminal, rkat }: Pick<CliContext, "terminal" | "rkat">,
-  memory: Pick<OpenMemory, "memoryStats">,
+  service: Pick<SessionService, "forgetMemory"> & Pick<OpenMemory, "memoryStats">,
 ): Promise<void> {
   const progress = new ProgressLine(terminal.stderr);
-  let least = Number.POSITIVE_INFINITY;
+  progress.show("waiting until memory has all of the log");
+  const lag = async () => renderLag((await service.memoryStats({})).behind, rkat).trimEnd();
   try {
-    for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
-      const { behind } = await memory.memoryStats({});
-      if (!behind) return;
-      if (behind.events < least) looks = 0;
-      least = Math.min(least, behind.events);
-      progress.show(`memory lacks ${plural(behind.events, "event")} of the log`);
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    }
+    // Forgetting waits for everything. Nothing has a new id, so it forgets nothing.
+    await service.forgetMemory({ ids: [newId()] });
+    const lacks = await lag();
+    if (lacks === "") return;
+    throw new SessionError("NOT_POSSIBLE", {
+      message: `Nothing was forgotten. ${lacks}`,
+      hint: "Run the command again when it has caught up.",
+    });
+  } catch (thrown) {
+    const { code, message, hint } = SessionError.from(thrown);
+    if (code !== "SESSION_STORE_ERROR") throw thrown;
+    const told = ["Nothing was forgotten.", await lag(), message];
+    throw new SessionError(code, { message: told.filter(Boolean).join(" "), hint, cause: thrown });
   } finally {
     progress.clear();
   }
-  throw new SessionError("NOT_POSSIBLE", {
-    message: `Nothing was forgotten. Memory is behind: it lacks the last ${plural(least, "event")} of the log, and does not get on. What they say would not be found.`,
-    hint: `\`${rkat} doctor\` looks for the cause. Then run the command again.`,
-  });
 }
