@@ -303,7 +303,7 @@ function hasWord(words: readonly string[], word: string): boolean {
 function isFormOf(one: string, other: string): boolean {
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   if (isPair(short) || long.length - short.length > ENDING_MAX) return false;
-  return long.startsWith(short.replace(/e$/, ""));
+  return long.startsWith(short.endsWith("e") ? short.slice(0, -1) : short);
 }
 
 const ENDING_MAX = 3;
@@ -318,9 +318,8 @@ function sharedWords(asked: readonly string[], { content }: MemoryHit): readonly
 
 /** A text without its numbers and times: what it answers with is not what the question asks about. */
 function withoutValues(text: string): string {
-  return text
-    .replace(ANY_WORD, (word) => (isTimeOrNumber(word.toLowerCase()) ? " " : word))
-    .replace(VALUE, " ");
+  const named = text.replace(ANY_WORD, (word) => (isTimeOrNumber(word.toLowerCase()) ? " " : word));
+  return named.replace(VALUE, " ");
 }
 
 function isTimeOrNumber(word: string): boolean {

@@ -130,10 +130,7 @@ const ROLE =
 const NEW =
   /\b(?:my|our|the|his|her) new \p{L}+ (?:is|are)\b|^(?:(?:the|our|my|der|die|das|le|la|el|il|o|a|de|het|den|det) )?(?:new|neuer?|neues|nouve(?:au|lle)|nuev[oa]|nuov[oa]|nov[oa]|nieuwe?|nya?|nytt|now[yae]|нов(?:ый|ая|ое)|yeni)\s/u;
 /** A number, a capital inside, or what has a sign of a place. */
-const HAS_VALUE = new RegExp(
-  `\\d|[^\\s.!?] (?![IA]\\s)\\p{Lu}(?!['’])|${ROLE.source}|[./@]\\p{L}`,
-  "u",
-);
+const HAS_VALUE = /\d|[^\s.!?] (?![IA]\s)\p{Lu}(?!['’])|[./@]\p{L}/u;
 /** The name of a day, a month, a number or a colour. */
 const namesValue = hasWordThatBegins(
   [
@@ -145,7 +142,8 @@ const TOKEN =
   /#[0-9a-fA-F]{3,8}\b|\d{1,2}:\d{2}|\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,3}(?!\d)|\d{1,9}(?:-\d{1,9}){1,5}|[$€£]|[vV]?\d+(?:[.,]\d+)*\p{L}{0,2}%?|[\p{L}\p{M}_][\p{L}\p{M}\p{N}_'’-]*(?:[./@][\p{L}\p{N}_-]+)*/gu;
 
 function statementOf(sentence: string): Statement | undefined {
-  if (!HAS_VALUE.test(sentence) && !namesValue(sentence)) return undefined;
+  const isRole = ROLE.test(sentence);
+  if (!isRole && !HAS_VALUE.test(sentence) && !namesValue(sentence)) return undefined;
   if (MAY.test(sentence)) return undefined;
   const tokens = (sentence.match(TOKEN) ?? []).filter((token) => !OF_DATES.has(token));
   if (tokens.length < 2 || tokens.length > TOKENS_MAX) return undefined;
@@ -155,7 +153,6 @@ function statementOf(sentence: string): Statement | undefined {
   const lower = sentence.toLowerCase();
   const saysChange =
     saysSince(lower) || NEW.test(lower) || tokens.some((token) => CHANGES.has(token.toLowerCase()));
-  const isRole = ROLE.test(sentence);
   const past = new Set<Value>();
   let isGone = false;
   let isSince = false;

@@ -88,14 +88,23 @@ export function unpackColumns(
     const column = into[name];
     if (column) {
       const bytes = packed.subarray(at + 1, end);
-      // Larger numbers are copied first, since they have to be aligned.
-      const values = width === 1 ? bytes : new kind(new Uint8Array(bytes).buffer);
+      const values = width === 1 ? bytes : numbersIn(bytes, kind);
       if (width === 0) column.fill(values[0] as number, first, first + slots);
       else column.set(values, first);
     }
     at = end;
   }
   return at;
+}
+
+/** The numbers in some bytes, until the next call. They are copied, since they have to be aligned. */
+function numbersIn(
+  bytes: Uint8Array,
+  kind: ColumnKind | Uint16ArrayConstructor,
+): Uint8Array | Uint16Array | Uint32Array | Float64Array {
+  if (bytes.length > ALIGNED.length) return new kind(new Uint8Array(bytes).buffer);
+  ALIGNED.set(bytes);
+  return new kind(ALIGNED.buffer, 0, bytes.length / kind.BYTES_PER_ELEMENT);
 }
 
 /** Bytes of a number; 0 stands for one number of the column's own kind. */
@@ -133,6 +142,9 @@ function bytesOf(values: ArrayBufferView): Uint8Array {
  * An empty slot has no session. If a link begins there, its `entry` is the slot that it stands for.
  */
 export const BLOCK_SLOTS = 512;
+
+/** Room for one column of a block: a search unpacks all blocks, and new room for each takes longer than the numbers. */
+const ALIGNED = new Uint8Array(BLOCK_SLOTS * Float64Array.BYTES_PER_ELEMENT);
 
 /** Slots in any order, with their columns. */
 export interface SlotRecords {

@@ -122,18 +122,16 @@ const LISTS: Readonly<Record<string, readonly [own: string, shared: string]>> = 
 interface Language {
   readonly name: string;
   readonly own: ReadonlySet<string>;
-  readonly all: ReadonlySet<string>;
+  /** Its own, and those that it shares with others. Few questions need more than one language's. */
+  readonly all: () => ReadonlySet<string>;
 }
 
-let languages: readonly Language[] | undefined;
-
-function allLanguages(): readonly Language[] {
-  languages ??= Object.entries(LISTS).map(([name, [own, shared]]) => {
+const allLanguages = madeOnce<readonly Language[]>(() =>
+  Object.entries(LISTS).map(([name, [own, shared]]) => {
     const telling = new Set(folded(own));
-    return { name, own: telling, all: new Set([...telling, ...folded(shared)]) };
-  });
-  return languages;
-}
+    return { name, own: telling, all: madeOnce(() => new Set([...telling, ...folded(shared)])) };
+  }),
+);
 
 function folded(list: string): string[] {
   return foldText(list)
@@ -162,11 +160,11 @@ export function functionWordsIn(
   let best: { readonly found: FunctionWords; readonly count: number } | undefined;
   for (const { name, own, all } of allLanguages()) {
     if (!words.some((word) => own.has(word))) continue;
-    const count = words.filter((word) => all.has(word)).length;
+    const count = words.filter((word) => all().has(word)).length;
     // "för" is folded to the English "for".
     const isLikelier = count > english || (hasForeignLetters && count === english);
     if (isLikelier && count > (best?.count ?? 0))
-      best = { found: { language: name, words: all }, count };
+      best = { found: { language: name, words: all() }, count };
   }
   return best?.found ?? NONE;
 }
