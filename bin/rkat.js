@@ -36,7 +36,8 @@ function start() {
     if (type === "ExperimentalWarning" && /SQLite/.test(String(warning))) return;
     emitWarning.call(process, warning, options, ...rest);
   };
-  if (command === "hook") keepCode();
+  // These two empty the folder.
+  if (command !== "install" && command !== "uninstall") keepCode();
   import("../dist/cli.js")
     .then((cli) => cli.runCli())
     .catch((error) =>
@@ -49,8 +50,8 @@ function start() {
 }
 
 /**
- * A coding agent waits for its hooks, so Node keeps the compiled code for the next one: in the folder that an import has
- * made for hooks, if only you can write there. A writer of that code could change what a hook does.
+ * People and coding agents wait for a command, so Node keeps the compiled code for the next one: in the folder that an
+ * import has made for hooks, if only you can write there. A writer of that code could change what rkat does.
  */
 function keepCode() {
   const { RKAT_HOME, XDG_CONFIG_HOME, HOME } = process.env;

@@ -15,7 +15,7 @@ import { EphemeralEventStore } from "../src/stores/ephemeral/ephemeral-event-sto
 import { RKAT } from "./support/built-package.ts";
 import { ClaudeLines } from "./support/claude-lines.ts";
 import { temporaryFolder } from "./support/obey.ts";
-import { execFileSync } from "./support/start-process.ts";
+import { execFileSync, spawnSync } from "./support/start-process.ts";
 import { sampled } from "./support/trials.ts";
 
 let folder: string;
@@ -145,6 +145,36 @@ test("a built hook does not load Node's crypto, and keeps compiled code only bes
   chmodSync(hooks, 0o700);
   hook();
   expect(existsSync(join(hooks, "code"))).toBe(true);
+});
+
+test("the built `memory search` takes all of its code compiled from beside what an import has kept, and keeps none elsewhere", () => {
+  const home = join(folder, "compiled");
+  const hooks = join(home, ".config", "rkat", "hooks");
+  mkdirSync(home);
+  const run = (...args: readonly string[]) =>
+    spawnSync(process.execPath, [RKAT, ...args, "--dir", join(folder, "compiled-project")], {
+      env: { HOME: home, NODE_COMPILE_CACHE: undefined, NODE_DEBUG_NATIVE: "COMPILE_CACHE" },
+      encoding: "utf8",
+    });
+  writeFileSync(join(folder, "entries.jsonl"), '{"content":"We chose SQLite.","session_id":"s"}');
+  run("memory", "add", "--jsonl", join(folder, "entries.jsonl"));
+  const search = () => run("memory", "search", "SQLite");
+  const without = search();
+  expect(existsSync(hooks)).toBe(false);
+  mkdirSync(hooks, { recursive: true });
+  chmodSync(hooks, 0o777);
+  search();
+  expect(existsSync(join(hooks, "code"))).toBe(false);
+  chmodSync(hooks, 0o700);
+  search();
+  const { stdout, stderr } = search();
+  expect(stdout).toBe(without.stdout);
+  expect(stdout).toContain("We chose SQLite.");
+  const loaded = stderr.match(/^.*reading cache from .* for ESM /gm) ?? [];
+  expect(loaded.length).toBeGreaterThan(10);
+  expect(stderr.match(/ was accepted/g)).toHaveLength(loaded.length);
+  // They empty the folder, so they must not fill it again.
+  expect(run("uninstall", "claude-code").stderr).not.toContain("reading cache");
 });
 
 test("memory is behind until it, and what the project learns, have reached the end of the log", async () => {
