@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BackupFile, type PartName } from "../backup/backup-file.ts";
@@ -205,7 +206,7 @@ async function restoreDatabase(
   const { renameNamespace } = await import("../stores/postgres/rename-namespace.ts");
   const { namespace = "default", notify: _, ...place } = postgresAddress(address);
   const part = backup.manifest.parts.find((each) => each.name === name);
-  const unseen = `${namespace} being restored from ${part?.sha256.slice(0, 16)}`;
+  const unseen = `being restored ${hash("sha256", `${part?.sha256} ${namespace}`)}`;
   await withPart(backup, name, work, async (copy) => {
     const to = postgresStores({ ...place, namespace: unseen });
     try {

@@ -1,4 +1,4 @@
-import { instant } from "../text/time/calendar.ts";
+import { instant, isTime } from "../text/time/calendar.ts";
 import { isSavedSnapshot } from "./event-shape.ts";
 import { INDEXED_KINDS } from "./event-store.ts";
 import { KNOWLEDGE_KINDS, KNOWLEDGE_ORIGINS } from "./knowledge.ts";
@@ -31,8 +31,40 @@ type StoreMethods = Readonly<Record<string, Checks>>;
 
 const texts = listOf(someText);
 const limit = whole(0);
-const time = is("a time in milliseconds", Number.isFinite);
-const span = object({ from: time, to: time });
+const finite = is("a number", Number.isFinite);
+const time = is("a time in milliseconds", isTime);
+const wholeTime = is(
+  "a time in whole milliseconds",
+  (value) => isTime(value) && Number.isInteger(value),
+);
+const span = object({ from: finite, to: finite });
+
+/**
+ * Names by which a store finds something. PostgreSQL's indexes have room for names of this many bytes beside the name of a user, and none for
+ * two names of sessions that are longer. All stores have the same limits, so that what one has can move to another.
+ */
+const [NAME_BYTES, SESSION_BYTES] = [1400, 700];
+const name = nameUpTo(NAME_BYTES, 1);
+const someName = nameUpTo(NAME_BYTES, 0);
+const names = listOf(someName);
+const sessionName = nameUpTo(SESSION_BYTES, 1);
+
+function nameUpTo(bytes: number, least: number): Check {
+  const what = least === 0 ? "a text" : "a text that is not empty,";
+  return is(
+    `${what} of at most ${bytes} bytes`,
+    (value) =>
+      typeof value === "string" && value.length >= least && Buffer.byteLength(value) <= bytes,
+  );
+}
+
+/** The number of an event in its log. */
+const EVENTS_MAX = 2 ** 31 - 1;
+const eventNumber = (least: number) =>
+  is(
+    `the number of an event, ${least} to ${EVENTS_MAX}`,
+    (value) => Number.isInteger(value) && Number(value) >= least && Number(value) <= EVENTS_MAX,
+  );
 
 /** Exactly one of these fields: what is deleted is never "all" for a misspelt name. */
 function eitherOf(one: Checks, other: Checks): Check {
@@ -49,10 +81,16 @@ function eitherOf(one: Checks, other: Checks): Check {
   };
 }
 
-const owner = object({ id: text, host: someText, pid: time });
-const held = object({ key: text, owner });
+const owner = object({ id: text, host: someText, pid: whole(0) });
+const held = object({ key: name, owner });
+/** A longer lease would end at a time that a database does not have. */
+const LEASE_MS_MAX = 366 * 86_400_000;
+const leaseMs = is(
+  `a whole number of milliseconds from 1 to ${LEASE_MS_MAX}`,
+  (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= LEASE_MS_MAX,
+);
 /** The log checks the fields of `event`, by the schema that reads them again. */
-const event = object({ event_id: text, timestamp_ms: time, event: record });
+const event = object({ event_id: text, timestamp_ms: wholeTime, event: record });
 const sessionChoice = eitherOf({ only: texts }, { except: texts });
 const moment = is(
   "a time in ISO 8601",
@@ -61,7 +99,7 @@ const moment = is(
 const said = { since: moment, until: moment, sessions: sessionChoice } as const;
 
 const EVENTS: StoreMethods = {
-  append: { sessionId: text, lastSeq: whole(0), events: listOf(event), "held?": held },
+  append: { sessionId: sessionName, lastSeq: eventNumber(0), events: listOf(event), "held?": held },
   lastSeq: { sessionId: someText },
   read: { sessionId: someText, afterSeq: whole(0), "toSeq?": unless(Infinity, whole(0)) },
   readKinds: {
@@ -87,19 +125,24 @@ const EVENTS: StoreMethods = {
     ),
   },
   checkpoint: { projection: text },
-  saveCheckpoint: { projection: text, position: whole(0) },
+  saveCheckpoint: { projection: name, position: whole(0) },
   delete: { sessionId: someText },
   redact: {
-    sessionId: text,
-    lastSeq: whole(0),
-    redactions: listOf(object({ seq: whole(1), event: object({ type: text }) })),
+    sessionId: sessionName,
+    lastSeq: eventNumber(0),
+    redactions: listOf(object({ seq: eventNumber(1), event: object({ type: text }) })),
     told: event,
   },
   watch: { sessionId: someText, listener: callback },
 };
 
 /** A list has to be able to read it again: one wrong snapshot would refuse the whole list. */
-const snapshot = is("the snapshot of a session", isSavedSnapshot);
+const isSnapshot = is("the snapshot of a session", isSavedSnapshot);
+const ofSnapshot = object({ id: sessionName, seq: eventNumber(0), updated_at_ms: wholeTime });
+const snapshot: Check = (value) => {
+  const issues = isSnapshot(value);
+  return issues.length > 0 ? issues : ofSnapshot(value);
+};
 
 const SESSIONS: StoreMethods = {
   save: { snapshot, "held?": held },
@@ -118,8 +161,8 @@ const SESSIONS: StoreMethods = {
   delete: { sessionId: someText },
   sources: { sessionIds: texts },
   withSource: { filter: record, passing: flag },
-  acquire: { key: text, owner, ttlMs: whole(1) },
-  renew: { key: text, owner, ttlMs: whole(1) },
+  acquire: { key: name, owner, ttlMs: leaseMs },
+  renew: { key: name, owner, ttlMs: leaseMs },
   release: { key: text, owner },
   saveAndRelease: { snapshot, held },
   askToStop: { key: text },
@@ -142,14 +185,14 @@ const MEMORY: StoreMethods = {
   add: {
     entries: listOf(
       object({
-        id: text,
+        id: name,
         content: someText,
-        sessionId: text,
+        sessionId: name,
         turn: unless(null, whole(0)),
         kind: oneOf(...MEMORY_KINDS),
         "time?": someText,
-        "role?": someText,
-        "speaker?": someText,
+        "role?": someName,
+        "speaker?": someName,
         "source?": object({ from: whole(0), to: whole(0) }),
         "pinned?": pinned,
         "earlier?": earlier,
@@ -165,10 +208,10 @@ const MEMORY: StoreMethods = {
         query: questions,
         limit,
         at: someText,
-        minScore: time,
-        bestMatch: time,
+        minScore: finite,
+        bestMatch: finite,
         neighbours: whole(0),
-        neighboursMatch: time,
+        neighboursMatch: finite,
         explain: flag,
       },
       ["query", "limit"],
@@ -185,8 +228,8 @@ const MEMORY: StoreMethods = {
 
 const approvals = listOf(
   object({
-    approvalId: text,
-    sessionId: text,
+    approvalId: name,
+    sessionId: name,
     toolUseId: someText,
     tool: someText,
     "args?": json,
@@ -205,15 +248,15 @@ const APPROVALS: StoreMethods = {
 };
 
 const kind = oneOf(...KNOWLEDGE_KINDS);
-const likeness = object({ bands: texts, signature: listOf(time) });
+const likeness = object({ bands: names, signature: listOf(finite) });
 /** The fields that new and stored knowledge have in common. */
 const learned = {
-  id: text,
+  id: name,
   kind,
   content: someText,
   tags: texts,
   origin: oneOf(...KNOWLEDGE_ORIGINS),
-  "sessionId?": someText,
+  "sessionId?": someName,
   "source?": span,
   time: someText,
   "tool?": someText,
@@ -227,7 +270,7 @@ const newKnowledge = listOf(
     ...learned,
     "pinned?": flag,
     "count?": whole(0),
-    keys: texts,
+    keys: names,
     "likeness?": likeness,
   }),
 );
@@ -261,7 +304,7 @@ const KNOWLEDGE: StoreMethods = {
       goal: someText,
       earlier,
       keeps,
-      keys: texts,
+      keys: names,
       tags: texts,
       pinned: flag,
     }),
@@ -277,8 +320,8 @@ const KNOWLEDGE: StoreMethods = {
   restore: {
     copy: object({
       position: whole(0),
-      entries: listOf(object({ entry, keys: texts, "likeness?": likeness })),
-      forgotten: texts,
+      entries: listOf(object({ entry, keys: names, "likeness?": likeness })),
+      forgotten: names,
     }),
   },
 };
@@ -286,7 +329,7 @@ const KNOWLEDGE: StoreMethods = {
 const FORGOTTEN: StoreMethods = {
   add: { sessionId: someText, texts },
   has: { sessionId: someText, texts },
-  restore: { copy: texts },
+  restore: { copy: names },
 };
 
 const importedFile = object({
@@ -305,18 +348,31 @@ const importedFile = object({
   }),
 });
 const files: Check = (value) =>
-  value instanceof Map && [...value.keys()].every((path) => typeof path === "string")
+  value instanceof Map && names([...value.keys()]).length === 0
     ? recordOf(importedFile)(Object.fromEntries(value))
-    : is("a Map from paths to files", () => false)(value);
+    : is(`a Map from paths of at most ${NAME_BYTES} bytes to files`, () => false)(value);
+const eachBatch = listOf(
+  object({
+    sessionId: sessionName,
+    lastSeq: eventNumber(0),
+    events: listOf(event),
+    snapshot,
+    ids: texts,
+  }),
+);
+const ofSessionsOnce = is(
+  "a list with each session once",
+  (value) =>
+    new Set((value as readonly { sessionId: string }[]).map(({ sessionId }) => sessionId)).size ===
+    (value as readonly unknown[]).length,
+);
+const batches: Check = (value) => {
+  const issues = eachBatch(value);
+  return issues.length > 0 ? issues : ofSessionsOnce(value);
+};
 const IMPORTS: StoreMethods = {
   known: { ids: texts },
-  commit: {
-    batches: listOf(
-      object({ sessionId: text, lastSeq: whole(0), events: listOf(event), snapshot, ids: texts }),
-    ),
-    "files?": files,
-    "options?": group({ durable: flag }),
-  },
+  commit: { batches, "files?": files, "options?": group({ durable: flag }) },
   keys: { after: someText, limit },
   restore: { keys: texts },
 };

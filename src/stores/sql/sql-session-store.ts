@@ -54,7 +54,8 @@ export class SqlSessionStore implements Asking<Required<SessionStore>> {
   *list(query: SessionQuery): Sql<readonly SessionSnapshot[]> {
     const { idPrefix, labels, source, archivedBefore, limit, offset = 0 } = query;
     const conditions = [sql`namespace = ${this.#namespace}`];
-    if (archivedBefore !== undefined) conditions.push(sql`updated_at_ms < ${archivedBefore}`);
+    if (archivedBefore !== undefined)
+      conditions.push(sql`updated_at_ms < ${Math.ceil(archivedBefore)}`);
     if (idPrefix) {
       // The range is what an index finds.
       conditions.push(sql`session_id >= ${idPrefix} and session_id <= ${`${idPrefix}\u{10ffff}`}`);
@@ -245,7 +246,7 @@ function savedBy(
     source: sql`${source ? JSON.stringify(source) : null}`,
   };
   if (!dialect.readsSource) {
-    for (const name of CONDITIONS) columns[name] = sql`${source?.[name] ?? null}`;
+    for (const name of CONDITIONS) columns[name] = sql`${comparable(source?.[name])}`;
   }
   const names = Object.keys(columns);
   const set = names.map((name) => `${name} = excluded.${name}`).join(", ");
@@ -264,10 +265,21 @@ function savedBy(
 
 const CONDITIONS = ["agent", "project", "branch"] as const;
 
+/** The index of sources has room for three texts of this length. */
+const COMPARABLE_BYTES = 255;
+
+/** A text as the index of sources has it: of a longer one, a hash. Earlier versions kept it whole. */
+function comparable(text: string | undefined): string | null {
+  if (text === undefined || Buffer.byteLength(text) <= COMPARABLE_BYTES) return text ?? null;
+  return process.getBuiltinModule("node:crypto").hash("sha256", text);
+}
+
 /** Reads the index of sources only. */
 function idsWithSource(namespace: string, wanted: SourceConditions, passing: boolean): Statement {
   const met = CONDITIONS.flatMap((name) =>
-    wanted[name] === undefined ? [] : [sql`${words(name)} = ${wanted[name]}`],
+    wanted[name] === undefined
+      ? []
+      : [sql`${words(name)} in (${wanted[name]}, ${comparable(wanted[name])})`],
   );
   const all = met.length > 0 ? joined(met, " and ") : words("true");
   return sql`select session_id from rkat.snapshot where namespace = ${namespace}

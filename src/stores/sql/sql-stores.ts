@@ -202,12 +202,21 @@ export const trashOf = (namespace: string) => `${namespace}\n${TRASH}`;
 const TRASH = "trash";
 const USER = "user ";
 
-/** @throws SessionError `INVALID_PARAMS` when it is empty or has a line break */
+/** The name is in each index, as that of a user is. */
+const NAMESPACE_CHARACTERS_MAX = 200;
+
+/** @throws SessionError `INVALID_PARAMS` when it is empty, long, or has a line break */
 export function requireNamespace(namespace: string): string {
-  if (namespace !== "" && !namespace.includes("\n")) return namespace;
+  const isLong = namespace.length > NAMESPACE_CHARACTERS_MAX;
+  if (namespace !== "" && !isLong && !namespace.includes("\n")) return namespace;
+  const problem = isLong
+    ? `has more than ${NAMESPACE_CHARACTERS_MAX} characters`
+    : namespace === ""
+      ? "is empty"
+      : "has a line break in it";
   throw new SessionError("INVALID_PARAMS", {
-    message: namespace === "" ? "The namespace is empty." : "The namespace has a line break in it.",
-    hint: 'Use a name on one line, or leave it out: the default is "default".',
+    message: `The namespace ${problem}.`,
+    hint: 'Use a short name on one line, or leave it out: the default is "default".',
   });
 }
 
