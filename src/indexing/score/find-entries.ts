@@ -1,20 +1,15 @@
 import type { MemoryFilter } from "../../core/memory-store.ts";
 import { PASSAGE_ASKS, type PassageIndex, placeOf } from "../passages/passage-index.ts";
-import { askedThings } from "../words/asked-things.ts";
+import { askedThings, askedTogether } from "../words/asked-things.ts";
+import { BlockShares } from "./block-shares.ts";
 import { entriesOfTime } from "./entries-of-time.ts";
 import type { EntryQuery, FoundEntry, QuestionOptions } from "./entry-query.ts";
 import { explainScore, ROUNDING } from "./explain-score.ts";
 import { type Likelihood, likelihoodOf } from "./likelihood.ts";
+import { OwnWords } from "./own-words.ts";
 import { type Question, readQuestion } from "./question.ts";
-import {
-  BlockShares,
-  OwnWords,
-  QuestionBounds,
-  type QuestionEvidence,
-  questionEvidence,
-  type ScratchArrays,
-  scratchOf,
-} from "./question-evidence.ts";
+import { QuestionBounds } from "./question-bounds.ts";
+import { type QuestionEvidence, questionEvidence } from "./question-evidence.ts";
 import { RANKING, type RankingWeights } from "./ranking-weights.ts";
 import {
   type Asked,
@@ -26,6 +21,7 @@ import {
   relevanceOf,
   scoresOf,
 } from "./score.ts";
+import { type ScratchArrays, scratchOf } from "./scratch-arrays.ts";
 import { placeIn, slotFilter } from "./slot-filter.ts";
 import { BLOCK, blockOf } from "./word-amounts.ts";
 
@@ -207,6 +203,7 @@ function entriesWithWords(
     question.words.length <= THING_WORDS_MAX &&
     !evidence.namesSpeaker;
   const things = isUnsure ? askedThings(question, (name) => own.isKnown(name)) : [];
+  const together = isUnsure ? askedTogether(question, (word) => own.isKnown(word)) : [];
   const names = [...question.names];
   const found = best.flatMap(({ entry: first, slot, value }, at): FoundEntry[] => {
     const relevance = value * confidence;
@@ -217,7 +214,8 @@ function entriesWithWords(
       : {};
     // In English a name is a word with a capital, and an entry that has it is shown, as with any rare word.
     const isOfName = question.isEnglish && own.hasOneOf(first, names);
-    const lacks = isOfName ? [] : things.filter((thing) => !own.hasOneOf(first, thing));
+    const asked = [...(isOfName ? [] : things), ...together];
+    const lacks = asked.filter((thing) => !own.hasOneOf(first, thing));
     return [{ slot: first, match, score, ...explanation, ...(lacks.length > 0 ? { lacks } : {}) }];
   });
   return { found, asked };
