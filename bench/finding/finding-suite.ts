@@ -11,7 +11,8 @@ const ABOUT: Readonly<Record<SetName, string>> = {
   fourth: "Written without knowing the rules; some of them were mended after it was measured.",
   fifth:
     "Most questions without an answer are one word away from a note: another thing, another person, a plan.",
-  sixth: "Half of the questions have no answer: another thing of the same person, the same thing of another.",
+  sixth:
+    "Half of the questions have no answer: another thing of the same person, the same thing of another.",
 };
 
 /** Finding: whether a natural question finds the note that answers it, by what makes it hard. */

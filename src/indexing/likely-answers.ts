@@ -2,6 +2,7 @@ import type { MemoryHit } from "../core/memory-store.ts";
 import { readQuestion } from "./score/question.ts";
 import { type AskedName, askedName, lacksName } from "./words/asked-name.ts";
 import { type AskedValue, askedValue, lacksValue } from "./words/asked-value.ts";
+import { isNearMiss } from "./words/near-misses.ts";
 
 /** The number of first results that are the same for each limit, and that tell what a question is about. */
 export const FIRST = 5;
@@ -24,7 +25,8 @@ export function likelyAnswers(
     );
   const isLikely = (hit: MemoryHit) => hasMuch(hit) || !lacks(hit);
   const first = hits.slice(0, FIRST).filter(isLikely);
-  if (first.length === 0 || haveNone(asked, first, lacks)) return [];
+  if (first.length === 0 || haveNone(asked, first, lacks) || areNearMisses(questions, first))
+    return [];
   return inLettersOf(questions, hits.filter(isLikely));
 }
 
@@ -56,6 +58,17 @@ function haveNone(
   return asked.every(isSure) && best.every(isOther);
 }
 
+/** Whether each of the hits that are about as good as the best answers another question than each of these. */
+function areNearMisses(questions: readonly string[], hits: readonly MemoryHit[]): boolean {
+  const least = NEARLY_AS_GOOD * (hits[0]?.match ?? 1);
+  return hits
+    .filter(({ match = 1 }) => match >= least)
+    .every(
+      ({ match = 1, content }) =>
+        match < SAME_MATCH && questions.every((question) => isNearMiss(question, content)),
+    );
+}
+
 function hasMuch({ match = 1 }: MemoryHit): boolean {
   return match >= VALUE_MATCH;
 }
@@ -69,6 +82,7 @@ const SURE: readonly (AskedValue | AskedName)[] = [
   "address",
   "birthday",
   "birthplace",
+  "money",
   "name",
   "surname",
 ];
@@ -81,8 +95,9 @@ const LIST =
 const VALUE_MATCH = 0.4;
 /** The question itself. */
 const SAME_MATCH = 0.95;
-/** The part of the first one's match with which another is as good. */
+/** The part of the first one's match with which another is as good, or about as good. */
 const AS_GOOD = 0.85;
+const NEARLY_AS_GOOD = 0.6;
 
 function inLettersOf(questions: readonly string[], hits: readonly MemoryHit[]) {
   const isOther = questions.some((question) => OTHER_LETTER.test(question));

@@ -36,6 +36,24 @@ export function askedThings(
     .filter((thing) => thing.length > 0);
 }
 
+/**
+ * The names of a question, and its other words, if entries have each of them. An entry with one of these groups alone is about
+ * something else that is known of the person, or about another person:
+ *
+ *     when does Orla swim     [Orla] [swim]     "Finlay swims on Wednesdays", "Orla broke her wrist"
+ */
+export function askedTogether(
+  { names, text, words }: AskedQuestion,
+  isKnown: (word: string) => boolean,
+): readonly AskedThing[] {
+  const known = [...names].filter(
+    (name) => words.includes(name) && mayNameThing(name) && isKnown(name),
+  );
+  const others = words.filter((word) => !names.has(word) && !isCommonWord(word));
+  const isSure = text.trimEnd().endsWith("?") && known.length > 0 && others.every(isKnown);
+  return isSure && others.length > 0 ? [known, others] : [];
+}
+
 /** The words of a thing. One of them names it. */
 export type AskedThing = readonly string[];
 

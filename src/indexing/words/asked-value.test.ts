@@ -15,6 +15,8 @@ describe("lacksValue", () => {
     ["打印机多少钱", "打印机在前台。"],
     ["周会几点开始", "周会在大会议室。"],
     ["ゴミの日は何曜日", "ゴミは家の前に出す。"],
+    ["how much does Tadeo earn", "Tadeo bakes 300 grams of oats for three weeks."],
+    ["what does the room cost a month", "The room fits 4 people."],
     ["how old is Tadeo's brother", "Tadeo goes to the pool and won't eat fish."],
     ["how many seats are there", "The seats came in May 2027, at 9:30."],
     ["Wie hoch ist die Kaution?", "Die Kaution kommt am 3. Juni zurück."],
@@ -43,6 +45,9 @@ describe("lacksValue", () => {
 
   test.each([
     ["how old is Priyanka", "Priyanka is 34."],
+    ["how much do we pay for the flat", "We pay 1,240 a month for the flat."],
+    ["what does the insurance pay", "The insurance pays for half of it."],
+    ["how much did the tent cost", "We paid forty for the tent with 3 poles."],
     ["how long is the line", "The line is 4km long."],
     ["how often do we test backups", "Backups are tested every spring."],
     ["how many twins are there", "Two twins."],

@@ -28,6 +28,7 @@ export type AskedValue =
   | "measure"
   | "age"
   | "count"
+  | "money"
   | "amount"
   | undefined;
 
@@ -53,6 +54,7 @@ export function lacksValue(value: AskedValue, text: string): boolean {
   if (value === "address") return !ADDRESS.test(lower);
   if (value === "birthplace") return !BIRTHPLACE.test(lower);
   if (value === "birthday") return !hasDate(text);
+  if (value === "money" && !hasMoney(lower)) return true;
   const isOfTime = value === "time" || value === "duration";
   if (isOfTime || value === "age" ? NUMBER.test(text) : hasAmount(text)) return false;
   if (isOfTime && UNSPACED_TIME.test(text)) return false;
@@ -95,7 +97,7 @@ const ASKS_WHEN =
   /^\P{L}*(?:(?:since|until|till|by|at|on|in|ab|seit|bis|depuis|desde|hasta|da|fino a|até|sinds|tot|od|do|с|до) )?(?:when(?! i\b)|(?:what|which) (?:time|day|date|week|month|year)|wann|quand|cu[aá]ndo|quando|wanneer|när|hvornår|når|kiedy|когда)(?!\p{L})|什么时候|什麼時候|何时|[几幾][点點号號月]|[周週]几|星期[几幾]|哪(?:一)?天|いつ|何[時日月]|何曜日|언제|몇\s?[시월]|saat kaç/u;
 
 const ASKS_COLOUR =
-  /^\P{L}*(?:(?:in |di |de |в )?(?:what|which|welche[rns]?|quel(?:le)?|qu[eé]|che|qual|welke|vilken|hvilken|какого)(?:'?s| is| are| ist)?(?: the)?) (?:colou?rs?|farbe|couleur|colore?|cor|kleur|färg|farve|farge|цвета)(?=\P{L}*$| (?:is|are|was|of|for|do|does|did|has|have|hat|haben|ist|sind|est|sont|a|es|son|tiene|è|ha|heeft|har|är|er)(?!\p{L})| [а-я])|什[么麼][颜顏]色|何色|[슨떤] 색/u;
+  /^\P{L}*(?:(?:in |di |de |в )?(?:what|which|welche[rns]?|quel(?:le)?|qu[eé]|che|qual|welke|vilken|hvilken|какого)(?:'?s| is| are| ist)?(?: the)?) (?:colou?rs?|farbe|couleur|colore?|cor|kleur|färg|farve|farge|цвета)(?=\P{L}*$| (?:is|are|was|will|should|of|for|do|does|did|has|have|hat|haben|ist|sind|est|sont|a|es|son|tiene|è|ha|heeft|har|är|er)(?!\p{L})| [а-я])|什[么麼][颜顏]色|何色|[슨떤] 색/u;
 
 const ASKS_DURATION =
   /^\P{L}*(?:how (?:long|often|far|many times)|wie ?(?:lange?|oft|weit)|combien de (?:temps|fois)|cu[aá]nt(?:o tiempo|as veces)|quant(?:o tempo|e volte|as vezes)|hoe ?(?:lang|vaak)|hur (?:länge|ofta)|hvor (?:længe|lenge|ofte)|сколько раз|كم مرة)(?!\p{L})|[几幾][天次]|何回/u;
@@ -113,7 +115,30 @@ const ASKS_COUNT =
 
 /** How much something costs or weighs, and not how much it is liked. */
 const ASKS_AMOUNT =
-  /^\P{L}*(?:how (?:tall|heavy)|(?:how much|wie ?viel|combien|cu[aá]nt[oa]|quant[oa]|hur mycket|hvor meget)(?: (?:is|are|was|were|est|es|è|é|money|rent|geld|miete|dinero|denaro|dinheiro|pengar|penge)|(?!\p{L}).*(?<!\p{L})(?:cost|pa(?:y|id|i|g)|spen[dt]|charge|earn|owe|weigh|worth|(?:ge)?kost|(?:be)?zahl|wieg|verdien|co[uû]t|pès|gagn|cuest|val[eo]|gana|pesa|cust|guadagn|ganh|betal|väg|vej|tjän|tjen)\p{L}*)|(?:what|was|wat|vad|hvad|hva)(?!\p{L}).*(?<!\p{L})(?:costs?(?=\P{L}*$| (?:the|our|my)(?!\p{L}))|(?:ge)?kost(?:en|et|ede|ade|ar|er|t)?)|(?:what|which|was|quel|qual|cu[aá]l)(?!\p{L}).*(?<!\p{L})(?:age|height|weight|price|salary|wages?|fee|preis|gehalt|prix|salaire|precio|edad|salario|sueldo|prezzo|stipendio)(?=\P{L}*$| (?:of|for|has|is|de|du|von|del|di)(?!\p{L}))|wie ?(?:schwer|teuer)|how expensive|hoe duur|hur dyr|hvor dyr)(?!\p{L})|多少|多[高重]|いくつ|いくら|얼마/u;
+  /^\P{L}*(?:how (?:tall|heavy)|(?:how much|wie ?viel|combien|cu[aá]nt[oa]|quant[oa]|hur mycket|hvor meget)(?: (?:is|are|was|were|est|es|è|é|money|rent|geld|miete|dinero|denaro|dinheiro|pengar|penge)|(?!\p{L}).*(?<!\p{L})(?:cost|pa(?:y|id|i|g)|spen[dt]|charge|earn|owe|weigh|worth|(?:ge)?kost|(?:be)?zahl|wieg|verdien|co[uû]t|pès|gagn|cuest|val[eo]|gana|pesa|cust|guadagn|ganh|betal|väg|vej|tjän|tjen)\p{L}*)|(?:what|was|wat|vad|hvad|hva)(?!\p{L}).*(?<!\p{L})(?:(?:cost|charge)s?(?=\P{L}*$| (?:the|our|my|an?|per|each|at|in|for)(?!\p{L}))|(?:ge)?kost(?:en|et|ede|ade|ar|er|t)?)|(?:what|which|was|quel|qual|cu[aá]l)(?!\p{L}).*(?<!\p{L})(?:age|height|weight|price|salary|wages?|fee|preis|gehalt|prix|salaire|precio|edad|salario|sueldo|prezzo|stipendio)(?=\P{L}*$| (?:of|for|has|is|de|du|von|del|di)(?!\p{L}))|wie ?(?:schwer|teuer)|how expensive|hoe duur|hur dyr|hvor dyr)(?!\p{L})|多少|多[高重]|いくつ|いくら|얼마/u;
+
+const OF_MONEY =
+  /(?<!\p{L})(?:cost|pa(?:y|id)|spen[dt]|charge|earn|owe|price|salary|wages?|fee|expensive|money|rent|(?:ge)?kost|(?:be)?zahl|verdien|teuer|preis|gehalt|geld|miete|co[uû]t|prix|salaire|gagn|cuest|precio|salario|sueldo|dinero|gana|prezzo|stipendio|guadagn|custo)/u;
+const MONEY =
+  /[€£$¥₽₺]|(?<!\p{L})(?:pounds?|euros?|dollars?|cents?|pence|quid|bucks|francs?|franken|kron\p{L}+|kr|z[łl]\p{L}*|eur|usd|gbp|chf|rub\p{L}*|руб\p{L}*|lira|hal[fb]\p{L}*|per ?cent|percent|prozent|free|nothing|gratis|kostenlos)(?!\p{L})|%/u;
+/** What stands behind a number that has no unit: "9 a month", and not "31 jars". */
+const NO_UNIT =
+  /^(?:\P{L}*$|[.,;:!?)]|\s*(?:an?|per|each|pro|im|par|al|por|je|for|für|and|und|if|when|on|since|in|to|at|the)(?!\p{L}))/u;
+
+/** Whether a text has money, or a number without a unit. */
+function hasMoney(lower: string): boolean {
+  if (MONEY.test(lower)) return true;
+  const ends = [...lower.matchAll(ALL_NUMBERS)].map(
+    ({ 0: number, index }) => index + number.length,
+  );
+  if (ends.some((end) => NO_UNIT.test(lower.slice(end, end + NEAR)))) return true;
+  const words = wordsOf(lower);
+  return words.some((word, at) => {
+    if (!numberWords().has(word) || UNITS.has(word) || isOfDay(words, at)) return false;
+    const next = words[at + 1];
+    return next === undefined || STOP_WORDS.has(next);
+  });
+}
 
 /** The first that fits is taken. The others are not made. */
 const ASKED: readonly (readonly [AskedValue, (lower: string) => boolean])[] = [
@@ -127,6 +152,7 @@ const ASKED: readonly (readonly [AskedValue, (lower: string) => boolean])[] = [
   ["duration", (lower) => ASKS_DURATION.test(lower)],
   ["age", (lower) => ASKS_AGE.test(lower)],
   ["count", (lower) => ASKS_COUNT.test(lower)],
+  ["money", (lower) => ASKS_AMOUNT.test(lower) && OF_MONEY.test(lower)],
   ["amount", (lower) => ASKS_AMOUNT.test(lower)],
   ["measure", (lower) => ASKS_MEASURE.test(lower)],
 ];

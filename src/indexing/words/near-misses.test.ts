@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { isNearMiss } from "./near-misses.ts";
+
+test.each([
+  ["What does Yusra's son study?", "Yusra's daughter Samira is studying geology."],
+  ["Was sammelt Annegrets Mann?", "Annegret sammelt Meteoriten."],
+  ["¿Qué estudia la hermana de Inma?", "El primo de Inma estudia veterinaria."],
+  ["How many blankets did we order?", "We ordered twelve pillows."],
+  ["Combien de bouteilles y a-t-il ?", "La cave à vin a trois portes."],
+  ["When did Nuala's shop open?", "Nuala wants to open a small shop, maybe next year."],
+  [
+    "Wer hat das Fernrohr gekauft?",
+    "Das Fernrohr soll verkauft werden, wir haben noch keinen Käufer.",
+  ],
+  ["Combien a coûté la monture ?", "On envisage d'acheter une monture."],
+  ["Which company repainted the dome?", "We want to repaint the dome some time, perhaps in white."],
+  ["¿A quién entregó Ignacio el informe?", "Ignacio no terminó el informe."],
+])("%s is not answered by: %s", (question, text) => {
+  expect(isNearMiss(question, text)).toBe(true);
+});
+
+test.each([
+  ["What does Yusra's son study?", "Yusra's boy Samir is studying geology."],
+  ["Wann kann ich Frau Yıldız anrufen?", "Yıldız ist freitags nicht erreichbar."],
+  [
+    "Wem hat Tante Gudrun das Klavier geschenkt?",
+    "Gudrun hat das Klavier der Musikschule geschenkt.",
+  ],
+  ["How many attempts until we give up?", "It retries three times before it gives up."],
+  ["How many blankets did we order?", "A dozen of the woollen blankets were ordered."],
+  ["Combien de temps dure la garantie ?", "La garantie dure cinq ans."],
+  ["Who borrowed the ladder?", "Ewan borrowed the ladder and has not brought it back."],
+  ["What offer did Prakash turn down?", "Prakash turned down the offer to lead the group."],
+  ["What did Gerlinde not send?", "Gerlinde has not sent the invitation."],
+  [
+    "Why did the bank refuse the loan?",
+    "The barn does not have a permission, so the bank refused the loan.",
+  ],
+  ["Did Prakash renew the domain?", "Prakash did not renew the domain."],
+  ["What has to be run before a push?", "Never push without running the checks."],
+])("%s may be answered by: %s", (question, text) => {
+  expect(isNearMiss(question, text)).toBe(false);
+});

@@ -1,0 +1,87 @@
+import { madeOnce } from "../../text/made-once.ts";
+import { lacksValue } from "./asked-value.ts";
+import { isCommonWord } from "./common-words.ts";
+import { foldText } from "./fold-text.ts";
+import { askedWords, stem, stemsOf } from "./words.ts";
+
+/**
+ * Whether a text has most words of a question and answers another one: about another person of a family, about another
+ * thing that is counted, or about what was only planned or did not happen.
+ *
+ *     what does Yusra's son study        "Yusra's daughter studies geology."
+ *     how many blankets did we order     "We ordered twelve pillows."
+ *     who has bought the telescope       "The telescope is to be sold, nobody has asked for it."
+ */
+export function isNearMiss(question: string, text: string): boolean {
+  return lacksRelative(question, text) || lacksCounted(question, text) || isNotSo(question, text);
+}
+
+/** Groups of words for the same persons. */
+const RELATIVES = madeOnce(() =>
+  `sister sibling schwester geschwister soeur sœur hermana sorella, brother sibling bruder geschwister frère hermano fratello,
+  son child kid boy sohn kind fils enfant hijo niño figlio, daughter child kid girl tochter kind fille enfant hija niña figlia,
+  wife spouse partner frau ehefrau femme mujer esposa moglie, husband spouse partner mann ehemann mari marido esposo marito,
+  uncle onkel oncle tío zio, aunt tante tía zia, cousin cousine primo prima cugino, niece nichte nièce sobrina, nephew neffe neveu sobrino,
+  mother mum mom parent mutter mama mère maman madre mamá mamma, father dad parent vater papa père padre papá`
+    .split(",")
+    .map((line) => line.trim().split(/\s+/)),
+);
+
+/** "Tante Gudrun" and "Frau Köpke" are names. */
+const RELATIVE = /(?<!\p{L})\p{L}{3,}(?!\p{L})(?! \p{Lu})/gu;
+
+function lacksRelative(question: string, text: string): boolean {
+  const lower = foldText(text);
+  return [...question.matchAll(RELATIVE)].some(([word]) => {
+    const group = RELATIVES().find((words) => words.includes(word.toLowerCase()));
+    return group?.every((one) => !lower.includes(foldText(one))) === true;
+  });
+}
+
+const COUNTED =
+  /^\P{L}*(?:how many|wie ?viele|combien (?:de |d['’])|cu[aá]nt[oa]s|quant[ie]|quant[oa]s) ?([\p{L}-]{4,})/iu;
+/** Any event may be counted in these. */
+const TIMES = /(?<!\p{L})(?:times|twice|mal|fois|veces|volte|vezes)(?!\p{L})/iu;
+
+function lacksCounted(question: string, text: string): boolean {
+  const [word] = askedWords(COUNTED.exec(question)?.[1] ?? "");
+  if (word === undefined || isCommonWord(word) || word === "temps") return false;
+  // Without a number, the things that it lists may be counted.
+  if (lacksValue("count", text)) return false;
+  return !TIMES.test(text) && !hasWord(text, word);
+}
+
+/** Whether a text has a word in any form, or a longer one with its beginning. */
+function hasWord(text: string, word: string): boolean {
+  const form = stem(word);
+  if (stemsOf(text).includes(form)) return true;
+  const beginning = form.slice(0, Math.max(4, Math.ceil(0.6 * form.length)));
+  return form.length > 3 && foldText(text).includes(beginning);
+}
+
+/** Whether a question asks for something of what happened, and the clause that has its words says that it did not, or has not yet. */
+function isNotSo(question: string, text: string): boolean {
+  if (!ASKS_WHAT_WAS.test(question) || ASKS_WHY.test(question) || NOT_SO.test(question))
+    return false;
+  const asked = new Set(stemsOf(question));
+  let most = 0;
+  let isNot = false;
+  for (const clause of text.split(CLAUSE_END)) {
+    const shared = stemsOf(clause).filter((word) => asked.has(word)).length;
+    if (shared > most) {
+      most = shared;
+      isNot = NOT_SO.test(clause);
+    } else if (shared === most) isNot &&= NOT_SO.test(clause);
+  }
+  return isNot;
+}
+
+const CLAUSE_END =
+  /[,;:.!?()–—]\s|(?<!\p{L})(?:and|but|und|aber|et|mais|y|pero|e|ma|и|но)(?!\p{L})/u;
+const ASKS_WHY = /^\P{L}*(?:why|warum|wieso|pourquoi|por qué|perché|почему)(?!\p{L})/iu;
+/** A wh-word at the beginning, and a verb of the past. Whether it happened at all is answered by a text that says no. */
+const ASKS_WHAT_WAS =
+  /^\P{L}*(?:(?:\p{L}+ )?(?:who|what|which|when|where|how|whom|whose)|we[rnm]|was|wo|wann|wie|welche[rsnm]?|(?:dans |à |avec |de )?(?:qui|quel(?:le)?s?|quand|o[uù]|combien)|(?:a |con |de )?(?:qui[eé]n|qu[eé]|cu[aá]ndo|d[oó]nde|cu[aá]nt[oa]s?)|(?:con |di |a )?(?:chi|quale|quando|dove|quant[oaie])|кто|сколько|когда|где)(?!\p{L}).*(?<!\p{L})(?:did|has(?! to)|have(?! to)|had|was|were|\p{L}{3,}ed|hat|haben|wurden?|ha|hanno|ont|a(?= \p{L}+[éui]s?(?!\p{L}))|\p{L}{3,}[óé]|siamo|\p{L}{3,}(?:лил?а?|вала?|пила?|роила?))(?!\p{L})/iu;
+/** Says that something is wanted, planned or not so. */
+const NOT_SO =
+  /(?<!\p{L})(?:wants? to|would like|hopes? to|plans? to|planned|perhaps|maybe|not|\p{L}+n['’]t|nobody|never|(?:is|are) to be|thought about|turn(?:ed)? down|möchten?|wollen|soll|sollen|vielleicht|noch (?:kein|nicht)\p{L}*|nicht|keine[nmrs]?|envisage\p{L}*|aimerai\p{L}*|peut-être|voudrai\p{L}*|(?:n['’]|ne )\p{L}+ (?:pas|rien|jamais)|quer(?:emos|ría|rían)|quiere|quizás?|tal vez|no|forse|vorrei|vorremmo|non|хочет|хотим|не|возможно)(?!\p{L})/iu;
