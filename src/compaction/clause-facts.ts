@@ -186,9 +186,14 @@ const DURATION =
   /\b(?:in|within) \d[\d.,]{0,12} ?(?:ms|s|sec|seconds?|min|minutes?|h|hours?|days?)\b/gi;
 
 function wordsOf(text: string): readonly string[] {
-  const words = text.toLowerCase().match(WORD) ?? [];
+  const found: readonly string[] = text.toLowerCase().match(WORD) ?? [];
+  const isSpanish = found.some((word) => SPANISH.test(word));
+  const words = isSpanish ? found.map((word) => (word === "no" ? "nunca" : word)) : found;
   return words.map((word) => bare(word).replace(ELISION, "")).filter((word) => word !== "");
 }
+
+/** Beside these, "no" negates. */
+const SPANISH = /^(?:el|la|los|las|del|que|por|con|para|una?)$/;
 
 /** The French negation before a vowel: `n'est`. */
 const ELISION = /^n['’](?=\p{L}{3})/u;

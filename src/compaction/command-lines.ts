@@ -26,7 +26,7 @@ const OUTPUT = /\s(?:\|(?!\|)|\d?>)/;
 
 /** Commands that show what is there. */
 const READING =
-  /^\S* ?(?:cat|head|tail|less|more|grep|egrep|rg|ag|ack|sed|awk|diff|which|pgrep|git|gh|ls|find|echo|curl|wc|jq)\b/;
+  /^\S* ?(?:cat|head|tail|less|more|grep|egrep|rg|ag|ack|sed|awk|diff|which|pgrep|git|gh(?! run| pr checks)|ls|find|echo|curl|wc|jq)\b/;
 
 /** Whether a call only shows what is there, so that its output is no outcome of its own. */
 export function isReading(call: string): boolean {

@@ -1,5 +1,6 @@
 /** Words before the answer itself: "Ok, agreed". */
-const LEAD = /^(?:(?:ok(?:ay)?|cool|great|good|fine|well|oh|hm+|gut|bon|bien|vale)[,!. ]+){1,3}/iu;
+const LEAD =
+  /^(?:(?:ok(?:ay)?|cool|great|good|fine|well|oh|hm+|please|sorry|bitte|gut|bon|bien|vale)[,!. ]+){1,3}/iu;
 
 const YES =
   /^(?:agreed|do (?:it|that)|go (?:ahead|for it|with (?:it|that))|sounds good|let['’]?s do (?:it|that)|yes|yep|sure|of course|no (?:problem|objections?|worries)|einverstanden|ja|mach das|natürlich|kein problem|d['’]accord|oui|vas-y|allez-y|bien sûr|pas de problème|de acuerdo|sí|hazlo|adelante|claro|sim|si)(?!\p{L})/iu;

@@ -136,6 +136,17 @@ describe("what became what, a made-up number, and the opposite in other words ar
   });
 });
 
+describe("a negation is read in other languages", () => {
+  test.each([
+    ["Der Drucker im Keller druckt keine Farben.", "Der Drucker im Keller druckt Farben."],
+    ["La porte du jardin n'est pas fermée.", "La porte du jardin est fermée."],
+    ["El taller no abre los lunes.", "El taller abre los lunes."],
+  ])("%s", (record, summary) => {
+    expect(fix(summary, [assistant(record)])).toBe(`on record: “${record.slice(0, -1)}”.`);
+    expect(fix(record, [assistant(record)])).toBe(record);
+  });
+});
+
 describe("an honest summary stays as it is", () => {
   test.each([
     "The timeout of ORDER_QUEUE was 30 s at first; it is 45 s now.",

@@ -11,7 +11,7 @@ import { twoEnds } from "./cut-text.ts";
 import type { Speakers } from "./kept-words.ts";
 import { withValuesBack } from "./misplaced-values.ts";
 import { summaryText, summaryWords, userText } from "./render-transcript.ts";
-import { ToldOutcomes } from "./told-outcomes.ts";
+import { ToldOutcomes, tellsOutcome } from "./told-outcomes.ts";
 
 /** A longer text is read at its two ends only. */
 const TEXT_CHARACTERS_MAX = 20_000;
@@ -76,7 +76,7 @@ export function correctFacts(
 
 function correctClauses(summary: string, record: readonly Message[]) {
   const clauses = clausesIn(summary);
-  if (clauses.every(saysNothing)) return { text: summary, changed: 0 };
+  if (clauses.every(saysNothing) && !tellsOutcome(summary)) return { text: summary, changed: 0 };
   const facts = new RecordedFacts(record);
   const outcomes = new ToldOutcomes(record);
   const verdicts = clauses.map((clause, at): Verdict => {

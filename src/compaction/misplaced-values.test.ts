@@ -8,6 +8,9 @@ const RECORD = [
   "Odile writes the minutes; Tomasz keeps the books.",
   "The grant report is due on 2 April 2027, the audit starts at 10:30.",
   "Le train part le 9 septembre.",
+  "Dr. Brandt opens the day, Prof. Ilves closes it.",
+  "Room 12 is for Dr. Brandt. Room 31 is for Prof. Ilves.",
+  "The fast line has 9 stops, the slow line has 22 stops.",
 ].map((text) => ({ text }));
 const back = (summary: string, record: Parameters<typeof withValuesBack>[1] = RECORD) =>
   withValuesBack(summary, record).text;
@@ -26,6 +29,22 @@ describe("values go back to what has them on record", () => {
     [
       "Tomasz writes the minutes, Odile keeps the books.",
       "Odile writes the minutes, Tomasz keeps the books.",
+    ],
+    [
+      "Dr. Brandt gets room 31, Prof. Ilves room 12.",
+      "Dr. Brandt gets room 12, Prof. Ilves room 31.",
+    ],
+    [
+      "Prof. Ilves opens the day, and it is closed by Dr. Brandt.",
+      "Dr. Brandt opens the day, and it is closed by Prof. Ilves.",
+    ],
+    [
+      "The fast line has 9 stops and the slow one 22.",
+      "The fast line has 9 stops and the slow one 22.",
+    ],
+    [
+      "The fast line has 22 stops and the slow one 9.",
+      "The fast line has 9 stops and the slow one 22.",
     ],
     ["The grant report is due on 2 August 2027.", "The grant report is due on 2 April 2027."],
     ["The audit starts at 11:30.", "The audit starts at 10:30."],

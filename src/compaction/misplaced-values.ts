@@ -152,14 +152,18 @@ function isExchanged(
   second: Value,
   record: ValuesOnRecord,
 ): boolean {
-  const own = labels(one, other, value, second);
-  const others = labels(other, one, value, second);
   const [here, there] = [record.with(value.keys), record.with(second.keys)];
-  const isWith = (words: readonly string[]) => (piece: Piece) =>
-    words.some((word) => isOf(piece, word));
+  // A word that the record has beside both tells nothing.
+  const tells = (word: string) => ![here, there].every((pieces) => pieces.some(isWith([word])));
+  const own = labels(one, other, value, second).filter(tells);
+  const others = labels(other, one, value, second).filter(tells);
   if (here.some(isWith(own)) || there.some(isWith(others))) return false;
   const turned = here.filter(isWith(others));
   return there.filter(isWith(own)).some((piece) => turned.some((one) => areTogether(one, piece)));
+}
+
+function isWith(words: readonly string[]): (piece: Piece) => boolean {
+  return (piece) => words.some((word) => isOf(piece, word));
 }
 
 /** Whether one text says both, or two people said each one thing. */
@@ -244,9 +248,10 @@ const MONTH_MARK = "month ";
 
 /** Marks, and words that join two parts of a sentence, each of which says something. */
 const PIECE_END =
-  /[.!?;,|](?=\s|$)|[,;](?=["'{[])|[\n\t。、\uff01\uff0c\uff1b\uff1f]|\s(?=[\p{L}_.-]{1,40}=\S)|\s(?:and|but|while|und|aber|et|mais|y|pero|e|og|och|и|а)(?=\s)/gu;
+  /(?:(?<!(?<!\p{L})(?:Dr|Mrs?|Ms|Prof|M|St|Mme|Mlle|Sra?|Hr|Fr|Nr|No))\.|[!?;,|])(?=\s|$)|[,;](?=["'{[])|[\n\t。、\uff01\uff0c\uff1b\uff1f]|\s(?=[\p{L}_.-]{1,40}=\S)|\s(?:and|but|while|und|aber|et|mais|y|pero|e|og|och|и|а)(?=\s)/gu;
 const JOINED = /^\s\p{L}/u;
-const TOKEN = /\d(?:[.,:]?\d)*|[\p{L}\p{M}][\p{L}\p{M}\p{N}_'’-]*/gu;
+const TOKEN =
+  /\d(?:[.,:]?\d)*|(?:(?:Dr|Mrs?|Ms|Prof|Mme|Mlle|Sra?|Hr|Fr)\. )?[\p{L}\p{M}][\p{L}\p{M}\p{N}_'’-]*/gu;
 
 function isOf({ keys, speaker }: Piece, key: string): boolean {
   return keys.has(key) || speaker.has(key);
@@ -295,7 +300,7 @@ function pieceOf(text: string, from: number, to: number, at: number, speaker = N
 
 function keyOf(shown: string): string {
   if (/^\d/.test(shown)) return shown.includes(":") ? shown : plainNumber(shown);
-  const word = shown.toLowerCase();
+  const word = shown.toLowerCase().replace(/^\p{L}{1,4}\. /u, "");
   const month = MONTHS.get(word);
   if (month !== undefined && /^\p{Lu}|^..../u.test(shown)) return `${MONTH_MARK}${month}`;
   return word.length < LETTERS_MIN ? "" : word.slice(0, KEY_LETTERS);

@@ -84,7 +84,8 @@ export class ToldOutcomes {
   }
 
   /** The text in the place of a clause that says the opposite. What it is about may stand in the `rest` of its sentence. */
-  instead(clause: string, rest = ""): string | undefined {
+  instead(told: string, rest = ""): string | undefined {
+    const clause = told.replace(FLAWLESS, " successfully ");
     if (UNSURE.test(clause)) return undefined;
     return (
       this.#insteadOfAnswer(clause, rest) ??
@@ -121,6 +122,11 @@ export class ToldOutcomes {
   }
 }
 
+/** Whether a text may tell of an outcome or of an answer. */
+export function tellsOutcome(text: string): boolean {
+  return [SUCCESS, FLAWLESS, AGREED, DECLINED].some((pattern) => pattern.test(text));
+}
+
 const SHARED_MIN = 2;
 const ANSWER_MAX = 160;
 const LINE_MAX = 80;
@@ -129,13 +135,18 @@ const COUNTS_MAX = 3;
 const COUNTS =
   /(?<![\d.,:])\d{1,7} (?:tests? |checks? )?(?:passed|failed|passing|failing|failures?|successful)\b/gi;
 const FAILED_COUNT = /^[1-9]\d* .*fail/i;
-const TEST_CALL = /(?:tests?|check|spec|jest|pytest|verify|make)\b/i;
+const TEST_CALL = /(?:gh run|tests?|checks?|spec|jest|pytest|verify|make)\b/i;
 
 /** Words for what was checked, as a whole. */
-const TESTS = /(?<!\p{L})(?:tests?|checks?|suites?|specs?|pruebas?|prüfungen)(?!\p{L})/iu;
+const TESTS =
+  /(?<!\p{L})(?:tests?|checks?|suites?|specs?|ci|pipeline|pruebas?|prüfungen)(?!\p{L})/iu;
 /** The beginnings of words that name no check in particular. */
 const GENERIC =
   /^(?:all|every|each|whole|entir|test|tests|check|suite|spec|specs|alle|sind|sämtl|ganze|gesam|läuft|laufe|waren|tous|toute|tout|sont|ensem|todas|todos|toda|están|estan|prueb|prüfu|again|agora|jetzt|ahora|maint|fully|durch)$/;
+
+/** The one kind of "without" that is no exception. */
+const FLAWLESS =
+  /(?<!\p{L})(?:without (?:any )?(?:problem|error|failure|issue)s?|ohne (?:fehler|probleme)|sans (?:erreur|problème|échec)s?|sin (?:errores|problemas|fallos))(?!\p{L})/iu;
 
 /** What went well, in any words. */
 const SUCCESS =
