@@ -3,7 +3,8 @@ import { SessionError } from "../core/errors.ts";
 import { anything, group, requireOptions } from "../core/options.ts";
 import type { SessionService } from "../core/session-service.ts";
 import type { Tool } from "../core/tool.ts";
-import type { AgentPrompt } from "../hosts/host-messages.ts";
+import type { AgentPrompt, PromptRecords, WindowSize } from "../hosts/host-messages.ts";
+import { recallRoom } from "../recall/recall-room.ts";
 import { connectJsonRpc } from "../surfaces/json-rpc/json-rpc-connection.ts";
 import { memorySearchTool, searchProjectHistoryTool } from "../tools/memory-search.ts";
 
@@ -50,22 +51,29 @@ export class AgentMemory {
     ];
   }
 
-  /** The records of memory about a prompt, as a text for the model. It never fails: the agent goes on without it. */
+  /** The records of memory about a prompt, for the model. It never fails: the agent goes on without it. */
   recall({
     agent,
     sessionId,
     folder,
     prompt,
     windowFrom,
-  }: AgentPrompt & { readonly agent: "pi" | "opencode" }): Promise<string | undefined> {
+    window,
+  }: AgentPrompt & { readonly agent: "pi" | "opencode" }): Promise<PromptRecords | undefined> {
+    const { tokens, replaces } = window ? roomIn(window) : WITHOUT_LIMIT;
+    if (tokens <= 0) return Promise.resolve(undefined);
     const [program = "", ...words] = this.#command;
-    const asked = { session_id: sessionId, cwd: folder, prompt, agent, window_from: windowFrom };
+    const asked = {
+      ...{ session_id: sessionId, cwd: folder, prompt, agent, window_from: windowFrom },
+      ...(tokens < Infinity ? { room_tokens: tokens, others_leave: replaces } : {}),
+    };
     const options = { cwd: folder, timeout: RECALL_MS_MAX };
     return new Promise((resolve) => {
       const args = [...words, "hook", "UserPromptSubmit"];
-      const child = execFile(program, args, options, (error, stdout) =>
-        resolve(error || stdout.trim() === "" ? undefined : stdout.trim()),
-      );
+      const child = execFile(program, args, options, (error, stdout) => {
+        const text = stdout.trim();
+        resolve(error || text === "" ? undefined : { text, replaces });
+      });
       // A program that cannot start, or ends before it has read.
       child.stdin?.on("error", () => {});
       child.stdin?.end(JSON.stringify(asked));
@@ -126,4 +134,13 @@ export class AgentMemory {
     this.#services.set(folder, service);
     return service;
   }
+}
+
+const WITHOUT_LIMIT = { tokens: Infinity, replaces: false };
+
+/** Tokens that records may take before a prompt, as in any window, and whether those of earlier prompts leave for them. */
+function roomIn({ threshold, used, recalled }: WindowSize) {
+  const { beside, instead } = recallRoom({ threshold, expected: used, recalled });
+  const replaces = recalled > 0 && beside < instead / 2;
+  return { tokens: replaces ? instead : beside, replaces };
 }

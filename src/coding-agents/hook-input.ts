@@ -35,6 +35,10 @@ export interface HookInput {
   readonly prompt: string;
   /** The agent's window has what was said in the session from then on, ISO 8601; empty when it is not told. */
   readonly windowFrom: string;
+  /** Tokens that records of memory may take in it, where the agent says so. */
+  readonly roomTokens: number | undefined;
+  /** The records before earlier prompts leave the window, so they may come again. */
+  readonly othersLeave: boolean;
   /** The summary of a compaction that has ended. */
   readonly summary: string | undefined;
 }
@@ -63,6 +67,8 @@ export function readHookInput(
     source: textIn(given.source),
     prompt: textIn(given.prompt),
     windowFrom: textIn(given.window_from),
+    othersLeave: given.others_leave === true,
+    roomTokens: Number(given.room_tokens) > 0 ? Number(given.room_tokens) : undefined,
     summary: textIn(given.compact_summary) || undefined,
   };
 }

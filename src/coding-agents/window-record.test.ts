@@ -33,7 +33,13 @@ function roomAfter(lines: readonly object[], source: string, env = {}): number {
   const path = join(root, "session.jsonl");
   writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   const input = { sessionId: "s", importedId: "claude-code:s", cwd: root, prompt: "" };
-  const more = { source, windowFrom: "", summary: undefined };
+  const more = {
+    source,
+    windowFrom: "",
+    roomTokens: undefined,
+    othersLeave: false,
+    summary: undefined,
+  };
   return roomInWindow({ ...input, ...more, transcript: { path, root } }, env);
 }
 

@@ -115,4 +115,23 @@ export interface AgentPrompt {
   readonly prompt: string;
   /** The agent's window has what was said from then on, ISO 8601. Without it nothing has left. */
   readonly windowFrom: string | undefined;
+  /** The size of the agent's window, where it says that. */
+  readonly window?: WindowSize | undefined;
+}
+
+/** Tokens of an agent's window and of what is in it. */
+export interface WindowSize {
+  /** It is compacted at so many. */
+  readonly threshold: number;
+  /** Those of the next request without the prompt. */
+  readonly used: number;
+  /** Those of the records in it. */
+  readonly recalled: number;
+}
+
+/** Records of memory for a prompt. */
+export interface PromptRecords {
+  readonly text: string;
+  /** Those of earlier prompts leave: beside them these have no room. */
+  readonly replaces: boolean;
 }

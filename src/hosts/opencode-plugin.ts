@@ -4,7 +4,7 @@ import type { ImportNotes } from "../transcripts/imported.ts";
 import { type Json, listOf, nameOf, objectOf } from "../transcripts/json-fields.ts";
 import { messageParts } from "../transcripts/opencode/opencode-parts.ts";
 import { completeSummary, type SummaryReport, withoutQuotes } from "../window/summarize-leaving.ts";
-import type { AgentPrompt } from "./host-messages.ts";
+import type { AgentPrompt, PromptRecords } from "./host-messages.ts";
 
 /** The used part of the input that opencode gives its plugins. */
 export interface OpencodeInput {
@@ -26,8 +26,8 @@ export interface OpencodeLog {
 
 /** The work of the plugin outside opencode. */
 export interface OpencodeMemory {
-  /** The records of memory about a prompt, as a text for the model. It never fails. */
-  recall(prompt: AgentPrompt): Promise<string | undefined>;
+  /** The records of memory about a prompt. It never fails. */
+  recall(prompt: AgentPrompt): Promise<PromptRecords | undefined>;
   /** Stores the later messages of the sessions of a folder. Returns the problem, if there was one. */
   record(folder: string, since: string): Promise<string | undefined>;
   close(): Promise<void>;
@@ -106,7 +106,7 @@ export function opencodePluginWith(
         try {
           const windowFrom = windowStart(await storedIn(sessionID));
           const asked = { sessionId: sessionID, folder: directory, prompt, windowFrom };
-          const text = await memory.recall(asked);
+          const { text } = (await memory.recall(asked)) ?? {};
           if (text === undefined) return;
           // opencode sends the parts of a message in the order of their ids, which begin with the time.
           const id = `prt_0${first.id.slice("prt_".length)}`;

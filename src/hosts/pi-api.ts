@@ -53,6 +53,8 @@ export interface PiContext {
   readonly modelRegistry: {
     complete(model: PiModel, context: object, options: object): Promise<PiAnswer>;
   };
+  /** pi's count of what the next request has so far; without tokens right after a compaction. */
+  getContextUsage?(): { readonly tokens: number | null } | undefined;
   readonly ui: { notify(text: string, kind: "warning"): void };
   readonly sessionManager: {
     getSessionId(): string;

@@ -5,24 +5,19 @@ import type { Tool } from "../core/tool.ts";
 import { contentText, listOf, objectOf, textOf } from "../transcripts/json-fields.ts";
 import { isQuotedWhole, summarizeLeaving } from "../window/summarize-leaving.ts";
 import { outputOf } from "./host-chats.ts";
-import type { AgentPrompt } from "./host-messages.ts";
+import type { AgentPrompt, PromptRecords } from "./host-messages.ts";
 import type { PiApi, PiContext, PiEntry, PiMessage, PiModel, PiUsage } from "./pi-api.ts";
-import {
-  answerMessage,
-  fromPiMessages,
-  textOfAnswer,
-  typedIn,
-  userMessage,
-} from "./pi-messages.ts";
+import { fromPiMessages, textOfAnswer, typedIn, userMessage } from "./pi-messages.ts";
 import { demandsInFile, demandsText, parentOf } from "./pi-parent.ts";
+import { isToldRecords, recallIn } from "./pi-recall.ts";
 import { continuedSummaries } from "./pi-summary.ts";
 
 /** The work of the extension outside pi. */
 export interface PiMemory {
   /** The tools of rkat's memory, for a project's folder. */
   tools(folder: string): readonly Tool[];
-  /** The records of memory about a prompt, as a text for the model. It never fails. */
-  recall(prompt: AgentPrompt): Promise<string | undefined>;
+  /** The records of memory about a prompt. It never fails. */
+  recall(prompt: AgentPrompt): Promise<PromptRecords | undefined>;
   /** The text of a session's file; empty if it cannot be read. */
   read(file: string): Promise<string>;
   /** Stores the new messages of a session's file. Returns the problem, if there was one. */
@@ -92,8 +87,11 @@ export function piExtensionWith(memory: PiMemory): (pi: PiApi) => void {
     });
     recallIn(pi, async (prompt, context) => {
       const found = await memory.recall(prompt);
-      const text = isToldDemands(context) ? "" : demandsText(await demandsOf(context));
-      return [text, found].filter(Boolean).join("\n") || undefined;
+      // The first records have the parent's demands, and a summary keeps these.
+      const isTold = isToldRecords(context) && !found?.replaces;
+      const text = isTold ? "" : demandsText(await demandsOf(context));
+      const texts = [text, found?.text].filter(Boolean).join("\n");
+      return texts === "" ? undefined : { text: texts, replaces: found?.replaces ?? false };
     });
     const record = async (_: unknown, { sessionManager, cwd, ui }: PiContext) => {
       const file = sessionManager.getSessionFile();
@@ -248,72 +246,4 @@ function piTool(
     },
   };
   return tool as never;
-}
-
-/** The type of the entries that keep records in a session. */
-const RECORDS = "rkat-records";
-
-interface KeptRecords {
-  /** The time of the prompt that they stand before. */
-  readonly before: number;
-  readonly text: string;
-}
-
-/** Sends records of memory before the prompts that they are about, in each later request and after a restart too. */
-function recallIn(
-  pi: PiApi,
-  recall: (prompt: AgentPrompt, context: PiContext) => Promise<string | undefined>,
-): void {
-  let found: string | undefined;
-  pi.on("before_agent_start", async ({ prompt }: { prompt: string }, context: PiContext) => {
-    const { cwd: folder, sessionManager } = context;
-    const windowFrom = windowStart(sessionManager.getBranch());
-    const sessionId = sessionManager.getSessionId();
-    found = await recall({ sessionId, folder, prompt, windowFrom }, context);
-  });
-  pi.on("context", ({ messages }: { messages: PiMessage[] }, { sessionManager }: PiContext) => {
-    const last = messages.findLast(({ role }) => role === "user");
-    if (found !== undefined && last) {
-      pi.appendEntry(RECORDS, {
-        before: Number(last.timestamp),
-        text: found,
-      } satisfies KeptRecords);
-    }
-    found = undefined;
-    const kept = recordsIn(sessionManager.getBranch());
-    if (kept.size === 0) return undefined;
-    return {
-      messages: messages.flatMap((message) => {
-        const text = message.role === "user" ? kept.get(Number(message.timestamp)) : undefined;
-        return text === undefined ? [message] : [...recordMessages(text, message), message];
-      }),
-    };
-  });
-}
-
-/** When the oldest message was said that the last compaction kept. */
-function windowStart(entries: readonly PiEntry[]): string | undefined {
-  const last = entries.findLast(({ type }) => type === "compaction");
-  if (!last) return undefined;
-  return (entries.find(({ id }) => id === last.firstKeptEntryId) ?? last).timestamp;
-}
-
-/** Whether a request of this session has had records: the first of them have the parent's demands, and a summary keeps these. */
-function isToldDemands({ sessionManager }: PiContext): boolean {
-  return recordsIn(sessionManager.getBranch()).size > 0;
-}
-
-function recordsIn(entries: readonly PiEntry[]): ReadonlyMap<number, string> {
-  return new Map(
-    entries.flatMap(({ type, customType, data }) => {
-      const { before, text } = objectOf(data);
-      const isKept = type === "custom" && customType === RECORDS;
-      return isKept && typeof before === "number" ? [[before, textOf(text)] as const] : [];
-    }),
-  );
-}
-
-/** Records, and an answer between them and the prompt: many local servers refuse two messages of the user in a row. */
-function recordMessages(text: string, { timestamp }: PiMessage): readonly PiMessage[] {
-  return [userMessage(text, timestamp), answerMessage(timestamp)];
 }

@@ -175,12 +175,15 @@ async function recordsFor(
   env: Environment,
 ): Promise<string | undefined> {
   const { sessionId, importedId, cwd, prompt, source, windowFrom } = input;
+  const { roomTokens = Number.POSITIVE_INFINITY } = input;
   const folder = hooksFolder(env);
   if (!folder || prompt.startsWith("/") || !TYPED.has(source)) return undefined;
   const before = readTold(folder, sessionId);
   // Another beginning of the window: a compaction has taken what was told.
   const isCut = windowFrom !== "" && windowFrom !== before.left;
-  const known = isCut ? { ...before, begun: false, told: [], left: windowFrom } : before;
+  const isAnew = isCut || input.othersLeave;
+  const now = isAnew ? { ...before, begun: false, told: [] } : before;
+  const known = isCut ? { ...now, left: windowFrom } : now;
   const told = new Set(known.told);
   const { left = "" } = known;
   const isUserWide = isHome(workspace.folder, env) && workspace.folder !== cwd;
@@ -192,7 +195,7 @@ async function recordsFor(
     ...(isUserWide ? { project: cwd } : {}),
     bar: known.bar,
     // A window with the usual room takes what the setting says. A token has about four characters.
-    tokensMax: room < CHARACTERS_MAX ? room / 4 : Number.POSITIVE_INFINITY,
+    tokensMax: Math.min(roomTokens, room < CHARACTERS_MAX ? room / 4 : Number.POSITIVE_INFINITY),
     isFirst: !known.begun,
     left,
     isNew: ({ id, sessionId: of, time = "" }) =>
@@ -201,8 +204,8 @@ async function recordsFor(
   if (!found) return undefined;
   const { text, ids, bar } = found;
   const isSame = known.begun && ids.length === 0 && bar === known.bar;
-  const now = { ...known, begun: true, told: [...known.told, ...ids], ...given({ bar }) };
-  if (!isSame) writeTold(folder, sessionId, now);
+  const next = { ...known, begun: true, told: [...known.told, ...ids], ...given({ bar }) };
+  if (!isSame) writeTold(folder, sessionId, next);
   return text === "" ? undefined : `<${RECORDS}>\n${unclosable(RECORDS, text)}\n</${RECORDS}>\n`;
 }
 
