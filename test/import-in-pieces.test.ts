@@ -514,6 +514,55 @@ test.each([
   }
 });
 
+/** The day before yesterday, as each of the programs writes it, becomes this hour. */
+function lately(text: string): string {
+  const now = new Date(Date.now() - 600_000);
+  const local = new Date(now.getTime() - now.getTimezoneOffset() * 60_000);
+  return text
+    .replaceAll(
+      /started at 2026-02-0\d \d\d/g,
+      `started at ${local.toISOString().slice(0, 13).replace("T", " ")}`,
+    )
+    .replaceAll(/2026-02-23 23/g, now.toISOString().slice(0, 13).replace("T", " "));
+}
+
+test.each([
+  ["aider", ".aider.chat.history.md", AIDER],
+  ["specstory", ".specstory/history/red.md", SPECSTORY],
+  ["specstory of 2025", ".specstory/history/red.md", SPECSTORY.replaceAll("\n---\n", "\n")],
+])("%s: of a Markdown file that grows, no message is cut into two", async (_, name, text) => {
+  const bytes = Buffer.from(lately(text));
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), "rkat-pieces-"));
+  const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  const taken = async (ends: readonly number[]) => {
+    const stores = sqliteStores({ path: ":memory:" });
+    try {
+      for (const end of ends) {
+        writeFileSync(path, bytes.subarray(0, end));
+        await importTranscripts({ stores, path });
+      }
+      // Nothing is added for two minutes.
+      vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 120_000 });
+      await importTranscripts({ stores, path });
+      return await saidIn(stores);
+    } finally {
+      vi.useRealTimers();
+      await stores.close();
+    }
+  };
+  try {
+    const atOnce = await taken([bytes.length]);
+    expect(atOnce.length).toBeGreaterThan(4);
+    const all = Array.from({ length: bytes.length }, (_value, index) => index + 1);
+    for (const cut of sampled(all, { of: 40, at: 13 })) {
+      expect(await taken([cut, bytes.length]), `cut at ${cut}`).toEqual(atOnce);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 test("Markdown: a last line without its end is left out while the file is young, and read later, though the file stays as it is", async () => {
   const folder = mkdtempSync(join(tmpdir(), "rkat-pieces-"));
   const stores = sqliteStores({ path: ":memory:" });

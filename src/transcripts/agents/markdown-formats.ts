@@ -17,6 +17,8 @@ interface Block {
   readonly isSide?: boolean;
   /** Parts with the same are one message. */
   readonly group?: string;
+  /** The file ends in it: more of it may come. */
+  readonly isOpen?: boolean | undefined;
 }
 
 /** The start of a block. */
@@ -51,10 +53,11 @@ async function* blocksOf(
   let open: (Start & { readonly line: number }) | undefined;
   let lines: string[] = [];
   const before = ["", ""];
-  const done = function* (): Generator<Block> {
+  const done = function* (isLast = false): Generator<Block> {
     const whole = lines.join("\n").trim();
-    const text = whole.endsWith("\n---") ? whole.slice(0, -"---".length).trim() : whole;
-    if (open && text !== "") yield { ...open, text };
+    const isClosed = whole.endsWith("\n---");
+    const text = isClosed ? whole.slice(0, -"---".length).trim() : whole;
+    if (open && text !== "") yield { ...open, text, isOpen: isLast && !isClosed };
   };
   for await (const { text, number } of textLines(file, notes)) {
     const start = startOf(text, before);
@@ -66,7 +69,7 @@ async function* blocksOf(
     before.shift();
     before.push(text);
   }
-  yield* done();
+  yield* done(true);
 }
 
 /**
@@ -79,6 +82,8 @@ interface LastSaid {
   readonly size: number;
   readonly hash: string;
 }
+
+const DAY_MS = 86_400_000;
 
 /** A reading of a file that may be growing. */
 class Growing {
@@ -112,13 +117,25 @@ class Growing {
     return false;
   }
 
-  /** The messages of blocks. Equal texts get numbers, so that a file that grows keeps its ids. */
-  async *said(session: string, blocks: AsyncIterable<Block>): AsyncGenerator<ImportedMessage> {
+  /**
+   * The messages of blocks. Equal texts get numbers, so that a file that grows keeps its ids. The last one is left to the next
+   * import where the session is of today and its file is young.
+   */
+  async *said(
+    session: string,
+    blocks: AsyncIterable<Block>,
+    startedAt?: string,
+  ): AsyncGenerator<ImportedMessage> {
     let chain = "";
     let side = 0;
-    for await (const { who, text, line, time, isSide, group } of blocks) {
+    for await (const { who, text, line, time, isSide, group, isOpen } of blocks) {
       if (isSide) side += 1;
       if (who === "none" || isSide) continue;
+      const isOfToday = Date.now() - Date.parse(time ?? startedAt ?? "") < DAY_MS;
+      if (isOpen && isOfToday && isYoung(this.#file)) {
+        this.#notes.unfinished(this.#file);
+        break;
+      }
       const behind = `${session}:${chain}`;
       chain = hashed(chain + who + text);
       const rest = this.#restOf(text, behind);
@@ -225,10 +242,10 @@ export const specstoryFormat: ImportFormat = {
     if ([...file.others()].some(({ path }) => path !== file.path && basename(path).includes(id)))
       return;
     if (!about && !growing.isNamed(count)) return growing.end();
-    const messages = growing.said(`specstory:${id}`, blocks(growing.notes));
     const [, project] = /^(.*?)[/\\]\.specstory[/\\]history[/\\]/.exec(file.path) ?? [];
     const [, heading] = /^##? .*\((\d+[-/]\d+[-/]\d+,? \d+:[^)]+)\)$/m.exec(lines.join("\n")) ?? [];
     const startedAt = first.time ?? timeOf(about?.[2] ?? heading);
+    const messages = growing.said(`specstory:${id}`, blocks(growing.notes), startedAt);
     const named = { title: titleOf(first.text), startedAt, project };
     yield importedSession("specstory", id, messages, named);
     growing.end();
@@ -269,10 +286,11 @@ function* spokenIn(block: Block, isGrowing: boolean): Generator<Block> {
   if (block.who !== "model" || block.isSide) yield block;
   else {
     const spoken = withoutElements(block.text, ["tool-use", "think", "details"], isGrowing);
-    for (const part of spoken.split(/^---[ \t]*$/m)) {
-      const text = part.trim();
+    const parts = spoken.split(/^---[ \t]*$/m).map((part) => part.trim());
+    for (const [index, text] of parts.entries()) {
+      const isOpen = block.isOpen && index === parts.length - 1;
       if (text !== "" && !text.startsWith("Tool use: **"))
-        yield { ...block, text, group: `${block.line}` };
+        yield { ...block, text, group: `${block.line}`, isOpen };
     }
   }
 }
@@ -346,7 +364,8 @@ export const aiderFormat: ImportFormat = {
       const all = (async function* () {
         yield* blocks;
       })();
-      yield importedSession("aider", id, growing.said(`aider:${id}`, all), about);
+      const messages = growing.said(`aider:${id}`, all, about.startedAt);
+      yield importedSession("aider", id, messages, about);
     }
     growing.end();
   },
@@ -377,7 +396,7 @@ async function* aiderBlocks(
     const start = bare(text);
     return (isMode || start.length >= AGAIN_MIN) && before.startsWith(start);
   };
-  const done = function* (): Generator<Block> {
+  const done = function* (isOpen = false): Generator<Block> {
     const text = block?.lines.join("\n").trim() ?? "";
     // It writes `<blank>` for nothing.
     if (
@@ -386,7 +405,7 @@ async function* aiderBlocks(
       !(block.who === "user" && (isCommand(text) || text === "<blank>" || isAgain(text)))
     ) {
       const said = block.who === "user" ? withoutMode(text) : text;
-      yield { who: block.who, text: said, line: block.line };
+      yield { who: block.who, text: said, line: block.line, isOpen };
       isMode = said !== text;
       before = bare(said);
     }
@@ -428,7 +447,7 @@ async function* aiderBlocks(
     isProgramLong = !start && !isPrompt && !isProgram && isLong && !line.endsWith("  ");
     isAfterProgram = isPrompt || isProgram || isLong;
   }
-  yield* done();
+  yield* done(true);
 }
 
 /** A shorter text may be typed as the model said it. */
