@@ -143,6 +143,23 @@ test("a file in UTF-16, as some shells redirect to, is told to be that", async (
   expect(reasons).toEqual([expect.stringContaining("It is UTF-16. Save it as UTF-8.")]);
 });
 
+test("a file of iFlow, whose lines look like Claude Code's and hang otherwise, is not taken for one", async () => {
+  const line = (uuid: string, parentUuid: string | null, role: string, content: unknown) => ({
+    ...{ uuid, parentUuid, sessionId: `session-${THREAD}`, isSidechain: false, type: role },
+    message: { role, content },
+  });
+  const said = (text: string) => [{ type: "text", text }];
+  // Each answer hangs below the prompt.
+  const text = jsonLines(
+    line("a", null, "user", "Why is it red?"),
+    line("b", "a", "assistant", said("I look.")),
+    line("c", "a", "assistant", said("It is paint.")),
+  );
+  const { reasons, said: found } = await importedFiles({ [`session-${THREAD}.jsonl`]: text });
+  expect(found).toEqual([]);
+  expect(reasons).toEqual([expect.stringContaining("its format is not known.")]);
+});
+
 test("a file of another agent than the one that was named is not taken for that one's", async () => {
   expect(await importedFiles({ [ROLLOUT]: jsonLines(...rollout) }, "claude-code")).toEqual({
     reasons: ["it is a transcript of codex, not of claude-code"],

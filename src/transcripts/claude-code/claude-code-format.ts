@@ -86,6 +86,8 @@ function isLine(first: Json): boolean {
   if (!RECORDS.has(textOf(first.type)) || "payload" in first) return false;
   // Qwen Code has the same lines, with Gemini's messages.
   if ("parts" in objectOf(first.message) || "systemPayload" in first) return false;
+  // iFlow has them, too, but hangs all answers below the prompt.
+  if (textOf(first.sessionId).startsWith("session-")) return false;
   // Lines that `--output-format stream-json` prints.
   if ("session_id" in first && !("sessionId" in first)) return false;
   return ["sessionId", "uuid", "leafUuid", "messageId", "snapshot"].some((name) => name in first);
