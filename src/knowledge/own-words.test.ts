@@ -61,7 +61,10 @@ describe("a person's own words beside it do", () => {
       "What does this mean?\n\n[E0001] x\nerror: aborting\nNever retry.\n\nFrom now on build with --locked.",
       "From now on build with --locked.",
     ],
-    ["Translate this, and never translate the names.\n\nAlways feed the goat, Heidi. It bites.", ""],
+    [
+      "Translate this, and never translate the names.\n\nAlways feed the goat, Heidi. It bites.",
+      "",
+    ],
     [
       "Always answer in short lines.\n\nThis file has a bug, fix it.",
       "Always answer in short lines.",
