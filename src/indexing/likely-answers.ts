@@ -1,4 +1,5 @@
 import type { MemoryHit } from "../core/memory-store.ts";
+import { isPerson } from "./passages/indexed-passages.ts";
 import { readQuestion } from "./score/question.ts";
 import { type AskedName, askedName, lacksName } from "./words/asked-name.ts";
 import { type AskedValue, askedValue, lacksValue } from "./words/asked-value.ts";
@@ -58,14 +59,19 @@ function haveNone(
   return asked.every(isSure) && best.every(isOther);
 }
 
-/** Whether each of the hits that are about as good as the best answers another question than each of these. */
+/**
+ * Whether each of the hits that are about as good as the best answers another question than each of these. In a talk between
+ * people, the words of a question may be in what was said before.
+ */
 function areNearMisses(questions: readonly string[], hits: readonly MemoryHit[]): boolean {
   const least = NEARLY_AS_GOOD * (hits[0]?.match ?? 1);
   return hits
     .filter(({ match = 1 }) => match >= least)
     .every(
-      ({ match = 1, content }) =>
-        match < SAME_MATCH && questions.every((question) => isNearMiss(question, content)),
+      ({ match = 1, content, speaker }) =>
+        match < SAME_MATCH &&
+        !isPerson(speaker) &&
+        questions.every((question) => isNearMiss(question, content)),
     );
 }
 

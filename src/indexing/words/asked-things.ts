@@ -37,7 +37,7 @@ export function askedThings(
 }
 
 /**
- * The names of a question, and its other words, if entries have each of them. An entry with one of these groups alone is about
+ * The name and the other word of a question that has no more, if entries have both. An entry with one of them alone is about
  * something else that is known of the person, or about another person:
  *
  *     when does Orla swim     [Orla] [swim]     "Finlay swims on Wednesdays", "Orla broke her wrist"
@@ -46,12 +46,11 @@ export function askedTogether(
   { names, text, words }: AskedQuestion,
   isKnown: (word: string) => boolean,
 ): readonly AskedThing[] {
-  const known = [...names].filter(
-    (name) => words.includes(name) && mayNameThing(name) && isKnown(name),
-  );
-  const others = words.filter((word) => !names.has(word) && !isCommonWord(word));
-  const isSure = text.trimEnd().endsWith("?") && known.length > 0 && others.every(isKnown);
-  return isSure && others.length > 0 ? [known, others] : [];
+  const [named, ...more] = words.filter((word) => names.has(word) && mayNameThing(word));
+  const other = words.find((word) => word !== named);
+  if (named === undefined || other === undefined || more.length > 0) return [];
+  const isSure = words.length === 2 && !isCommonWord(other) && words.every(isKnown);
+  return isSure && text.trimEnd().endsWith("?") ? [[named], [other]] : [];
 }
 
 /** The words of a thing. One of them names it. */
