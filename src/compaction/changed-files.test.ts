@@ -57,3 +57,23 @@ test("a command that fails takes nothing back, and a later change counts", () =>
   };
   expect([...withoutEffect([...messages, again])]).toEqual(["api/a.rs"]);
 });
+
+test("an edit that puts the text back takes the first one back", () => {
+  const edit = (
+    id: string,
+    file_path: string,
+    old_string: string,
+    new_string: string,
+  ): Message => ({
+    role: "assistant",
+    content: "",
+    tool_calls: [{ id, name: "Edit", args: { file_path, old_string, new_string } }],
+  });
+  const there = edit("there", "api/a.rs", "one", "two");
+  expect([...withoutEffect([there, edit("back", "api/a.rs", "two", "one")])].sort()).toEqual([
+    "back",
+    "there",
+  ]);
+  expect([...withoutEffect([there, edit("on", "api/a.rs", "two", "three")])]).toEqual([]);
+  expect([...withoutEffect([there, edit("other", "web/a.rs", "two", "one")])]).toEqual([]);
+});

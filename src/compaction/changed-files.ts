@@ -1,3 +1,4 @@
+import { isObject } from "../core/fields.ts";
 import { jsonText } from "../core/json-values.ts";
 import { type Message, type ToolUse, toolResults, toolUses } from "../core/message.ts";
 import { filesOfCall } from "../core/working-memory.ts";
@@ -23,7 +24,7 @@ function patchedFiles(args: unknown): readonly string[] {
   return Array.from(found, ([, path = ""]) => path.trim());
 }
 
-/** Ids of the calls that left no change: those that failed, and those whose files git took back before a commit. */
+/** Ids of the calls that left no change: those that failed, and those that git or an opposite edit took back before a commit. */
 export function withoutEffect(messages: readonly Message[]): ReadonlySet<string> {
   const failed = messages.flatMap(toolResults).filter(({ is_error }) => is_error);
   const ids = new Set(failed.map(({ tool_use_id }) => tool_use_id));
@@ -37,18 +38,41 @@ export function withoutEffect(messages: readonly Message[]): ReadonlySet<string>
 interface Pending {
   readonly id: string;
   readonly files: readonly string[];
+  /** The text that an edit replaced, and the one in its place. */
+  readonly edit: readonly [unknown, unknown] | undefined;
 }
+
+/** The newest changes that an edit may take back. */
+const LOOKED_AT = 100;
 
 /** The changes of a session, as its git commands keep them, lay them aside or take them back. */
 class Effects {
   readonly undone = new Set<string>();
-  #pending: readonly Pending[] = [];
+  #pending: Pending[] = [];
   readonly #stashed: (readonly Pending[])[] = [];
 
   add(use: ToolUse): void {
     const { files, isChange } = filesIn(use);
-    if (isChange && files.length > 0) this.#pending = [...this.#pending, { id: use.id, files }];
+    if (isChange && files.length > 0) this.#change({ id: use.id, files, edit: editOf(use) });
     for (const { words, folder } of gitCommandsIn(use)) this.#run(words, folder);
+  }
+
+  /** An edit that puts back what another one replaced takes it back. */
+  #change(change: Pending): void {
+    const [before, after] = change.edit ?? [];
+    const turned = this.#pending
+      .slice(-LOOKED_AT)
+      .findLast(
+        ({ files, edit }) =>
+          before !== undefined &&
+          edit?.[0] === after &&
+          edit?.[1] === before &&
+          files.join("\n") === change.files.join("\n"),
+      );
+    if (turned) {
+      this.undone.add(turned.id).add(change.id);
+      this.#pending = this.#pending.filter((each) => each !== turned);
+    } else this.#pending.push(change);
   }
 
   #run([command = "", ...words]: readonly string[], folder: string): void {
@@ -81,6 +105,14 @@ class Effects {
     for (const { id } of back) this.undone.add(id);
     return back;
   }
+}
+
+/** The two texts of an edit, as agents name them. */
+function editOf({ args }: Pick<ToolUse, "args">): Pending["edit"] {
+  if (!isObject(args)) return undefined;
+  const before = args.old_string ?? args.old_str ?? args.oldText ?? args.oldString;
+  const after = args.new_string ?? args.new_str ?? args.newText ?? args.newString;
+  return typeof before === "string" && typeof after === "string" ? [before, after] : undefined;
 }
 
 /** What `git checkout` may take back: without `--`, a word without a dot or a slash is a branch. */

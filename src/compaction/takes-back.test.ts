@@ -49,6 +49,7 @@ describe("what is said next stops a request until the person decides", () => {
     "Primero enséñame las facturas y luego decido.",
     "Not yet, Ana has to see it.",
     "Nein, noch nicht.",
+    "Warte damit, bis Ana da ist.",
   ])("%s", (next) => expect(putsOff(next)).toBe(true));
 
   test.each([

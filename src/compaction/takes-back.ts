@@ -64,7 +64,7 @@ const NOT_YET =
 /** Whether what was said next stops a request until the person decides: "First show me the list, then I decide." */
 export function putsOff(next: string): boolean {
   if (next.length > CHARACTERS_MAX) return false;
-  return (
-    (FIRST.test(next) && THEN_DECIDES.test(next)) || NOT_YET.test(next.trim().replace(LEAD, ""))
-  );
+  const said = next.trim();
+  if (FIRST.test(said) && THEN_DECIDES.test(said)) return true;
+  return NOT_YET.test(said) || NOT_YET.test(said.replace(LEAD, ""));
 }

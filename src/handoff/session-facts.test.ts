@@ -70,6 +70,8 @@ test.each([
   "Wir haben uns gegen ein zweites Fenster entschieden.",
   "Ich bleibe bei Lua, denn die Spieler kennen es.",
   "Also bleiben wir bei der alten Adresse.",
+  "Lasst uns den grünen Rand behalten.",
+  "Die Anmeldung machen wir ohne Konto.",
   "On garde la table des prix.",
   "Nous avons décidé de ne rien envoyer la nuit.",
   "Nos quedamos con el puerto antiguo.",
@@ -85,6 +87,7 @@ test.each([
   "Das Treffen findet am Montag statt.",
   "Je vais utiliser une table au lieu d'une liste.",
   "Nehmen wir die Tabelle?",
+  "Morgen machen wir weiter mit den Bildern.",
 ])("a step, a report and a question in another language are none: %s", (text) => {
   expect(decisionsIn(text)).toEqual([]);
 });

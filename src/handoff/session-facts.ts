@@ -303,7 +303,7 @@ function isOpenStatus(status: string): boolean {
 
 /** A sentence that states a choice or an exclusion. */
 const CHOICE =
-  /(?<!\p{L})(?:decided|decision|we(?:'ll|’ll| will)? (?:chose|choose|go with|use|keep|settle)|agreed|settled on|let(?:'|’)?s (?:use|go with|keep)|chose|ruled out|rejected|entschieden|entscheidung|(?:wir|ich) (?:nehmen?|wählen?|behalten?|bleiben? bei|setzen? auf|verzichten? auf)|wir (?:verwenden|benutzen|lassen)|(?:nehmen|behalten|verwenden|bleiben|lassen) wir|geeinigt|abgelehnt|verworfen|décid(?:é|ons)|décision|choisi|retenu|on (?:garde|prend|reste sur)|nous (?:gardons|prenons|utilisons)|decidi(?:do|mos)|decisión|elegi(?:do|mos)|acordado|nos quedamos con|descartado)(?!\p{L})/iu;
+  /(?<!\p{L})(?:decided|decision|we(?:'ll|’ll| will)? (?:chose|choose|go with|use|keep|settle)|agreed|settled on|let(?:'|’)?s (?:use|go with|keep)|chose|ruled out|rejected|entschieden|entscheidung|(?:wir|ich) (?:nehmen?|wählen?|behalten?|bleiben? bei|setzen? auf|verzichten? auf)|wir (?:verwenden|benutzen|lassen)|(?:nehmen|behalten|verwenden|bleiben|lassen|machen) wir(?! (?:weiter|pause|schluss))|lass(?:t|en sie)? uns (?:[^.!?]{1,60} )?(?:bleiben|nehmen|behalten|verwenden)|geeinigt|abgelehnt|verworfen|décid(?:é|ons)|décision|choisi|retenu|on (?:garde|prend|reste sur)|nous (?:gardons|prenons|utilisons)|decidi(?:do|mos)|decisión|elegi(?:do|mos)|acordado|nos quedamos con|descartado)(?!\p{L})/iu;
 
 /** "The total is 1191 instead of 1190" is a difference. It takes someone who chooses, or a reason, to make it a choice. */
 const DIFFERENCE =
