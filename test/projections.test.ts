@@ -305,6 +305,36 @@ test.each(["new", "lost"])(
   },
 );
 
+test("who only reads does not look at the files of all sessions, and others have their turn meanwhile", async () => {
+  const events = await someLog();
+  const all = await events.readAll(0, 1000);
+  const folder = await temporaryFolder();
+  await new SessionFiles(events, folder).apply(all);
+  const lost = join(folder, all[0]?.sessionId ?? "", "events.jsonl");
+  await rm(lost);
+  for (let at = 0; at < 450; at += 1) await mkdir(join(folder, `of-nobody-${at}`));
+
+  const slow = new SessionFiles(events, folder);
+  let asked = 0;
+  let turns = 0;
+  let isOver = false;
+  const takeTurns = (async () => {
+    for (; !isOver; turns += 1) await setImmediate();
+  })();
+  // It is asked before each part.
+  await slow.position(() => ++asked === 2);
+  isOver = true;
+  await takeTurns;
+  expect({ asked, hadTurns: turns > 0 }).toEqual({ asked: 2, hadTurns: true });
+  await expect(readFile(lost)).rejects.toThrow();
+
+  const runner = new ProjectionRunner(events, [slow], new Outages(() => {}), { readerCloseMs: 0 });
+  await runner.close();
+  await expect(readFile(lost)).rejects.toThrow();
+  await slow.position();
+  expect(await readFile(lost, "utf8")).not.toBe("");
+});
+
 test("memory has each discarded message once, however often and by however many it is indexed", async () => {
   const events = await someLog();
   const memory = new SimpleMemoryStore();

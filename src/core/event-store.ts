@@ -281,8 +281,8 @@ export interface Projection {
   readonly name: string;
   /** Its work is on this machine, so that each machine does it. Otherwise one process does it for all. */
   readonly isLocal?: boolean;
-  /** The position that it has reached; 0 at first. */
-  position(): Promise<number>;
+  /** The position that it has reached; 0 at first. What it does besides ends early once `isStopped` is true. */
+  position(isStopped?: () => boolean): Promise<number>;
   /** Applies events in order. Afterwards its position is that of the last one. */
   apply(events: readonly PositionedEvent[]): Promise<void>;
 }

@@ -285,7 +285,10 @@ export class ProjectionRunner {
       }
     };
     const asked = projections.map((projection) =>
-      noted(async () => ({ projection, position: await projection.position() })),
+      noted(async () => {
+        const position = await projection.position(() => this.#isStopped);
+        return { projection, position };
+      }),
     );
     const all = (await Promise.all(asked))
       .filter((one) => one !== undefined)

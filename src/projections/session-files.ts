@@ -38,6 +38,9 @@ import { SessionIndex } from "./session-index.ts";
  */
 const WRITTEN_AFTER_MS = 300_000;
 
+/** Sessions whose files are looked at before others have their turn. */
+const LOOKED_AT_ONCE = 200;
+
 const START: Checkpoint = { last_seq: 0, events_len: 0 };
 
 /**
@@ -95,10 +98,9 @@ export class SessionFiles implements Projection {
     this.#oneWriter = (work) => this.#writes.run(() => oneWriter(work));
   }
 
-  /** The position that all files have reached. The first call brings lost files back. */
-  async position(): Promise<number> {
-    if (!this.#isWhole) await this.#restoreLost();
-    this.#isWhole = true;
+  /** The position that all files have reached. The first call brings lost files back, unless it is stopped. */
+  async position(isStopped: () => boolean = () => false): Promise<number> {
+    this.#isWhole ||= await this.#restoreLost(isStopped);
     return this.#reached;
   }
 
@@ -162,28 +164,24 @@ export class SessionFiles implements Projection {
     syncFolder(this.#root, this.#folder);
   }
 
-  /** Writes the files that were deleted or changed. Without the checkpoint, all sessions are written again. */
-  async #restoreLost(): Promise<void> {
-    if (!lookAt(this.#root, this.#folder)) return;
-    const look = () => {
-      const known = this.#known();
-      const mayLack = this.#mayLack();
-      return {
-        unsynced: known.filter((id) =>
-          this.#unlessLeftOut(id, () => mayLack(join(id, "checkpoint"))),
-        ),
-        lost: known.filter((id) => !this.#isIntact(id)),
-        isIndexLost: known.length > 0 && (mayLack(INDEX) || this.#isNewer(INDEX, "checkpoint")),
-        unfinished: readdirSync(this.#folder).filter((name) => UNFINISHED.test(name)),
-      };
-    };
-    const first = look();
+  /**
+   * Writes the files that were deleted or changed. Without the checkpoint, all sessions are written again. Returns false
+   * if it was stopped before it had looked at all of them: the next process looks again.
+   */
+  async #restoreLost(isStopped: () => boolean): Promise<boolean> {
+    if (!lookAt(this.#root, this.#folder)) return true;
+    const first = await this.#lookForLost(isStopped);
+    if (!first) return false;
     const isAny = [first.unsynced, first.lost, first.unfinished].some(({ length }) => length > 0);
-    if (!isAny && !first.isIndexLost) return;
+    if (!isAny && !first.isIndexLost) return true;
     const written = new Set<string>();
+    let isWhole = true;
     await this.#oneWriter(async (again) => {
       // Another process may have deleted a session meanwhile.
-      const { unsynced, lost, isIndexLost, unfinished } = look();
+      const found = await this.#lookForLost(isStopped);
+      isWhole = found !== undefined;
+      if (!found) return;
+      const { unsynced, lost, isIndexLost, unfinished } = found;
       for (const name of unfinished) remove(this.#root, join(this.#folder, name));
       for (const sessionId of [...unsynced, ...written]) this.#startSessionAgain(sessionId);
       for (const sessionId of new Set([...unsynced, ...lost, ...written])) {
@@ -198,6 +196,29 @@ export class SessionFiles implements Projection {
       if (again || isIndexLost) await this.#indexAgain();
       this.#saveReached(this.#reached);
     });
+    return isWhole;
+  }
+
+  /** The files that are not as they should be; undefined if it was stopped. It looks at all sessions, a few at a time. */
+  async #lookForLost(isStopped: () => boolean) {
+    const known = this.#known();
+    const mayLack = this.#mayLack();
+    const unsynced: string[] = [];
+    const lost: string[] = [];
+    for (const [at, id] of known.entries()) {
+      if (at % LOOKED_AT_ONCE === 0) {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (isStopped()) return undefined;
+      }
+      if (this.#unlessLeftOut(id, () => mayLack(join(id, "checkpoint")))) unsynced.push(id);
+      if (!this.#isIntact(id)) lost.push(id);
+    }
+    return {
+      unsynced,
+      lost,
+      isIndexLost: known.length > 0 && (mayLack(INDEX) || this.#isNewer(INDEX, "checkpoint")),
+      unfinished: readdirSync(this.#folder).filter((name) => UNFINISHED.test(name)),
+    };
   }
 
   /** All files of the session are written again when it is projected next. */
