@@ -10,7 +10,7 @@ import {
 import { dirname, join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { CODING_AGENTS } from "../src/coding-agents/agents.ts";
 import { carryOut, planInstall } from "../src/coding-agents/installation.ts";
 import { temporaryFolder } from "./support/obey.ts";
@@ -226,8 +226,27 @@ test("settings that are read-only are refused by a sentence, and no other file i
   symlinkSync(at("store/settings.json"), at(".claude/settings.json"));
   const { code, stderr } = await project.rkat(["install", "claude-code"]);
   expect([code, stderr]).toEqual([17, expect.stringContaining("it is read-only")]);
+  expect(stderr).toContain("add there what `--print` shows");
+  const shown = await project.rkat(["install", "claude-code", "--print"]);
+  expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining("hook SessionStart")]);
   expect([read(".claude.json"), read("store/settings.json")]).toEqual([OWN, SETTINGS]);
   expect(existsSync(at(".config/rkat/installed.json"))).toBe(false);
+});
+
+test("settings of another user are refused with advice that does not break them", async () => {
+  const HOME = await temporaryFolder();
+  const path = join(HOME, ".cursor", "mcp.json");
+  mkdirSync(join(HOME, ".cursor"));
+  writeFileSync(path, "{}");
+  const content = { kind: "json", edits: [{ path: ["a"], value: 1 }] } as const;
+  const file = { root: HOME, path, isOwn: true, content } as const;
+  const getuid = vi.spyOn(process, "getuid").mockReturnValue(lstatSync(path).uid + 1);
+  onTestFinished(() => getuid.mockRestore());
+  const error = await planInstall([file], { HOME }).catch((thrown) => thrown);
+  expect(error.message).toContain("belongs to another user");
+  expect(error.hint).toBe(
+    "Nothing was written. rkat changes only regular files of yours. Run it as the user whose files these are.",
+  );
 });
 
 test("when one of the files cannot be written, those before it are as they were", async () => {

@@ -40,6 +40,8 @@ export interface AgentFile {
 /** A file before and after a change. `undefined` where there is no file. */
 export interface FileChange {
   readonly file: FilePlace;
+  /** The path that leads to the file. */
+  readonly named: string;
   /** Folders to remove with the file, if they are empty then. */
   readonly folders: number;
   readonly before: string | undefined;
@@ -142,7 +144,7 @@ function followed<File extends FilePlace>(file: File): File {
  *
  * @throws SessionError `NOT_POSSIBLE`
  */
-function requireWritable({ path }: FilePlace, named: string): void {
+function requireWritable({ file: { path }, named }: FileChange): void {
   const found = statSync(path, { throwIfNoEntry: false });
   let folder = dirname(path);
   while (!statSync(folder, { throwIfNoEntry: false }) && dirname(folder) !== folder)
@@ -197,9 +199,9 @@ async function plan<File extends FilePlace>(
   const changes: FileChange[] = [];
   for (const named of files) {
     const file = followed(named);
-    const { root, path } = file;
+    const { path } = file;
     const receipt = known[path];
-    const before = readSmallFile(root, path, FILE_BYTES_MAX);
+    const before = textOf(file);
     try {
       // Bytes that are no UTF-8 would be written as other ones.
       if (before?.includes("\uFFFD") && !isUtf8(readFileSync(path)))
@@ -219,13 +221,13 @@ async function plan<File extends FilePlace>(
           : { mode };
       changes.push({
         file,
+        named: named.path,
         folders,
         before,
         after: result.after,
         ...kept,
         ...given({ formerMode: mode }),
       });
-      if (before !== result.after) requireWritable(file, named.path);
     } catch (error) {
       if (!(error instanceof UnchangeableText)) throw error;
       throw new SessionError("NOT_POSSIBLE", {
@@ -235,6 +237,20 @@ async function plan<File extends FilePlace>(
     }
   }
   return { changes, receipts };
+}
+
+/** @throws SessionError `UNSAFE_FILE`: what is no file of yours in a project is to be removed, and in your home it is not */
+function textOf({ root, path, isOwn }: FilePlace): string | undefined {
+  try {
+    return readSmallFile(root, path, FILE_BYTES_MAX);
+  } catch (error) {
+    if (!isOwn || !(error instanceof SessionError)) throw error;
+    throw new SessionError(error.code, {
+      message: error.message,
+      hint: "Nothing was written. rkat changes only regular files of yours. Run it as the user whose files these are.",
+      cause: error,
+    });
+  }
 }
 
 /** The file as it was, if rkat was the last to change it; otherwise without the remaining text of rkat. */
@@ -262,6 +278,7 @@ const PRIVATE = 0o600;
  */
 export function carryOut({ changes, receipts }: Plan, env: Environment): void {
   const open = changes.filter(({ before, after }) => before !== after);
+  open.forEach(requireWritable);
   open.forEach(requireUnchanged);
   const former = readReceipts(env);
   const done: FileChange[] = [];
