@@ -67,29 +67,47 @@ function hasWord(text: string, word: string): boolean {
   return form.length > 3 && foldText(text).includes(beginning);
 }
 
-/** Whether a question asks for something of what happened, and the clause that has its words says that it did not, or has not yet. */
+/**
+ * Whether a question asks for something of what happened, and the clause that has its words says that this is only planned, or that something
+ * else did not happen. "The boiler was never serviced" answers "when was the boiler serviced".
+ */
 function isNotSo(question: string, text: string): boolean {
-  if (!ASKS_WHAT_WAS.test(question) || ASKS_WHY.test(question) || NOT_SO.test(question))
-    return false;
+  const [asks] = ASKS_WHAT.exec(question) ?? [];
+  if (asks === undefined || !OF_THE_PAST.test(question.slice(asks.length))) return false;
+  if (ASKS_WHY.test(question)) return false;
+  if (PLANNED.test(question) || DENIED.test(question)) return false;
   const asked = new Set(stemsOf(question));
   let most = 0;
   let isNot = false;
   for (const clause of text.split(CLAUSE_END)) {
     const shared = stemsOf(clause).filter((word) => asked.has(word)).length;
-    if (shared > most) {
-      most = shared;
-      isNot = NOT_SO.test(clause);
-    } else if (shared === most) isNot &&= NOT_SO.test(clause);
+    if (shared < most) continue;
+    const isOther = PLANNED.test(clause) || deniesOther(clause, asked);
+    isNot = isOther && (shared > most || isNot);
+    most = shared;
   }
   return isNot;
+}
+
+/** Whether a clause denies something, and it is not what was asked for: "Ignacio no terminó el informe" for "who got the report from Ignacio". */
+function deniesOther(clause: string, asked: ReadonlySet<string>): boolean {
+  const { index, 0: word } = DENIED.exec(clause) ?? {};
+  if (index === undefined || word === undefined) return false;
+  const behind = askedWords(clause.slice(index + word.length));
+  const denied = behind.find((one) => !STOP_WORDS.has(one) && !isCommonWord(one));
+  return denied === undefined || !asked.has(stem(denied));
 }
 
 const CLAUSE_END =
   /[,;:.!?()–—]\s|(?<!\p{L})(?:and|but|und|aber|et|mais|y|pero|e|ma|и|но)(?!\p{L})/u;
 const ASKS_WHY = /^\P{L}*(?:why|warum|wieso|pourquoi|por qué|perché|почему)(?!\p{L})/iu;
-/** A wh-word at the beginning, and a verb of the past. Whether it happened at all is answered by a text that says no. */
-const ASKS_WHAT_WAS =
-  /^\P{L}*(?:(?:\p{L}+ )?(?:who|what|which|when|where|how|whom|whose)|we[rnm]|was|wo|wann|wie|welche[rsnm]?|(?:dans |à |avec |de )?(?:qui|quel(?:le)?s?|quand|o[uù]|combien)|(?:a |con |de )?(?:qui[eé]n|qu[eé]|cu[aá]ndo|d[oó]nde|cu[aá]nt[oa]s?)|(?:con |di |a )?(?:chi|quale|quando|dove|quant[oaie])|кто|сколько|когда|где)(?!\p{L}).*(?<!\p{L})(?:did|has(?! to)|have(?! to)|had|was|were|\p{L}{3,}ed|hat|haben|wurden?|ha|hanno|ont|a(?= \p{L}+[éui]s?(?!\p{L}))|\p{L}{3,}[óé]|siamo|\p{L}{3,}(?:лил?а?|вала?|пила?|роила?))(?!\p{L})/iu;
-/** Says that something is wanted, planned or not so. */
-const NOT_SO =
-  /(?<!\p{L})(?:wants? to|would like|hopes? to|plans? to|planned|perhaps|maybe|not|\p{L}+n['’]t|nobody|never|(?:is|are) to be|thought about|turn(?:ed)? down|möchten?|wollen|soll|sollen|vielleicht|noch (?:kein|nicht)\p{L}*|nicht|keine[nmrs]?|envisage\p{L}*|aimerai\p{L}*|peut-être|voudrai\p{L}*|(?:n['’]|ne )\p{L}+ (?:pas|rien|jamais)|quer(?:emos|ría|rían)|quiere|quizás?|tal vez|no|forse|vorrei|vorremmo|non|хочет|хотим|не|возможно)(?!\p{L})/iu;
+/** Not "did it": whether something happened at all is answered by a text that says no. */
+const ASKS_WHAT =
+  /^\P{L}{0,9}(?:(?:\p{L}{1,20} )?(?:who|what|which|when|where|how|whom|whose)|we[rnm]|was|wo|wann|wie|welche[rsnm]?|(?:dans |à |avec |de )?(?:qui|quel(?:le)?s?|quand|o[uù]|combien)|(?:a |con |de )?(?:qui[eé]n|qu[eé]|cu[aá]ndo|d[oó]nde|cu[aá]nt[oa]s?)|(?:con |di |a )?(?:chi|quale|quando|dove|quant[oaie])|кто|сколько|когда|где)(?!\p{L})/iu;
+const OF_THE_PAST =
+  /(?<!\p{L})(?:did|has(?! to)|have(?! to)|had|was|were|\p{L}{3,}ed|hat|haben|wurden?|ha|hanno|ont|a(?= \p{L}+[éui]s?(?!\p{L}))|\p{L}{3,}[óé]|siamo|\p{L}{3,}(?:лил?а?|вала?|пила?|роила?))(?!\p{L})/iu;
+/** Says that something is wanted or planned. */
+const PLANNED =
+  /(?<!\p{L})(?:wants? to|would like|hopes? to|plans? to|planned|perhaps|maybe|(?:is|are) to be|thought about|möchten?|wollen|soll|sollen|vielleicht|noch (?:kein|nicht)\p{L}*|envisage\p{L}*|aimerai\p{L}*|peut-être|voudrai\p{L}*|quer(?:emos|ría|rían)|quiere|quizás?|tal vez|forse|vorrei|vorremmo|хочет|хотим|возможно)(?!\p{L})/iu;
+const DENIED =
+  /(?<!\p{L})(?:not|\p{L}+n['’]t|nobody|never|turn(?:ed)? down|nicht|niemand|nie|keine[nmrs]?|(?:n['’]|ne )\p{L}+ (?:pas|rien|jamais)|no|nunca|nadie|non|mai|nessuno|не|никто|никогда)(?!\p{L})/iu;
