@@ -162,15 +162,15 @@ function isReasoningParted(parts: readonly Part[], reasoned: ReadonlySet<string>
 
 /** The parts that no later prompt replaces. An answer may stand between records and the prompt that they are for. */
 function withoutRecords(parts: readonly Part[]): readonly Part[] {
-  const areRecords = (part?: Part) => part?.kind === "user" && part.text.startsWith(RECORDS);
+  const areRecords = (part?: Part) => part?.kind === "user" && RECORDS.test(part.text);
   return parts.filter((part, index) => {
     const isBetween = areRecords(parts[index - 1]) && part.text === ANSWER;
     return !areRecords(part) && !isBetween;
   });
 }
 
-/** The beginning of records of memory that came back by themselves. */
-const RECORDS = "[Recalled from memory]";
+/** The beginning of records of memory that came back by themselves. Coding agents get them in a tag. */
+const RECORDS = /^(?:<rkat-memory>\n)?\[Recalled from memory\]/;
 
 /** What a request says between two messages of the user. */
 const ANSWER = "Noted.";

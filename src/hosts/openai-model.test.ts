@@ -104,6 +104,18 @@ test("two chats at once that end with the same words keep their own requests", a
   }
 });
 
+test("a run without a filter gets its own request, even if it ends with the words of a chat", async () => {
+  const own = new OpenAIResponsesModel();
+  const model = notedModel(own);
+  const window = new ItemWindow({ contextWindow: 8_000, summarize: "fallback" });
+  await runWith(inputFilter(window), model, [userItem("About the crane."), userItem("Go on.")]);
+  const { request } = requestsOf(model)?.lastOf(window) ?? {};
+  const question = { input: [userItem("Go on.")] };
+  await model.getResponse(question);
+  expect(own.asked.at(-1)).toBe(question);
+  expect(requestsOf(model)?.lastOf(window)?.request).toBe(request);
+});
+
 test("the model stays what it is for the SDK: its class, its fields, its methods", async () => {
   const own = Object.freeze(new OpenAIResponsesModel());
   const model = notedModel(own);

@@ -108,21 +108,24 @@ export function notedModel<Model extends OpenAIModel>(given: Model): Model {
   const sending = new Map<object, Sending>();
   const last = new WeakMap<object, LastRequest>();
   const id = idOf(model);
-  const chatOf = ({ input }: ModelRequest) => {
-    if (typeof input === "string") return undefined;
-    const ends = [...sending].filter(([, { items }]) =>
-      isDeepStrictEqual(items.at(-1), input.at(-1)),
+  /** The chat that a request is of. Requests of runs without a filter are of none, even where they end with the same words. */
+  const chatOf = ({ input }: ModelRequest) =>
+    [...sending].findLast(
+      ([, { items }]) =>
+        items.length === input.length &&
+        isDeepStrictEqual(items.at(-1), input.at(-1)) &&
+        isDeepStrictEqual(items, input),
     );
-    const same =
-      ends.length > 1 ? ends.filter(([, all]) => isDeepStrictEqual(all.items, input)) : ends;
-    return same.at(-1);
-  };
-  /** Notes a request. Returns it as it is sent, and what takes the count in its answer. */
-  const note = (given: ModelRequest, chat: object, sent: Omit<Sending, "less">) => {
-    const items = sent.items.map(alikeInEachTurn);
-    // A model may change what it is given.
-    const request = { ...given, input: structuredClone(items) };
-    const noted = { request, model: id, items, offered: sent.offered };
+  /** Notes a request with these items. Returns it as it is sent, and what takes the count in its answer. */
+  const note = (
+    given: ModelRequest,
+    [chat, { items: all, offered }]: readonly [object, Sending],
+    less?: readonly OpenAIItem[],
+  ) => {
+    const items = (less ?? all).map(alikeInEachTurn);
+    // A model may change what it is given, so it gets copies.
+    const request = { ...given, input: less ? structuredClone(items) : inputOf(given) };
+    const noted = { request, model: id, items, offered };
     last.set(chat, { ...noted, counted: undefined });
     const count = ({ usage }: Pick<Answer, "usage">) =>
       last.set(chat, { ...noted, counted: countedIn(usage) });
@@ -133,16 +136,15 @@ export function notedModel<Model extends OpenAIModel>(given: Model): Model {
       const asked = request as ModelRequest;
       const found = chatOf(asked);
       if (!found) return await model.getResponse(request);
-      const [chat, sent] = found;
-      const ask = async (items: readonly OpenAIItem[]) => {
-        const noted = note(asked, chat, { ...sent, items });
-        const answer = await model.getResponse(noted.request);
-        noted.count(answer);
+      const ask = async (less?: readonly OpenAIItem[]) => {
+        const { request, count } = note(asked, found, less);
+        const answer = await model.getResponse(request);
+        count(answer);
         return answer;
       };
       return await askingAgain(
-        () => ask(sent.items),
-        async () => await ask(await sent.less()),
+        () => ask(),
+        async () => await ask(await found[1].less()),
       );
     },
     async *getStreamedResponse(request) {
@@ -152,16 +154,15 @@ export function notedModel<Model extends OpenAIModel>(given: Model): Model {
         yield* model.getStreamedResponse(request);
         return;
       }
-      const [chat, sent] = found;
-      const begin = async (items: readonly OpenAIItem[]) => {
-        const { request, count } = note(asked, chat, { ...sent, items });
+      const begin = async (less?: readonly OpenAIItem[]) => {
+        const { request, count } = note(asked, found, less);
         const events = model.getStreamedResponse(request)[Symbol.asyncIterator]();
         return { count, events, first: await events.next() };
       };
       // A refusal comes before the first event.
       const { count, events, first } = await askingAgain(
-        () => begin(sent.items),
-        async () => await begin(await sent.less()),
+        () => begin(),
+        async () => await begin(await found[1].less()),
       );
       try {
         for (let at = first; !at.done; at = await events.next()) {
@@ -204,6 +205,10 @@ function requireModel(model: unknown): OpenAIModel {
 function idOf(model: object): string {
   const name: unknown = Reflect.get(model, "_model");
   return `openai/${typeof name === "string" ? name : model.constructor.name}`;
+}
+
+function inputOf({ input }: ModelRequest): ModelRequest["input"] {
+  return typeof input === "string" ? input : input.map(alikeInEachTurn);
 }
 
 function countedIn(usage: unknown): Counted | undefined {

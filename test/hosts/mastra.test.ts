@@ -274,6 +274,39 @@ test("a sub-agent has a chat of its own: its questions are no person's, and it b
   expect([...parentAt.problems, ...childAt.problems]).toEqual([]);
 });
 
+test("a prepareStep that changes models step by step keeps its history compacted, and asks the model of the step", async () => {
+  const [first, second] = await Promise.all([
+    startLocalProvider({ call: reads(12) }),
+    startLocalProvider({ call: reads(12) }),
+  ]);
+  const rkat = rkatProcessor({ contextWindow: 3_000 });
+  const modelAt = (server: typeof first) => ({
+    ...{ providerId: "openai", modelId: "gpt-5", url: server.urls.openai, apiKey: "none" },
+  });
+  const agent = new Agent({
+    ...{ id: "sailor", name: "Sailor", instructions: "", model: modelAt(first), maxRetries: 0 },
+    tools: { read: readTool((path) => `${path} has the number ${path.length}. ${LONG}`) },
+    ...{ memory: new MockMemory(), inputProcessors: [rkat], errorProcessors: [rkat] },
+  });
+  onTestFinished(async () => {
+    await rkat.close();
+    await Promise.all([first.close(), second.close()]);
+  });
+  const memory = { thread: "one", resource: "ada", options: { lastMessages: 1_000 } };
+  for (const prompt of ["Read twelve parts.", "And twelve more."]) {
+    await agent.generate(prompt, {
+      ...{ maxSteps: 40, memory },
+      prepareStep: ({ stepNumber }) => (stepNumber % 2 === 1 ? { model: modelAt(second) } : {}),
+    });
+  }
+  for (const { billed, problems } of [first, second]) {
+    expect(problems).toEqual([]);
+    expect(billed.filter(({ kind }) => kind === "step").length).toBeGreaterThan(6);
+    expect(Math.max(...billed.map(({ inputTokens }) => inputTokens))).toBeLessThan(3_000);
+  }
+  expect([...first.billed, ...second.billed].some(({ kind }) => kind === "summary")).toBe(true);
+});
+
 test("a setting that makes no sense is refused when the processor is made", () => {
   expect(() => rkatProcessor({ contextWindow: -1 })).toThrow(
     "contextWindow: it has to be a number above 0, and is -1",

@@ -110,6 +110,8 @@ describe("the judge", () => {
     const noted = { role: "assistant", content: "Noted." };
     const apart = [...said, records("One."), noted, next];
     expect(judgedIn(1, apart, [...said, next, records("Two."), noted, next])).toEqual([]);
+    const tagged = { role: "user", content: `<rkat-memory>\n${records("One.").content}` };
+    expect(judgedIn(1, [...said, tagged, noted, next], [...said, next])).toEqual([]);
     expect(judgedIn(1, [...said, noted], [...said, next])).toEqual(["rewritten"]);
     expect(judgedIn(0, before, [...said, records("Two.")])).toEqual(["rewritten"]);
     expect(judgedIn(1, before, [user, ...plain, records("Two."), next])).toEqual(["rewritten"]);
