@@ -2,7 +2,7 @@ import { requestText } from "../compaction/summary-request.ts";
 import type { Summarize } from "../compaction/write-summary.ts";
 import { type Message, summaryMessage } from "../core/message.ts";
 import type { Tool } from "../core/tool.ts";
-import { contentText, listOf, objectOf, textOf } from "../transcripts/json-fields.ts";
+import { contentText, listOf, objectOf } from "../transcripts/json-fields.ts";
 import { isQuotedWhole, summarizeLeaving } from "../window/summarize-leaving.ts";
 import { outputOf } from "./host-chats.ts";
 import type { AgentPrompt, PromptRecords } from "./host-messages.ts";
