@@ -333,6 +333,18 @@ test("who only reads does not look at the files of all sessions, and others have
   await expect(readFile(lost)).rejects.toThrow();
   await slow.position();
   expect(await readFile(lost, "utf8")).not.toBe("");
+
+  // The same while it writes an index that is gone: it writes none, and the next process all of it.
+  const index = join(folder, "index.jsonl");
+  const whole = await readFile(index, "utf8");
+  await rm(index);
+  for (const stopsAt of [1, 4, 7, 8]) {
+    let times = 0;
+    await new SessionFiles(events, folder).position(() => ++times === stopsAt);
+    await expect(readFile(index)).rejects.toThrow();
+  }
+  await new SessionFiles(events, folder).position();
+  expect(await readFile(index, "utf8")).toBe(whole);
 });
 
 test("memory has each discarded message once, however often and by however many it is indexed", async () => {

@@ -302,7 +302,8 @@ export class ProjectionRunner {
       const size = page.events.length;
       const events = page.events.filter((event) => event.position > position);
       const apply = async () => {
-        if (events.length > 0) await projection.apply(events);
+        // What comes before it may have taken all the time that there was.
+        if (events.length > 0 && !this.#isStopped) await projection.apply(events);
         sizes.set(projection, size);
       };
       work.push(noted(apply).then(() => {}));

@@ -193,8 +193,8 @@ export class SessionFiles implements Projection {
         written.add(sessionId);
         await this.#projectIfReadable(sessionId, []);
       }
-      if (again || isIndexLost) await this.#indexAgain();
-      this.#saveReached(this.#reached);
+      isWhole = !(again || isIndexLost) || (await this.#indexAgain(isStopped));
+      if (isWhole) this.#saveReached(this.#reached);
     });
     return isWhole;
   }
@@ -206,10 +206,7 @@ export class SessionFiles implements Projection {
     const unsynced: string[] = [];
     const lost: string[] = [];
     for (const [at, id] of known.entries()) {
-      if (at % LOOKED_AT_ONCE === 0) {
-        await new Promise((resolve) => setImmediate(resolve));
-        if (isStopped()) return undefined;
-      }
+      if (await isOver(at, isStopped)) return undefined;
       if (this.#unlessLeftOut(id, () => mayLack(join(id, "checkpoint")))) unsynced.push(id);
       if (!this.#isIntact(id)) lost.push(id);
     }
@@ -251,11 +248,15 @@ export class SessionFiles implements Projection {
     );
   }
 
-  /** Writes the index from the files of the sessions. Those without a line come in the order of their creation. */
-  async #indexAgain(): Promise<void> {
+  /**
+   * Writes the index from the files of the sessions. Those without a line come in the order of their creation. Returns false,
+   * and writes nothing, if it was stopped.
+   */
+  async #indexAgain(isStopped: () => boolean = () => false): Promise<boolean> {
     const place = new Map(this.#index.sessionIds.map((id, at) => [id, at]));
     const files: SessionFile[] = [];
-    for (const id of this.#known()) {
+    for (const [at, id] of this.#known().entries()) {
+      if (await isOver(at, isStopped)) return false;
       const file = await this.#fileOf(id);
       if (file) files.push(file);
     }
@@ -265,6 +266,7 @@ export class SessionFiles implements Projection {
       (one, other) => orderOf(one) - orderOf(other) || (ageOf(one) < ageOf(other) ? -1 : 1),
     );
     this.#index.replace(files);
+    return true;
   }
 
   /** The index's row of a session; undefined when it has no files yet, or is left out. */
@@ -444,6 +446,13 @@ async function isGone(
   if (last?.event.type === "session_deleted") return true;
   if ((await events.lastSeq(sessionId)) === last?.seq) return false;
   return await isDeleted(sessionId, events);
+}
+
+/** Lets others have their turn before each part of the sessions, and then asks whether time is over. */
+async function isOver(at: number, isStopped: () => boolean): Promise<boolean> {
+  if (at % LOOKED_AT_ONCE > 0) return false;
+  await new Promise((resolve) => setImmediate(resolve));
+  return isStopped();
 }
 
 const INDEX = "index.jsonl";
