@@ -137,10 +137,13 @@ describe.skipIf(!hasPostgres)("sessions on PostgreSQL", NEEDS_POSTGRES, () => {
   }, async () => {
     const url = new URL(await postgresUrl());
     const proxy = await stallingProxy(Number(url.port));
-    const crowd = await crowdBehind(proxy, STALLED);
+    const crowd = await crowdBehind(proxy, STALLED, { watches: true });
+    const server = await postgresPool();
     for (let stall = 1; stall <= STALLS; stall += 1) {
       const isLong = stall % LONG_STALL.every === 0;
-      await proxy.stall(isLong ? LONG_STALL.ms : 50 + 1500 * Math.random());
+      const stalled = proxy.stall(isLong ? LONG_STALL.ms : 50 + 1500 * Math.random());
+      await server.query(END_LISTENING);
+      await stalled;
       await crowd.seesMore(10);
       await crowd.follow();
     }
@@ -271,6 +274,7 @@ test.skipIf(!hasPostgres)(
 async function crowdBehind(
   { port }: { readonly port: number },
   writers: number,
+  options: { readonly watches?: boolean } = {},
 ): Promise<ConversingCrowd> {
   const url = await postgresUrl();
   const writersUrl = new URL(url);
@@ -281,8 +285,12 @@ async function crowdBehind(
     schema: await freshSchema(),
     writers,
     pauseMs: 2,
+    ...options,
   });
 }
+
+/** The server ends the connections that hear of events. */
+const END_LISTENING = `select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen rkat_%'`;
 
 /** How much happened, for the reader of a long run. */
 function report(what: string, crowd: ConversingCrowd): void {

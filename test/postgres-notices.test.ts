@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { newId } from "../src/core/ids.ts";
 import { createSessionService } from "../src/index.ts";
@@ -55,6 +56,42 @@ describe.skipIf(!hasPostgres)("stores that tell each other of events", NEEDS_POS
     expect(ended.rows.length).toBeGreaterThan(0);
     await expect.poll(isTold).toBe(true);
     expect(told).toMatchObject({ other: 0, left: 0 });
+  });
+
+  test("give a connection that fails twice back once, and listen on another", async () => {
+    const pool = await postgresPool();
+    const given: EventEmitter[] = [];
+    const noting = {
+      query: (statement: object) => pool.query(statement as never),
+      connect: async () => {
+        const client = await pool.connect();
+        given.push(client as unknown as EventEmitter);
+        return client;
+      },
+      end: async () => {},
+    };
+    const { schema } = await postgresPlace();
+    const stores = postgresStores({ pool: noting, schema, namespace: newId(), notify: true });
+    onTestFinished(() => stores.close());
+    let told = 0;
+    stores.events.watch?.("s", () => {
+      told += 1;
+    });
+    let seq = 0;
+    const isTold = async () => {
+      const before = told;
+      const event = { type: "run_started", session_id: "s", prompt: "hi" } as const;
+      const added = { event_id: newId(), timestamp_ms: Date.now(), event };
+      seq = await stores.events.append("s", seq, [added]);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return told > before;
+    };
+    await expect.poll(isTold).toBe(true);
+    const listening = () => given.filter((client) => client.listenerCount("notification") > 0);
+    const [first] = listening();
+    for (const error of ["cut", "cut again"]) first?.emit("error", new Error(error));
+    await expect.poll(() => listening().length, { timeout: 20_000 }).toBe(2);
+    await expect.poll(isTold, { timeout: 20_000 }).toBe(true);
   });
 
   test("show a turn to a subscriber elsewhere, each event once and in order", async () => {

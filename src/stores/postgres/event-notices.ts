@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import type { PostgresDatabase } from "./postgres-database.ts";
-import type { PostgresClient } from "./postgres-pool.ts";
 
 /** Appends within this time are told in one statement: the server tells them one after the other. */
 const SETTLE_MS = 20;
@@ -22,7 +21,8 @@ export class EventNotices {
   #untold = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #again: NodeJS.Timeout | undefined;
-  #client: Promise<PostgresClient | undefined> | undefined;
+  /** The connection that listens, as what gives it up. */
+  #listening: Promise<(() => void) | undefined> | undefined;
   #closed = false;
 
   constructor(database: PostgresDatabase) {
@@ -59,40 +59,37 @@ export class EventNotices {
     this.#closed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#again);
-    const client = await this.#client;
-    this.#client = undefined;
-    client?.release(true);
+    (await this.#listening)?.();
   }
 
   /** Takes a connection for itself, at the first watcher. */
   #listen(): void {
-    this.#client ??= this.#open().catch(() => {
-      this.#lose();
+    this.#listening ??= this.#open().catch(() => {
+      this.#listenAgain();
       return undefined;
     });
   }
 
-  async #open(): Promise<PostgresClient> {
+  /** A connection may fail more than once. It is given back once. */
+  async #open(): Promise<() => void> {
     const client = await this.#database.connect();
-    client.on?.("error", () => {
-      if (this.#closed) return;
+    let isLost = false;
+    const lose = () => {
+      if (isLost) return;
+      isLost = true;
       client.release(true);
-      this.#lose();
-    });
+      this.#listenAgain();
+    };
+    client.on?.("error", lose);
     client.on?.("notification", ({ payload = "" }) => {
       for (const listener of this.#watchers.get(payload) ?? []) listener();
     });
-    try {
-      await client.query({ text: `listen ${this.#channel}` });
-    } catch (error) {
-      client.release(true);
-      throw error;
-    }
-    return client;
+    await client.query({ text: `listen ${this.#channel}` }).catch(lose);
+    return lose;
   }
 
-  #lose(): void {
-    this.#client = undefined;
+  #listenAgain(): void {
+    this.#listening = undefined;
     if (this.#closed) return;
     clearTimeout(this.#again);
     this.#again = setTimeout(() => {
