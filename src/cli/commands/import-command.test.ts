@@ -22,6 +22,10 @@ test("an agent without transcripts is named, with the folders where they would b
   expect(why({ agent: "codex" }).message).toBe(
     `No transcripts of codex were found in ${join(codex, "sessions")} or ${join(codex, "archived_sessions")}.`,
   );
+  // It has two formats.
+  const kilo = why({ agent: "kilo" }).message;
+  expect(kilo).toContain(join(home, ".local", "share", "kilo"));
+  expect(kilo).toContain("kilocode.kilo-code");
   expect(why().message).toBe("No transcripts were found on this machine.");
   expect(why({ path: home }).message).toBe(`No transcripts were found in ${home}.`);
 });

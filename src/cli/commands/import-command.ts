@@ -296,9 +296,9 @@ export function nothingFound(source: NamedSource, machine: Machine): SessionErro
       hint: "Import as the user whose transcripts they are, or check the folder's permissions.",
     });
   }
-  const format = IMPORT_FORMATS.find((each) => each.agent === agent);
-  const places = format?.places(machine) ?? [];
-  if (path === undefined && format && places.length === 0) {
+  const formats = IMPORT_FORMATS.filter((each) => each.agent === agent);
+  const places = formats.flatMap((format) => format.places(machine));
+  if (path === undefined && formats.length > 0 && places.length === 0) {
     return new SessionError("NOT_POSSIBLE", {
       message: `${agent} keeps no transcripts on this machine.`,
       hint: `Ask for an export of your data in its settings, and name the file: \`rkat import ${agent} ~/Downloads/export.zip\`.`,
