@@ -16,8 +16,6 @@ export interface Clause {
   readonly polarity: -1 | 0 | 1;
   /** The words that carry it, without negation and reporting words. */
   readonly words: ReadonlySet<string>;
-  /** Its numbers from 10 on, each with the words beside it, whatever else it says. */
-  readonly numbers: readonly LabelledNumber[];
   /** States and numbers that it mentions, plainly or not. */
   readonly mentioned: readonly string[];
   /** It tells what was, or why. */
@@ -30,13 +28,6 @@ export interface State {
   /** The word, and the word for the opposite; none where a negation stands beside it. */
   readonly word: string;
   readonly opposite: string | undefined;
-}
-
-/** A number with what it counts and what stands before it: `after caller`, `before port`. */
-export interface LabelledNumber {
-  readonly number: string;
-  readonly shown: string;
-  readonly labels: readonly string[];
 }
 
 export interface Value {
@@ -108,13 +99,17 @@ const UNSURE =
   /^(should|could|may|might|would|maybe|perhaps|probably|possibly|likely|seems?|appears?|apparently|if|unless|whether|suppose|think|guess|hope|hopefully|expect|expected|try|tried|trying|plan|planned|no|none|nothing|neither|nor|without|avoid|except|instead|rather|only|stop|hardly|barely|some|partly|partially|almost|nearly|mostly|half|sometimes|flaky|it|they|them|he|she|him|this|these|those|its|their|both|which|who|ask|either|soll(?:te|ten)?|könnten?|würden?|vielleicht|wohl|wenn|falls|ob|ohne|statt|nur|kaum|fast|teils|noch|er|sie|es|ihn|ihm|das|dies|diese|si|peut-être|devrait|pourrait|sans|sauf|presque|seulement|encore|il|elle|ça|sin|excepto|casi|quizás|podría|debería|solo|sólo|lo|eso|esto)$/;
 /** With these, a state is demanded or expected, not told. */
 const MODALS = /^(must|need|needs|will|shall|have|let|make|make|until|once|when|after|before|to)$/;
-const APPROXIMATE =
+/** Before a number: it is no exact one. */
+export const APPROXIMATE =
   /^(about|around|roughly|approximately|least|most|than|over|under|up|nearly|from|per|between|or)$/;
 const HISTORY =
   /^(initially|before|first|originally|previously|earlier|formerly|used|was|were|had|until|old|former|yesterday|reported|because|since|then|when)$/;
 /** Words that carry nothing of a statement. */
 const EMPTY =
   /^(the|a|an|of|in|on|at|to|for|with|by|and|or|as|is|are|was|were|be|been|being|do|does|did|has|have|had|will|must|that|user|users|asked|asks|said|says|wants?|wanted|demand(?:s|ed)|insist(?:s|ed)|stated?|states|mentioned|noted|confirmed|requested|told|wrote|assistant|agent|please|now|also|still|then|so|we|i|you|your|my|our|me|us|not|never|cannot|need|needs|shall|can|too|just|very|fully|completely|entirely|already|currently|finally|successfully|nicht|niemals|keine?[mnrs]?|ne|pas|jamais|nunca)$/;
+
+/** A longer text is read at its two ends only. */
+export const TEXT_CHARACTERS_MAX = 20_000;
 
 /** More of them are a table, and say nothing of one thing. */
 const WORDS_MAX = 40;
@@ -169,7 +164,6 @@ function clauseOf(text: string, from: number, to: number, mark: string): Clause[
       value: isPlain && negations === 0 ? plainValue(all, numbers) : undefined,
       polarity: !isPlain || negations > 1 ? 0 : negations === 1 ? -1 : 1,
       words,
-      numbers: labelledNumbers(counted),
       mentioned: [...numbers.map(plainNumber), ...all.filter((word) => STATE_OF.has(word))],
       isHistory: all.some((word) => HISTORY.test(word)),
     },
@@ -197,32 +191,6 @@ const SPANISH = /^(?:el|la|los|las|del|que|por|con|para|una?)$/;
 
 /** The French negation before a vowel: `n'est`. */
 const ELISION = /^n['’](?=\p{L}{3})/u;
-
-/** Smaller numbers are often counted by who writes. */
-const COUNTED_MIN = 10;
-
-function labelledNumbers(all: readonly string[]): readonly LabelledNumber[] {
-  return all.flatMap((word, at): readonly LabelledNumber[] => {
-    const [digits] = /^\d[\d.,]*/.exec(word) ?? [];
-    if (digits === undefined || APPROXIMATE.test(all[at - 1] ?? "")) return [];
-    const number = plainNumber(digits);
-    if (!(Number(number) >= COUNTED_MIN)) return [];
-    const counted = word.slice(digits.length) || (all[at + 1] ?? "");
-    const before = all.slice(Math.max(0, at - LABEL_WORDS), at).findLast(isLabel) ?? "";
-    const labels = [
-      isLabel(counted) ? `after ${stem(counted)}` : "",
-      before && `before ${stem(before)}`,
-    ];
-    return [{ number, shown: bare(digits), labels: labels.filter(Boolean) }];
-  });
-}
-
-/** Words between a number and what it belongs to: `port there is 4310`. */
-const LABEL_WORDS = 4;
-
-function isLabel(word: string): boolean {
-  return /^\p{L}/u.test(word) && !EMPTY.test(word) && !/^(?:there|here)$/.test(word);
-}
 
 function stem(word: string): string {
   return isStateOrNumber(word) ? word : word.replace(/(?<=\w{3})s$/, "").slice(0, 6);

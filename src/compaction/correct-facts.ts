@@ -1,20 +1,11 @@
 import { indexableText, isSummary, type Message, toolResults } from "../core/message.ts";
 import { changesIn } from "./clause-changes.ts";
-import {
-  type Clause,
-  clausesIn,
-  isStateOrNumber,
-  type LabelledNumber,
-  plainNumber,
-} from "./clause-facts.ts";
+import { type Clause, clausesIn, isStateOrNumber, TEXT_CHARACTERS_MAX } from "./clause-facts.ts";
 import { twoEnds } from "./cut-text.ts";
 import type { Speakers } from "./kept-words.ts";
 import { withValuesBack } from "./misplaced-values.ts";
 import { summaryText, summaryWords, userText } from "./render-transcript.ts";
 import { ToldOutcomes, tellsOutcome } from "./told-outcomes.ts";
-
-/** A longer text is read at its two ends only. */
-const TEXT_CHARACTERS_MAX = 20_000;
 
 /** The newest clauses of the record. A summary is of no use for telling what was said before so many. */
 const CLAUSES_MAX = 40_000;
@@ -63,11 +54,9 @@ export function correctFacts(
 ): { readonly text: string; readonly changed: number } {
   const texts = record.flatMap((message) => {
     const by = speakers.get(message);
-    const said = textsOf(message).map(({ text }) => twoEnds(text, TEXT_CHARACTERS_MAX));
-    return [...said, ...(isSummary(message) ? [summaryText(message)] : [])].map((text) => ({
-      text,
-      by,
-    }));
+    const said = textsOf(message).map(({ text, isSaid }) => ({ text, by, isRead: !isSaid }));
+    const earlier = isSummary(message) ? [{ text: summaryText(message), isRead: true }] : [];
+    return [...said, ...earlier];
   });
   const back = withValuesBack(summary, texts);
   const put = correctClauses(back.text, record);
@@ -120,8 +109,8 @@ const SAME_SENTENCE = /, $| \p{Lu}\. $/u;
 const GOES_ON =
   /^[\s.,;!]{0,4}(?:and |but )?(?:then|later|now|until|afterwards|finally|after|before|it|which|is|was|fixed|because|since)\b/i;
 
-function saysNothing({ state, value, polarity, words, numbers, text }: Clause): boolean {
-  if (state || value || numbers.length > 0 || changesIn(text).length > 0) return false;
+function saysNothing({ state, value, polarity, words, text }: Clause): boolean {
+  if (state || value || changesIn(text).length > 0) return false;
   return polarity === 0 || words.size < STATEMENT_WORDS_MIN;
 }
 
@@ -130,12 +119,6 @@ interface Recorded {
   readonly clause: Clause;
   /** Said by a person or the model, and not only read by a tool. */
   readonly isSaid: boolean;
-}
-
-/** A number, and what is said of it. */
-interface NumberOf {
-  readonly number: LabelledNumber;
-  readonly clause: Clause;
 }
 
 class RecordedFacts {
@@ -149,25 +132,20 @@ class RecordedFacts {
 
   /** The last clause that tells of a change. */
   readonly #changes = new Map<string, string>();
-  /** All numbers, and those beside a word, each with its last clause. */
-  readonly #numbers = new Set<string>();
-  readonly #labelled = new Map<string, Map<string, NumberOf>>();
 
   constructor(record: readonly Message[]) {
     const all = record.flatMap((message) =>
       textsOf(message).flatMap(({ text, isSaid }) => {
-        this.#readNumbers(text);
         return clausesIn(twoEnds(text, TEXT_CHARACTERS_MAX)).map((clause) => ({ clause, isSaid }));
       }),
     );
-    // An earlier summary knows numbers and changes of messages that have left.
+    // An earlier summary knows changes of messages that have left.
     for (const earlier of record.filter(isSummary).map(summaryText)) {
-      this.#readNumbers(earlier);
       for (const clause of clausesIn(earlier)) this.#readChanges(clause);
     }
     this.#clauses = all.slice(-CLAUSES_MAX);
     this.#clauses.forEach(({ clause, isSaid }, place) => {
-      if (isSaid) this.#readMore(clause);
+      if (isSaid) this.#readChanges(clause);
       for (const word of clause.words) add(this.#places, word, place);
       for (const [key] of factsOf(clause)) add(this.#facts, key, place);
       if (clause.anchors.length === 1 && factsOf(clause).length > 0) return;
@@ -179,29 +157,13 @@ class RecordedFacts {
     });
   }
 
-  #readNumbers(text: string): void {
-    for (const [digits] of text.matchAll(/\d[\d.,]*/g)) this.#numbers.add(plainNumber(digits));
-  }
-
   #readChanges({ text }: Clause): void {
     for (const { from, to } of changesIn(text)) this.#changes.set(`${from} ${to}`, text);
   }
 
-  #readMore(clause: Clause): void {
-    this.#readChanges(clause);
-    for (const number of clause.numbers) {
-      for (const label of number.labels) {
-        const known = this.#labelled.get(label) ?? new Map<string, NumberOf>();
-        this.#labelled.set(label, known.set(number.number, { number, clause }));
-      }
-    }
-  }
-
   judge(clause: Clause): Verdict {
     const changed = this.#judgeChanges(clause);
-    if (changed !== UNKNOWN) return changed;
-    const verdict = this.#judgeFacts(clause);
-    return verdict === UNKNOWN ? this.#judgeNumbers(clause) : verdict;
+    return changed === UNKNOWN ? this.#judgeFacts(clause) : changed;
   }
 
   /** A change that is told the other way round than on record. */
@@ -210,24 +172,6 @@ class RecordedFacts {
       const turned = this.#changes.get(`${to} ${from}`);
       if (turned === undefined || this.#changes.has(`${from} ${to}`)) continue;
       return { is: "contradicted", instead: onRecord(turned), always: true };
-    }
-    return UNKNOWN;
-  }
-
-  /** A number that is nowhere on record. Beside the same word stands another one there, and no other could be meant. */
-  #judgeNumbers(clause: Clause): Verdict {
-    for (const said of clause.numbers) {
-      if (this.#numbers.has(said.number)) continue;
-      const meant = said.labels.flatMap((label) => {
-        const known = [...(this.#labelled.get(label)?.values() ?? [])];
-        const swapped = known.filter(({ number }) => hasSameDigits(number.number, said.number));
-        if (swapped.length === 1) return swapped;
-        return known.filter((one) => known.length === 1 && isSameMatter(one.clause, clause));
-      });
-      const [one] = meant;
-      if (!one || meant.some(({ number }) => number.number !== one.number.number)) continue;
-      const instead = withLast(clause.text, said.shown, one.number.shown);
-      if (instead !== "") return { is: "contradicted", instead, always: true };
     }
     return UNKNOWN;
   }
@@ -293,18 +237,6 @@ const ANYTHING =
 
 /** "It was 30 s" tells what was before, and is no news. */
 const WAS = /^(?:it|this|that|which)? ?(?:was|had been|used to be) \d/i;
-
-function hasSameDigits(one: string, other: string): boolean {
-  return [...one].sort().join("") === [...other].sort().join("");
-}
-
-/** Words that two clauses share, beside a number and its label, if they are about the same. */
-const SHARED_WORDS_MIN = 3;
-
-function isSameMatter(one: Clause, other: Clause): boolean {
-  const shared = [...other.words].filter((word) => !/^\d/.test(word) && one.words.has(word));
-  return shared.length >= SHARED_WORDS_MIN;
-}
 
 /** How a correction quotes the record, which may have the correction of an earlier summary. */
 function onRecord(text: string): string {

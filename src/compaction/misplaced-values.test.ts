@@ -11,9 +11,12 @@ const RECORD = [
   "Dr. Brandt opens the day, Prof. Ilves closes it.",
   "Room 12 is for Dr. Brandt. Room 31 is for Prof. Ilves.",
   "The fast line has 9 stops, the slow line has 22 stops.",
-].map((text) => ({ text }));
-const back = (summary: string, record: Parameters<typeof withValuesBack>[1] = RECORD) =>
-  withValuesBack(summary, record).text;
+].map((text) => ({ text, isRead: false }));
+const back = (summary: string, record: readonly { text: string; by?: string }[] = RECORD) =>
+  withValuesBack(
+    summary,
+    record.map((said) => ({ isRead: false, ...said })),
+  ).text;
 
 describe("values go back to what has them on record", () => {
   test.each([

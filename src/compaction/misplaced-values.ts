@@ -1,6 +1,7 @@
 import { MONTHS } from "../text/time/time-words.ts";
-import { plainNumber } from "./clause-facts.ts";
+import { APPROXIMATE, plainNumber, TEXT_CHARACTERS_MAX } from "./clause-facts.ts";
 import { isFunctionWord } from "./content-words.ts";
+import { twoEnds } from "./cut-text.ts";
 
 /**
  * A summary whose values stand beside the things that have them on record. It knows no language: a piece of a sentence is
@@ -35,6 +36,8 @@ export function withValuesBack(
 export interface SaidText {
   readonly text: string;
   readonly by?: string | undefined;
+  /** Read by a tool. It may have any number beside any word. */
+  readonly isRead: boolean;
 }
 
 interface Edit {
@@ -54,6 +57,9 @@ interface Value {
   readonly shown: string;
   /** The word behind a number: its unit, or what it counts. */
   readonly unit: string;
+  /** The word before a number that it belongs to: `port there is 4310`. */
+  readonly before: string;
+  readonly isApproximate: boolean;
 }
 
 /** A part of a sentence that says one thing. */
@@ -81,9 +87,15 @@ class ValuesOnRecord {
   readonly #places = new Map<string, Piece[]>();
   /** The numbers of each text. */
   readonly #numbers: ReadonlySet<number>[] = [];
+  readonly #read = new Set<number>();
+  /** The numbers of the middle of long texts, too. */
+  readonly #all = new Set<string>();
 
   constructor(texts: readonly SaidText[]) {
-    texts.forEach(({ text, by = "" }, at) => {
+    texts.forEach(({ text: whole, by = "", isRead }, at) => {
+      for (const [number] of whole.matchAll(NUMBER)) this.#all.add(keyOf(number));
+      const text = twoEnds(whole, TEXT_CHARACTERS_MAX);
+      if (isRead) this.#read.add(at);
       const speaker = pieceOf(by, 0, by.length, at).keys;
       const pieces = piecesIn(text, at, speaker);
       this.#numbers.push(new Set(pieces.flatMap(numbersOf)));
@@ -98,7 +110,11 @@ class ValuesOnRecord {
   }
 
   has(key: string): boolean {
-    return this.#places.has(key);
+    return this.#places.has(key) || this.#all.has(key);
+  }
+
+  isRead(at: number): boolean {
+    return this.#read.has(at);
   }
 
   /** Whether a number was reckoned from two others of a text: "67 in both". */
@@ -183,34 +199,58 @@ const SHARED_MIN = 2;
 function madeUp(told: readonly Piece[], record: ValuesOnRecord): readonly Edit[] {
   return told.flatMap((piece) =>
     piece.values.flatMap((value): readonly Edit[] => {
-      if (value.kind === "name" || value.keys.some((key) => record.has(key))) return [];
-      if (piece.isJoined) return [];
-      const known = [...piece.keys].filter((key) => isContent(key) && record.has(key));
-      if (known.filter((key) => !isNumber(key)).length < SHARED_MIN) return [];
-      const meant = record
-        .with(known)
-        .filter(({ keys }) =>
-          [...keys].every(
-            (key) => isNumber(key) || isMonth(key) || !isContent(key) || piece.keys.has(key),
-          ),
-        )
-        .filter(({ at }) => !record.isReckoned(Number(value.keys[0]), at))
-        .map(({ values }) =>
-          values.filter(
-            ({ kind, keys, unit }) =>
-              kind === value.kind &&
-              unit === value.unit &&
-              !keys.some((key) => piece.keys.has(key)),
-          ),
-        );
-      const [first] = meant.at(-1) ?? [];
-      const isSure = meant.every(
-        (values) => values.length === 1 && values[0]?.keys[0] === first?.keys[0],
-      );
-      if (!first || !isSure || isSameValue(first, value)) return [];
-      return [{ start: value.start, end: value.end, instead: first.shown }];
+      if (value.kind === "name" || value.isApproximate) return [];
+      if (value.keys.some((key) => record.has(key))) return [];
+      const meant = insteadOf(value, piece, record);
+      return meant ? [{ start: value.start, end: value.end, instead: meant.shown }] : [];
     }),
   );
+}
+
+/** The value that a made-up one stands for: with its digits beside the same word, or alone between the same words. */
+function insteadOf(value: Value, piece: Piece, record: ValuesOnRecord): Value | undefined {
+  const beside = [value.unit, value.before].filter(isContent);
+  const swapped = beside
+    .flatMap((key) => record.with([key]))
+    .filter(({ at }) => !record.isRead(at))
+    .flatMap(({ values }) => values)
+    .filter((one) => hasSameDigits(one, value) && beside.some((key) => isBeside(one, key)));
+  if (swapped.length > 0) return onlyOne(swapped);
+  if (piece.isJoined) return undefined;
+  const known = [...piece.keys].filter((key) => isContent(key) && record.has(key));
+  if (known.filter((key) => !isNumber(key)).length < SHARED_MIN) return undefined;
+  const same = record
+    .with(known)
+    .filter(({ keys }) => [...keys].every((key) => !isWord(key) || piece.keys.has(key)))
+    .filter(({ at }) => !record.isReckoned(Number(value.keys[0]), at));
+  const others = same.map(({ values }) =>
+    values.filter(
+      ({ kind, keys, unit }) =>
+        kind === value.kind && unit === value.unit && !keys.some((key) => piece.keys.has(key)),
+    ),
+  );
+  if (others.some(({ length }) => length !== 1)) return undefined;
+  const one = onlyOne(others.flat());
+  return one && !isSameValue(one, value) ? one : undefined;
+}
+
+/** The value of all, if it is one. */
+function onlyOne(values: readonly Value[]): Value | undefined {
+  const last = values.at(-1);
+  return values.every(({ keys }) => keys[0] === last?.keys[0]) ? last : undefined;
+}
+
+function isBeside({ unit, before }: Value, key: string): boolean {
+  return unit === key || before === key;
+}
+
+/** Smaller numbers are often counted by who writes. */
+const COUNTED_MIN = 10;
+
+function hasSameDigits(one: Value, other: Value): boolean {
+  const digits = ({ kind, keys: [key = ""] }: Value) =>
+    kind === "number" && Number(key) >= COUNTED_MIN ? [...key].sort().join("") : "";
+  return digits(one) !== "" && digits(one) === digits(other);
 }
 
 /** "4:30" and "16:30", "12.49" and "12": the same, written or rounded in another way. */
@@ -225,7 +265,11 @@ function isSameValue(one: Value, other: Value): boolean {
 }
 
 function isContent(key: string): boolean {
-  return isNumber(key) || isMonth(key) || (key.length >= KEY_LETTERS && !isFunctionWord(key));
+  return isNumber(key) || isMonth(key) || key.length >= KEY_LETTERS;
+}
+
+function isWord(key: string): boolean {
+  return isContent(key) && !isNumber(key) && !isMonth(key);
 }
 
 function isNumber(key: string): boolean {
@@ -250,6 +294,7 @@ const MONTH_MARK = "month ";
 const PIECE_END =
   /(?:(?<!(?<!\p{L})(?:Dr|Mrs?|Ms|Prof|M|St|Mme|Mlle|Sra?|Hr|Fr|Nr|No))\.|[!?;,|])(?=\s|$)|[,;](?=["'{[])|[\n\t。、\uff01\uff0c\uff1b\uff1f]|\s(?=[\p{L}_.-]{1,40}=\S)|\s(?:and|but|while|und|aber|et|mais|y|pero|e|og|och|и|а)(?=\s)/gu;
 const JOINED = /^\s\p{L}/u;
+const NUMBER = /\d(?:[.,:]?\d)*/g;
 const TOKEN =
   /\d(?:[.,:]?\d)*|(?:(?:Dr|Mrs?|Ms|Prof|Mme|Mlle|Sra?|Hr|Fr)\. )?[\p{L}\p{M}][\p{L}\p{M}\p{N}_'’-]*/gu;
 
@@ -293,17 +338,24 @@ function pieceOf(text: string, from: number, to: number, at: number, speaker = N
       return;
     }
     const unit = keyOf(found[place + 1]?.[0] ?? "");
-    values.push({ kind, keys: [key], start, end, shown, unit });
+    const earlier = found.slice(Math.max(0, place - BEFORE_WORDS), place).map(([word]) => word);
+    const before = earlier.map(keyOf).findLast(isWord) ?? "";
+    const isApproximate = APPROXIMATE.test(earlier.at(-1) ?? "");
+    values.push({ kind, keys: [key], start, end, shown, unit, before, isApproximate });
   });
   return { keys, values, speaker, at, isJoined: JOINED.test(text.slice(to, to + 12)) };
 }
+
+/** Words between a number and what it belongs to. */
+const BEFORE_WORDS = 4;
 
 function keyOf(shown: string): string {
   if (/^\d/.test(shown)) return shown.includes(":") ? shown : plainNumber(shown);
   const word = shown.toLowerCase().replace(/^\p{L}{1,4}\. /u, "");
   const month = MONTHS.get(word);
   if (month !== undefined && /^\p{Lu}|^..../u.test(shown)) return `${MONTH_MARK}${month}`;
-  return word.length < LETTERS_MIN ? "" : word.slice(0, KEY_LETTERS);
+  if (word.length < LETTERS_MIN) return "";
+  return word.slice(0, isFunctionWord(word) ? LETTERS_MIN : KEY_LETTERS);
 }
 
 function kindOf(shown: string, key: string): Kind | undefined {
