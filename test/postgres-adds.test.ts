@@ -318,7 +318,7 @@ describe.skipIf(!hasPostgres)("single adds to a memory in PostgreSQL", NEEDS_POS
     const memory = await openMemory(await freshSchema());
     const long = Array.from({ length: 9000 }, (_, at) => at.toString(36)).join("");
     for (const name of [{ sessionId: long }, { role: long }, { speaker: long }]) {
-      await expect(memory.add([{ ...entry(1), ...name }])).rejects.toThrow(/54000/);
+      await expect(memory.add([{ ...entry(1), ...name }])).rejects.toThrow(/1400 bytes/);
     }
     const source = { from: 1.5, to: 2 };
     await expect(memory.add([{ ...entry(1), source }])).rejects.toThrow(/source/);

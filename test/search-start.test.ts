@@ -150,7 +150,7 @@ test("a built hook does not load Node's crypto, and keeps compiled code only bes
 test("the built `memory search` takes all of its code compiled from beside what an import has kept, and keeps none elsewhere", () => {
   const home = join(folder, "compiled");
   const hooks = join(home, ".config", "rkat", "hooks");
-  mkdirSync(home);
+  for (const made of [home, join(folder, "compiled-project")]) mkdirSync(made);
   const run = (...args: readonly string[]) =>
     spawnSync(process.execPath, [RKAT, ...args, "--dir", join(folder, "compiled-project")], {
       env: { HOME: home, NODE_COMPILE_CACHE: undefined, NODE_DEBUG_NATIVE: "COMPILE_CACHE" },

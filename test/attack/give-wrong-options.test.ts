@@ -282,6 +282,7 @@ const DOORS: Readonly<Record<string, Door>> = {
   rkatStore: langchain.rkatStore,
   rkatProcessor: mastra.rkatProcessor,
   rkatFilter: openai.rkatFilter,
+  rkatModel: openai.rkatModel,
   rkatSession: openai.rkatSession,
   rkatSessionStore: claude.rkatSessionStore,
   rkatMcp: claude.rkatMcp,
