@@ -72,6 +72,14 @@ describe("a person's own words beside it do", () => {
     ["Update this README.md.\n\nNever remove the badges.", "Never remove the badges."],
     ["Follow these guidelines:\n- Keep it dry.", "Keep it dry."],
     ["Explain the diff. Never push without my ok.", "Never push without my ok."],
+    [
+      "Explain this function to me.\nAlways answer in German.\n\nThe callers are tests only.",
+      "Always answer in German.",
+    ],
+    [
+      "Summarise this for Ana, please.\nNever name a customer.\n\nThe gate stays open. The goat was fed.",
+      "Never name a customer.",
+    ],
     ["I changed this function.\n\nNever inline it again.", "Never inline it again."],
     ["Three rules for this codebase:\n- Tests stay offline.", "Tests stay offline."],
   ])("%s", (text, wish) => expect(taught(text)).toEqual(wish === "" ? [] : [wish]));

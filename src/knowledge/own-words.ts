@@ -87,15 +87,31 @@ function withoutOutput(text: string): string {
 
 /** Words that ask about a text: what it means, what to make of it. */
 const ASKS_ABOUT =
-  /(?<!\p{L})(?:(?:this|that|these|following|diese[rsnm]?|cette?|ce|este|esta|questo|questa) (?:[\p{L}-]{1,20} ){0,2}(?:prompt|recipe|readme|paragraph|clause|text|e-?mail|letter|message|thread|log|poem|contract|lease|guide|article|post|essay|rezept|absatz|brief|nachricht|vertrag|anleitung|artikel|recette|paragraphe|texte|lettre|contrat|receta|párrafo|texto|carta|contrato|ricetta|testo|[\p{L}_-]{1,30}\.md)(?!\p{L})|the (?:readme|recipe|prompt|e-?mail|letter|thread) (?:below|above)|(?:what|how) (?:does|do) (?:this|that|it|they|these) (?:[\p{L}-]{1,20} ){0,2}mean|(?:summari[sz]e|translate|proofread|rephrase|shorten|explain|forward|answer|correct) (?:this|that|it)(?!\p{L})|(?:rewrite|continue|improve|polish|review|proofread|shorten|translate|summari[sz]e) (?:[\p{L}'’-]{1,20} ){0,3}(?:prompt|recipe|text|e-?mail|letter|thread|story|poem|essay|instructions)(?!\p{L})|(?:wrote|writes|posted|says|said|sent (?:me|us|this|it)(?: around)?|(?:he|sie|mir|uns) (?:schrieb|schickte)|schreibt|a écrit|escribió)[ \t]{0,3}$|das (?:rezept|prompt)(?!\p{L})|was (?:bedeutet|heißt|hältst du von)|worum geht|worüber (?:reden|sprechen)|que veut dire|que signifie|qué (?:significa|quiere decir)|cosa significa)/iu;
+  /(?<!\p{L})(?:(?:this|that|these|following|diese[rsnm]?|cette?|ce|este|esta|questo|questa) (?:[\p{L}-]{1,20} ){0,2}(?:prompt|recipe|readme|paragraph|clause|text|e-?mail|letter|message|thread|log|poem|contract|lease|guide|article|post|essay|rezept|absatz|brief|nachricht|vertrag|anleitung|artikel|recette|paragraphe|texte|lettre|contrat|receta|párrafo|texto|carta|contrato|ricetta|testo|[\p{L}_-]{1,30}\.md)(?!\p{L})|the (?:readme|recipe|prompt|e-?mail|letter|thread) (?:below|above)|(?:rewrite|continue|improve|polish|review|proofread|shorten|translate|summari[sz]e) (?:[\p{L}'’-]{1,20} ){0,3}(?:prompt|recipe|text|e-?mail|letter|thread|story|poem|essay|instructions)(?!\p{L})|(?:wrote|writes|posted|says|said|sent (?:me|us|this|it)(?: around)?|(?:he|sie|mir|uns) (?:schrieb|schickte)|schreibt|a écrit|escribió)[ \t]{0,3}$|das (?:rezept|prompt)(?!\p{L})|was (?:bedeutet|heißt|hältst du von)|worum geht|worüber (?:reden|sprechen)|que veut dire|que signifie|qué (?:significa|quiere decir)|cosa significa)/iu;
+
+/** The same without a word for what is shown: "Explain this." What stands in the same paragraph may be a wish. */
+const ASKS_ABOUT_IT =
+  /(?<!\p{L})(?:(?:what|how) (?:does|do) (?:this|that|it|they|these) (?:[\p{L}-]{1,20} ){0,2}mean|(?:summari[sz]e|translate|proofread|rephrase|shorten|explain|forward|answer|correct) (?:this|that|it)(?=\s*$|[.,;:!?)]| (?:in|into|to|for|please|and|as)(?!\p{L})))/iu;
 
 /** The lines that ask about a text, if there are any, and the other ones are one: a single sentence is none. */
 function withoutShown(text: string): string {
   const lines = text.split("\n");
   const asking = lines.filter((line) => ASKS_ABOUT.test(line));
-  const other = lines.filter((line) => !ASKS_ABOUT.test(line) && line.trim() !== "");
-  const isText = other.length > 1 || /[.!?]\s+\S/.test(other[0] ?? "");
-  return asking.length > 0 && isText ? asking.join("\n") : text;
+  if (asking.length > 0)
+    return isText(lines.filter((line) => !ASKS_ABOUT.test(line))) ? asking.join("\n") : text;
+  const asks = (paragraph: string) =>
+    paragraph.split("\n").some((line) => ASKS_ABOUT_IT.test(line));
+  const { true: own, false: shown = [] } = Object.groupBy(
+    text.split(PARAGRAPH_ENDS),
+    (paragraph) => `${asks(paragraph)}`,
+  );
+  return own && isText(shown.flatMap((paragraph) => paragraph.split("\n"))) ? own.join("\n") : text;
+}
+
+/** Whether these lines have more than a sentence. */
+function isText(lines: readonly string[]): boolean {
+  const [first = "", ...more] = lines.filter((line) => line.trim() !== "");
+  return more.length > 0 || /[.!?]\s+\S/.test(first);
 }
 
 /** The text before the first code block and after the last. Between two, it may be pasted. */
