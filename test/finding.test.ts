@@ -67,14 +67,14 @@ const FLOORS: Readonly<Record<SetName, Readonly<Partial<Record<Kind, number>>>>>
     identifier: 85,
     changed: 95,
     short: 95,
-    nothing: 55,
+    nothing: 45,
   },
   sixth: {
     plain: 97,
     compound: 95,
     paraphrase: 50,
     changed: 95,
-    nothing: 50,
+    nothing: 42,
   },
 };
 

@@ -1,6 +1,6 @@
 import type { MemoryFilter } from "../../core/memory-store.ts";
 import { PASSAGE_ASKS, type PassageIndex, placeOf } from "../passages/passage-index.ts";
-import { askedThings, askedTogether } from "../words/asked-things.ts";
+import { askedThings } from "../words/asked-things.ts";
 import { BlockShares } from "./block-shares.ts";
 import { entriesOfTime } from "./entries-of-time.ts";
 import type { EntryQuery, FoundEntry, QuestionOptions } from "./entry-query.ts";
@@ -203,7 +203,6 @@ function entriesWithWords(
     question.words.length <= THING_WORDS_MAX &&
     !evidence.namesSpeaker;
   const things = isUnsure ? askedThings(question, (name) => own.isKnown(name)) : [];
-  const together = isUnsure ? askedTogether(question, (word) => own.isKnown(word)) : [];
   const names = [...question.names];
   const found = best.flatMap(({ entry: first, slot, value }, at): FoundEntry[] => {
     const relevance = value * confidence;
@@ -214,8 +213,7 @@ function entriesWithWords(
       : {};
     // In English a name is a word with a capital, and an entry that has it is shown, as with any rare word.
     const isOfName = question.isEnglish && own.hasOneOf(first, names);
-    const asked = [...(isOfName ? [] : things), ...together];
-    const lacks = asked.filter((thing) => !own.hasOneOf(first, thing));
+    const lacks = isOfName ? [] : things.filter((thing) => !own.hasOneOf(first, thing));
     return [{ slot: first, match, score, ...explanation, ...(lacks.length > 0 ? { lacks } : {}) }];
   });
   return { found, asked };

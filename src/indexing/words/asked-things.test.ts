@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sqliteStores } from "../../sqlite.ts";
 import { readQuestion } from "../score/question.ts";
-import { askedThings, askedTogether, namesThing } from "./asked-things.ts";
+import { askedThings, namesThing } from "./asked-things.ts";
 
 test.each([
   ["who holds the key to the library", [["key"], ["library"]]],
@@ -14,16 +14,6 @@ test.each([
   ["what does the dog of my sister eat", []],
 ])("knows the things that a question names: %s", (text, things) => {
   expect(askedThings(readQuestion(text), () => true)).toEqual(things);
-});
-
-test.each([
-  ["When does Orla swim?", [["orla"], ["swim"]]],
-  ["When did Orla go there in May?", []],
-  ["When does Orla skate?", []],
-  ["when does Orla swim", []],
-  ["When does the club swim?", []],
-])("knows the names of a question and its other words: %s", (text, both) => {
-  expect(askedTogether(readQuestion(text), (word) => word !== "skate")).toEqual(both);
 });
 
 test("a thing is named by a longer word too, and by its adjective", () => {
@@ -42,7 +32,7 @@ test("what is said of another thing or person is no answer, however many are ask
     "Der Mietvertrag der Sternwarte läuft bis Ende 2031.",
     "Summer fair: most of the money came from the tombola.",
     "The lecture about binary stars had 74 listeners.",
-    "The lecture about comets was given by Prakash.",
+    "Ines works as a nurse.",
   ];
   await stores.memory.add(
     notes.map((content, turn) => {
@@ -55,12 +45,9 @@ test("what is said of another thing or person is no answer, however many are ask
   };
   for (const limit of [1, 5, 50]) {
     expect(await found("Who holds the key to the library?", limit)).toBeUndefined();
-    expect(await found("Is Ottoline vegetarian?", limit)).toBeUndefined();
-    expect(await found("Since when has Prakash led the outreach group?", limit)).toBeUndefined();
-    expect(await found("How many visitors came to the summer fair?", limit)).toBeUndefined();
-    expect(await found("Is Bram vegetarian?", limit)).toBe(notes[1]);
-    expect(await found("What offer did Prakash turn down?", limit)).toBe(notes[2]);
     expect(await found("Welche Allergie hat Herr Wiesböck?", limit)).toBeUndefined();
+    // Other words may say the same.
+    expect(await found("What is the job of Ines?", limit)).toBe(notes.at(-1));
     expect(await found("Who holds the key to the workshop?", limit)).toBe(notes[0]);
     expect(await found("What does Bram bring to meetings?", limit)).toBe(notes[1]);
     expect(await found("Wann läuft die Miete der Sternwarte aus?", limit)).toBe(notes[4]);

@@ -36,23 +36,6 @@ export function askedThings(
     .filter((thing) => thing.length > 0);
 }
 
-/**
- * The name and the other word of a question that has no more, if entries have both. An entry with one of them alone is about
- * something else that is known of the person, or about another person:
- *
- *     when does Orla swim     [Orla] [swim]     "Finlay swims on Wednesdays", "Orla broke her wrist"
- */
-export function askedTogether(
-  { names, text, words }: AskedQuestion,
-  isKnown: (word: string) => boolean,
-): readonly AskedThing[] {
-  const [named, ...more] = words.filter((word) => names.has(word) && mayNameThing(word));
-  const other = words.find((word) => word !== named);
-  if (named === undefined || other === undefined || more.length > 0) return [];
-  const isSure = words.length === 2 && !isCommonWord(other) && words.every(isKnown);
-  return isSure && text.trimEnd().endsWith("?") ? [[named], [other]] : [];
-}
-
 /** The words of a thing. One of them names it. */
 export type AskedThing = readonly string[];
 

@@ -45,6 +45,10 @@ describe("lacksValue", () => {
 
   test.each([
     ["how old is Priyanka", "Priyanka is 34."],
+    ["how much does Ana earn", "Ana makes 52000 before tax."],
+    ["how much does the gym cost", "Gym membership: 29.90/month."],
+    ["was kostet das zimmer", "Das Zimmer liegt bei 80 die Nacht."],
+    ["how much does parking cost", "Parking is complimentary for guests."],
     ["how much do we pay for the flat", "We pay 1,240 a month for the flat."],
     ["what does the insurance pay", "The insurance pays for half of it."],
     ["how much did the tent cost", "We paid forty for the tent with 3 poles."],

@@ -54,6 +54,7 @@ export function lacksValue(value: AskedValue, text: string): boolean {
   if (value === "address") return !ADDRESS.test(lower);
   if (value === "birthplace") return !BIRTHPLACE.test(lower);
   if (value === "birthday") return !hasDate(text);
+  if (value === "money" && FREE.test(lower)) return false;
   if (value === "money" && !hasMoney(lower)) return true;
   const isOfTime = value === "time" || value === "duration";
   if (isOfTime || value === "age" ? NUMBER.test(text) : hasAmount(text)) return false;
@@ -120,18 +121,21 @@ const ASKS_AMOUNT =
 const OF_MONEY =
   /(?<!\p{L})(?:cost|pa(?:y|id)|spen[dt]|charge|earn|owe|price|salary|wages?|fee|expensive|money|rent|(?:ge)?kost|(?:be)?zahl|verdien|teuer|preis|gehalt|geld|miete|co[uû]t|prix|salaire|gagn|cuest|precio|salario|sueldo|dinero|gana|prezzo|stipendio|guadagn|custo)/u;
 const MONEY =
-  /[€£$¥₽₺]|(?<!\p{L})(?:pounds?|euros?|dollars?|cents?|pence|quid|bucks|francs?|franken|kron\p{L}+|kr|z[łl]\p{L}*|eur|usd|gbp|chf|rub\p{L}*|руб\p{L}*|lira|hal[fb]\p{L}*|per ?cent|percent|prozent|free|nothing|gratis|kostenlos)(?!\p{L})|%/u;
-/** What stands behind a number that has no unit: "9 a month", and not "31 jars". */
-const NO_UNIT =
-  /^(?:\P{L}*$|[.,;:!?)]|\s*(?:an?|per|each|pro|im|par|al|por|je|for|für|and|und|if|when|on|since|in|to|at|the)(?!\p{L}))/u;
+  /[€£$¥₽₺]|(?<!\p{L})(?:pounds?|euros?|dollars?|cents?|pence|quid|bucks|francs?|franken|kron\p{L}+|kr|z[łl]\p{L}*|eur|usd|gbp|chf|rub\p{L}*|руб\p{L}*|lira|hal[fb]\p{L}*|per ?cent|percent|prozent)(?!\p{L})|%/u;
+/** What costs nothing. */
+const FREE =
+  /(?<!\p{L})(?:free|nothing|complimentary|included|waived|donated|on the house|no charge|gratis|kostenlos|inklusive|umsonst|geschenkt|gratuite?|offerte?|incluido|gratuito)(?!\p{L})/u;
+/** What stands behind a number that measures time, sizes or people, and is no money. */
+const MEASURED =
+  /^[\s-]?(?:[kc]m|[mk]?g|[mcd]?l|oz|lbs?|miles?|met(?:er|re)s?|feet|inch(?:es)?|gramm?s?|kilos?|kilo(?:gramm?|meter|metre)s?|tons?|tonnes?|lit(?:er|re)s?|degrees?|grad|[kmgt]i?b|watts?|kwh?|volts?|people|persons?|personen|leute|guests?|kids|children|kinder|times|mal|fois|veces|pieces?|stück|(?:year|month|week|day|hour|minute|second|min|hr)s?|jahre?n?|monate?n?|wochen?|tagen?|stunden?|minuten?|sekunden?|ans|années?|mois|semaines?|jours?|heures?|años?|meses|semanas?|días?|horas?|minutos?|anni|mesi|settimane|giorni|ore|uhr|[ap]m|h)(?!\p{L})/iu;
 
-/** Whether a text has money, or a number without a unit. */
+/** Whether a text has money, or a number that may be money: most people write none behind it. */
 function hasMoney(lower: string): boolean {
   if (MONEY.test(lower)) return true;
   const ends = [...lower.matchAll(ALL_NUMBERS)].map(
     ({ 0: number, index }) => index + number.length,
   );
-  if (ends.some((end) => NO_UNIT.test(lower.slice(end, end + NEAR)))) return true;
+  if (ends.some((end) => !MEASURED.test(lower.slice(end, end + NEAR)))) return true;
   const words = wordsOf(lower);
   return words.some((word, at) => {
     if (!numberWords().has(word) || UNITS.has(word) || isOfDay(words, at)) return false;

@@ -3,10 +3,9 @@ import { isNearMiss } from "./near-misses.ts";
 
 test.each([
   ["What does Yusra's son study?", "Yusra's daughter Samira is studying geology."],
-  ["Was sammelt Annegrets Mann?", "Annegret sammelt Meteoriten."],
-  ["¿Qué estudia la hermana de Inma?", "El primo de Inma estudia veterinaria."],
-  ["How many blankets did we order?", "We ordered twelve pillows."],
-  ["Combien de bouteilles y a-t-il ?", "La cave à vin a trois portes."],
+  ["Was sammelt Annegrets Mann?", "Annegrets Schwester sammelt Meteoriten."],
+  ["¿Qué estudia la hermana de Inma?", "El tío de Inma estudia veterinaria."],
+  ["How old is Ana's sister?", "Ana's brother is 30."],
   ["When did Nuala's shop open?", "Nuala wants to open a small shop, maybe next year."],
   [
     "Wer hat das Fernrohr gekauft?",
@@ -21,6 +20,10 @@ test.each([
 
 test.each([
   ["What does Yusra's son study?", "Yusra's boy Samir is studying geology."],
+  ["Where does my brother live?", "Tom, my twin, lives in Oslo."],
+  ["When is my wife's birthday?", "Every person here knows it: Ida was born on 3 May."],
+  ["How many kids does Ana have?", "Ana has two children."],
+  ["How many hours does the trip take?", "The trip takes 90 minutes."],
   ["Wann kann ich Frau Yıldız anrufen?", "Yıldız ist freitags nicht erreichbar."],
   [
     "Wem hat Tante Gudrun das Klavier geschenkt?",
@@ -37,6 +40,18 @@ test.each([
     "The barn does not have a permission, so the bank refused the loan.",
   ],
   ["Did Prakash renew the domain?", "Prakash did not renew the domain."],
+  ["What did the doctor say?", "The doctor said that I should not eat salt."],
+  [
+    "When did the team decide about the beta?",
+    "The team decided not to ship the beta before June.",
+  ],
+  ["Who spoke about the job?", "Ben said he would like to leave the job."],
+  ["How was the trip?", "The trip was not good."],
+  ["What went wrong with the deploy?", "The deploy did not finish."],
+  [
+    "Which part of the car failed?",
+    "The failed part of the car was not the pump, it was the belt.",
+  ],
   ["When was the boiler last serviced?", "The boiler was never serviced."],
   ["Who borrowed the ladder?", "Nobody has borrowed the ladder."],
   ["Wann wurde der Kessel gewartet?", "Der Kessel wurde nie gewartet."],
