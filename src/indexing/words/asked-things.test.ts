@@ -5,6 +5,7 @@ import { askedThings, namesThing } from "./asked-things.ts";
 
 test.each([
   ["who holds the key to the library", [["key"], ["library"]]],
+  ["what is the phone number of the landlord", [["landlord"]]],
   ["how cold is the battery room", [["battery", "room"]]],
   ["Wie hoch ist die Miete von Halina?", [["miete"], ["halina"]]],
   ["où est la clé du portail", [["cle"], ["portail"]]],

@@ -1,4 +1,5 @@
 import { DAY_WORDS, MONTHS, UNITS, WEEKDAYS } from "../../text/time/time-words.ts";
+import { wordSet } from "../../text/word-set.ts";
 import { isPerson } from "./asked-name.ts";
 import { isCommonWord } from "./common-words.ts";
 import { foldText } from "./fold-text.ts";
@@ -63,12 +64,23 @@ const ROMANCE_THING =
 /** "Wie viel Uhr", "al posto di". */
 const OF_PHRASES = new Set(["uhr", "posto"]);
 
+/** Words for kinds of values. "Mr Petersen: 030 5512" has none, and answers "what is the phone number of Mr Petersen". */
+const VALUES = wordSet(
+  `number phone telephone mobile email mail address colour color age price cost fee salary date name code pin
+  nummer telefon telefonnummer handynummer adresse farbe alter preis kosten gehalt datum kennwort passwort
+  numero telephone couleur prix salaire nom telefono direccion edad precio sueldo fecha nombre codigo indirizzo colore eta prezzo stipendio nome codice`,
+);
+
 function mayNameThing(word: string): boolean {
   const single = word.replace(/s$/, "");
   const isTime = [MONTHS, WEEKDAYS, DAY_WORDS, UNITS].some(
     (times) => times.has(word) || times.has(single),
   );
   return (
-    word.length > 2 && !OF_PHRASES.has(word) && !isTime && !isPerson(word) && !isCommonWord(word)
+    word.length > 2 &&
+    ![OF_PHRASES, VALUES].some((words) => words.has(word)) &&
+    !isTime &&
+    !isPerson(word) &&
+    !isCommonWord(word)
   );
 }
