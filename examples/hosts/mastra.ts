@@ -36,7 +36,7 @@ const agent = new Agent({
   id: "builds",
   name: "Builds",
   instructions: "You look after builds.",
-  model: { providerId: "local", modelId: "local", url: provider.urls.openai, apiKey: "none" },
+  model: { providerId: "openai", modelId: "gpt-5", url: provider.urls.openai, apiKey: "none" },
   memory,
   tools: { build_log: buildLog, ...rkat.tools },
   inputProcessors: [rkat],
@@ -54,7 +54,10 @@ const largest = Math.max(...billed.map(({ inputTokens }) => inputTokens));
 assert(largest <= CONTEXT_WINDOW);
 console.log(steps.at(-1)?.text);
 console.log(`${billed.length} requests, the largest of ${largest} tokens.`);
-console.log(`${billed.filter(({ kind }) => kind === "summary").length} summaries.`);
+const summaries = billed.filter(({ kind }) => kind === "summary");
+console.log(`${summaries.length} summaries.`);
+// Each is asked for at the end of the last request, which the provider has in its cache.
+assert(summaries.every(({ inputTokens, cachedTokens }) => cachedTokens > inputTokens / 2));
 
 const saved = await memory.recall({ threadId: "builds", resourceId: "ada", perPage: false });
 assert(JSON.stringify(saved.messages).includes("Build 1000 took"));

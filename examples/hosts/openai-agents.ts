@@ -57,6 +57,9 @@ const largest = Math.max(...billed.map(({ inputTokens }) => inputTokens));
 assert(largest <= CONTEXT_WINDOW);
 console.log(finalOutput);
 console.log(`${billed.length} requests, the largest of ${largest} tokens.`);
+// In a run, a summary is asked for at the end of the last request, which the provider has in its cache.
+const summaries = billed.filter(({ kind }) => kind === "summary");
+assert(summaries.some(({ inputTokens, cachedTokens }) => cachedTokens > inputTokens / 2));
 console.log(`The session goes on with ${(await session.getItems()).length} items.`);
 
 // What left the items is in the stores, like every session.
