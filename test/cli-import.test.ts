@@ -533,6 +533,13 @@ test("an empty path, such as a script's unset variable, imports nothing of the f
   expect([ofAgent.code, ofAgent.stderr]).toEqual([2, expect.stringContaining("path is empty")]);
 });
 
+test("two paths are refused for what they are", async () => {
+  const project = await Project.open();
+  for (const name of ["one.json", "two.json"]) writeFileSync(join(project.folder, name), "[]");
+  const { code, stderr } = await project.rkat(["import", "one.json", "two.json"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("An import takes one path.")]);
+});
+
 test("an empty folder imports nothing of all projects, and reads and changes nothing of this one", async () => {
   const { project, say } = await openHome();
   say(1, "/elsewhere", "Our secret plan.");

@@ -190,7 +190,13 @@ function sourceOf(first: string | undefined, second: string | undefined, cwd: st
   if (second === "") throw new SessionError("INVALID_PARAMS", { message: "The path is empty." });
   if (agent) return { agent, ...given({ path: second && resolve(cwd, second) }) };
   const path = resolve(cwd, first);
-  if (second === undefined && first !== "" && existsSync(path)) return { path };
+  const isThere = first !== "" && existsSync(path);
+  if (isThere && second === undefined) return { path };
+  if (isThere)
+    throw new SessionError("INVALID_PARAMS", {
+      message: "An import takes one path.",
+      hint: "Import one after the other, or name the folder that has them.",
+    });
   const near = nearestName(first, AGENTS);
   throw new SessionError("INVALID_PARAMS", {
     message: `"${first}" is no agent, and no file or folder.`,
