@@ -10,7 +10,7 @@ export function commandLine(args: unknown): string {
   return Array.isArray(line) ? line.join(" ") : "";
 }
 
-/** What a call does, whatever of its output it shows: `cd web && npm test 2>&1 | tail -5` is `npm test`. */
+/** The command of a call without the part that picks from its output: `cd web && npm test 2>&1 | tail -5` is `npm test`. */
 export function plainCall({ name, args }: Pick<ToolUse, "name" | "args">): string {
   const line = commandLine(args);
   if (line === "") return `${name} ${jsonText(args)}`;

@@ -187,7 +187,7 @@ function areTogether(one: Piece, other: Piece): boolean {
   return one.at === other.at || (one.speaker.size > 0 && other.speaker.size > 0);
 }
 
-/** What a piece says and the other does not, beside the two values. */
+/** The words of a piece that the other one lacks, without the two values. */
 function labels(piece: Piece, other: Piece, ...values: readonly Value[]): readonly string[] {
   const taken = new Set(values.flatMap(({ keys }) => keys));
   return [...piece.keys].filter((key) => !other.keys.has(key) && !taken.has(key));
@@ -302,9 +302,9 @@ function isOf({ keys, speaker }: Piece, key: string): boolean {
   return keys.has(key) || speaker.has(key);
 }
 
-const NOBODY: ReadonlySet<string> = new Set();
+const NO_WORDS: ReadonlySet<string> = new Set();
 
-function piecesIn(text: string, at = 0, speaker = NOBODY): Piece[] {
+function piecesIn(text: string, at = 0, speaker = NO_WORDS): Piece[] {
   const pieces: Piece[] = [];
   let start = 0;
   const add = (end: number) => {
@@ -319,7 +319,7 @@ function piecesIn(text: string, at = 0, speaker = NOBODY): Piece[] {
   return pieces;
 }
 
-function pieceOf(text: string, from: number, to: number, at: number, speaker = NOBODY): Piece {
+function pieceOf(text: string, from: number, to: number, at: number, speaker = NO_WORDS): Piece {
   const keys = new Set<string>();
   const values: Value[] = [];
   const found = [...text.slice(from, to).matchAll(TOKEN)];

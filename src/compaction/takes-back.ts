@@ -53,7 +53,7 @@ function isWhollyAbout(object: string, asked: ReadonlySet<string>): boolean {
 
 const PRONOUN = /(?<!\p{L})(?:it|them|es|ihn|le|la|lo|het|его)(?!\p{L})/iu;
 
-/** What is to come first, and the decision after it. */
+/** A thing that has to come first, and the decision after it. */
 const FIRST =
   /(?<!\p{L})(?:first|before|erst|zuerst|vorher|bevor|d['’]abord|avant|primero|antes|prima|eerst|primeiro|först|først|сначала)(?!\p{L})|先に|먼저/iu;
 const THEN_DECIDES =

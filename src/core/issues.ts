@@ -62,7 +62,7 @@ export function issuesOf(
 /** A longer text is not quoted. */
 const QUOTED_MAX = 60;
 
-/** What was given, as the end of a message that does not have it; empty where the message alone is clear. */
+/** The given value, as the end of a message that does not have it; empty where the message alone is clear. */
 function receivedIn(issue: z.core.$ZodIssue): string {
   const { code, input } = issue;
   if (code === "too_big" || code === "too_small") {

@@ -64,7 +64,7 @@ export function mastraProcessor(options: MastraProcessorOptions, memory?: HostMe
   const without = new WithoutAnswer();
   /** The models behind those that note their requests. */
   const inner = new WeakMap<object, unknown>();
-  /** What the model of each run is sent next. */
+  /** The next request to the model of each run. */
   const sending = new WeakMap<object, Sending>();
   /** Runs whose last request was refused as too long. */
   const outgrown = new WeakSet<object>();

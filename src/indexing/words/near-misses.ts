@@ -11,7 +11,7 @@ import { askedWords, stem, stemsOf } from "./words.ts";
  *     what does Yusra's son study        "Yusra's daughter studies geology."
  *     who has bought the telescope       "The telescope is to be sold, nobody has asked for it."
  *
- * What is counted tells nothing: "two children" answers "how many kids". A long text says more than can be told from its words.
+ * Counted things tell nothing: "two children" answers "how many kids". A long text says more than can be told from its words.
  */
 export function isNearMiss(question: string, text: string): boolean {
   if (text.length > LONG) return false;
